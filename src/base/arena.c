@@ -1,0 +1,132 @@
+#include "base/arena.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The first block is small, so that an idle or tiny request costs little; then they double. */
+enum { FIRST_BLOCK_BYTES = 1024, LARGEST_BLOCK_BYTES = 64 * 1024 };
+
+struct weir_arena_block {
+    struct weir_arena_block *next;
+    size_t size;
+    _Alignas(max_align_t) char data[];
+};
+
+#define ALIGNMENT _Alignof(max_align_t)
+
+static void add_block(struct weir_arena *a, size_t need)
+{
+    size_t size = a->blocks != NULL ? a->blocks->size * 2 : FIRST_BLOCK_BYTES;
+    if (size > LARGEST_BLOCK_BYTES) {
+        size = LARGEST_BLOCK_BYTES;
+    }
+    if (size < need) {
+        size = need;
+    }
+    struct weir_arena_block *b = weir_mem_alloc(sizeof *b + size);
+    b->next = a->blocks;
+    b->size = size;
+    a->blocks = b;
+    a->cursor = b->data;
+    a->limit = b->data + size;
+    a->total_bytes += sizeof *b + size;
+}
+
+/* A block of its own behind the current one, so that the current one keeps filling up. */
+static void *alloc_large(struct weir_arena *a, size_t n)
+{
+    struct weir_arena_block *b = weir_mem_alloc(sizeof *b + n);
+    b->size = n;
+    b->next = a->blocks->next;
+    a->blocks->next = b;
+    a->total_bytes += sizeof *b + n;
+    return b->data;
+}
+
+void *weir_arena_alloc(struct weir_arena *a, size_t n)
+{
+    WEIR_ASSERT(n <= SIZE_MAX / 2);
+    size_t need = (n + (ALIGNMENT - 1)) & ~(ALIGNMENT - 1);
+    if (need > (size_t)(a->limit - a->cursor)) {
+        if (a->blocks != NULL && need > LARGEST_BLOCK_BYTES / 4) {
+            return alloc_large(a, need);
+        }
+        add_block(a, need);
+    }
+    void *p = a->cursor;
+    a->cursor += need;
+    return p;
+}
+
+void *weir_arena_zalloc(struct weir_arena *a, size_t n)
+{
+    return memset(weir_arena_alloc(a, n), 0, n);
+}
+
+void *weir_arena_array(struct weir_arena *a, size_t count, size_t size)
+{
+    size_t total;
+    WEIR_ASSERT(!__builtin_mul_overflow(count, size, &total));
+    return weir_arena_zalloc(a, total);
+}
+
+struct weir_slice weir_arena_dup(struct weir_arena *a, struct weir_slice s)
+{
+    char *copy = weir_arena_alloc(a, s.n + 1);
+    if (s.n != 0) {
+        memcpy(copy, s.p, s.n);
+    }
+    copy[s.n] = '\0';
+    return weir_slice_make(copy, s.n);
+}
+
+char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    WEIR_ASSERT(n >= 0);
+    char *s = weir_arena_alloc(a, (size_t)n + 1);
+    vsnprintf(s, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return s;
+}
+
+struct weir_arena_undo *weir_arena_defer(struct weir_arena *a, weir_arena_undo_fn fn, void *ctx)
+{
+    struct weir_arena_undo *u = weir_arena_alloc(a, sizeof *u);
+    *u = (struct weir_arena_undo){.older = a->undos, .fn = fn, .ctx = ctx};
+    a->undos = u;
+    return u;
+}
+
+void weir_arena_forget(struct weir_arena_undo *undo)
+{
+    undo->fn = NULL;
+}
+
+void weir_arena_dispose(struct weir_arena *a)
+{
+    while (a->undos != NULL) {
+        struct weir_arena_undo *u = a->undos;
+        a->undos = u->older;
+        if (u->fn != NULL) {
+            u->fn(u->ctx);
+        }
+    }
+    struct weir_arena_block *b = a->blocks;
+    while (b != NULL) {
+        struct weir_arena_block *next = b->next;
+        free(b);
+        b = next;
+    }
+    *a = (struct weir_arena){0};
+}

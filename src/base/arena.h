@@ -1,0 +1,56 @@
+#ifndef WEIR_BASE_ARENA_H
+#define WEIR_BASE_ARENA_H
+
+#include "base/slice.h"
+
+#include <stddef.h>
+
+/*
+ * The memory of one request. Allocation bumps a pointer; everything goes at once in dispose.
+ *
+ *   block ──► block ──► …        each allocation lives in one block, larger ones get their own
+ *   undo  ◄── undo  ◄── …        run newest first by dispose
+ *
+ * What is not memory (a timer, a call, a lease) registers its own undoing with weir_arena_defer
+ * when it is made. All-zero is a valid empty arena.
+ */
+struct weir_arena_block;
+
+struct weir_arena_undo {
+    struct weir_arena_undo *older;
+    void (*fn)(void *ctx); /* NULL once cancelled */
+    void *ctx;
+};
+
+struct weir_arena {
+    struct weir_arena_block *blocks; /* newest first */
+    char *cursor;
+    char *limit;
+    struct weir_arena_undo *undos;
+    size_t total_bytes; /* of all blocks */
+};
+
+typedef void (*weir_arena_undo_fn)(void *ctx);
+
+/* Aligned for any type, uninitialised. */
+void *weir_arena_alloc(struct weir_arena *a, size_t n);
+void *weir_arena_zalloc(struct weir_arena *a, size_t n);
+void *weir_arena_array(struct weir_arena *a, size_t count, size_t size); /* zeroed */
+
+/* A copy inside the arena; a NUL follows it that is not counted. */
+struct weir_slice weir_arena_dup(struct weir_arena *a, struct weir_slice s);
+
+/* printf into the arena, NUL-terminated. */
+char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* `fn(ctx)` runs in dispose. The returned handle lives as long as the arena. */
+struct weir_arena_undo *weir_arena_defer(struct weir_arena *a, weir_arena_undo_fn fn, void *ctx);
+
+/* Takes a deferred undoing back without running it; its place is not reused. */
+void weir_arena_forget(struct weir_arena_undo *undo);
+
+/* Runs what was deferred, newest first, and frees all memory. Safe twice; leaves all-zero. */
+void weir_arena_dispose(struct weir_arena *a);
+
+#endif

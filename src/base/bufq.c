@@ -1,0 +1,144 @@
+#include "base/bufq.h"
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+/* Small first blocks keep a mostly idle connection cheap, large ones keep iovecs few. */
+enum { FIRST_BLOCK_BYTES = 1024, NEXT_BLOCK_BYTES = 16 * 1024 - 64 };
+
+struct weir_bufq_block {
+    struct weir_bufq_block *next;
+    size_t begin; /* first queued byte */
+    size_t end;   /* one past the last queued byte */
+    size_t cap;
+    char data[];
+};
+
+void weir_bufq_init(struct weir_bufq *q, size_t max_bytes)
+{
+    *q = (struct weir_bufq){.max = max_bytes};
+}
+
+void weir_bufq_dispose(struct weir_bufq *q)
+{
+    while (q->head != NULL) {
+        struct weir_bufq_block *b = q->head;
+        q->head = b->next;
+        free(b);
+    }
+    *q = (struct weir_bufq){.max = q->max};
+}
+
+static struct weir_bufq_block *add_block(struct weir_bufq *q, size_t want)
+{
+    size_t cap = q->head == NULL ? FIRST_BLOCK_BYTES : NEXT_BLOCK_BYTES;
+    if (cap < want) {
+        cap = want;
+    }
+    struct weir_bufq_block *b = weir_mem_alloc(sizeof *b + cap);
+    *b = (struct weir_bufq_block){.cap = cap};
+    if (q->tail != NULL) {
+        q->tail->next = b;
+    } else {
+        q->head = b;
+    }
+    q->tail = b;
+    return b;
+}
+
+void weir_bufq_append(struct weir_bufq *q, struct weir_slice s)
+{
+    if (s.n == 0) {
+        return;
+    }
+    struct weir_bufq_block *b = q->tail;
+    size_t room = b != NULL ? b->cap - b->end : 0;
+    size_t now = s.n < room ? s.n : room;
+    if (now != 0) {
+        memcpy(b->data + b->end, s.p, now);
+        b->end += now;
+    }
+    if (now < s.n) {
+        b = add_block(q, s.n - now);
+        memcpy(b->data, s.p + now, s.n - now);
+        b->end = s.n - now;
+    }
+    q->n += s.n;
+}
+
+char *weir_bufq_reserve(struct weir_bufq *q, size_t want, size_t *room)
+{
+    struct weir_bufq_block *b = q->tail;
+    if (b == NULL || b->cap - b->end < want) {
+        b = add_block(q, want);
+    }
+    *room = b->cap - b->end;
+    return b->data + b->end;
+}
+
+void weir_bufq_commit(struct weir_bufq *q, size_t n)
+{
+    WEIR_ASSERT(q->tail != NULL && n <= q->tail->cap - q->tail->end);
+    q->tail->end += n;
+    q->n += n;
+}
+
+struct weir_slice weir_bufq_peek(const struct weir_bufq *q)
+{
+    for (const struct weir_bufq_block *b = q->head; b != NULL; b = b->next) {
+        if (b->end != b->begin) {
+            return weir_slice_make(b->data + b->begin, b->end - b->begin);
+        }
+    }
+    return weir_slice_make(NULL, 0);
+}
+
+int weir_bufq_iov(const struct weir_bufq *q, struct iovec *iov, int max_iov, size_t *bytes)
+{
+    int n = 0;
+    *bytes = 0;
+    for (struct weir_bufq_block *b = q->head; b != NULL && n < max_iov; b = b->next) {
+        if (b->end != b->begin) {
+            iov[n].iov_base = b->data + b->begin;
+            iov[n].iov_len = b->end - b->begin;
+            *bytes += iov[n].iov_len;
+            n++;
+        }
+    }
+    return n;
+}
+
+void weir_bufq_consume(struct weir_bufq *q, size_t n)
+{
+    WEIR_ASSERT(n <= q->n);
+    q->n -= n;
+    if (q->n == 0) {
+        weir_bufq_dispose(q);
+        return;
+    }
+    while (q->head->end - q->head->begin <= n) {
+        struct weir_bufq_block *b = q->head;
+        n -= b->end - b->begin;
+        q->head = b->next;
+        free(b);
+    }
+    q->head->begin += n;
+}
+
+void weir_bufq_move(struct weir_bufq *to, struct weir_bufq *from)
+{
+    if (from->n == 0) {
+        weir_bufq_dispose(from);
+        return;
+    }
+    if (to->tail != NULL) {
+        to->tail->next = from->head;
+    } else {
+        to->head = from->head;
+    }
+    to->tail = from->tail;
+    to->n += from->n;
+    *from = (struct weir_bufq){.max = from->max};
+}
