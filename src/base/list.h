@@ -14,7 +14,7 @@ struct weir_list {
 };
 
 #define WEIR_LIST_ENTRY(link, type, member)                                                        \
-    ((type *)(void *)((char *)(link) - offsetof(type, member)))
+    ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 static inline void weir_list_init(struct weir_list *l)
 {
