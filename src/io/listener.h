@@ -1,0 +1,35 @@
+#ifndef WEIR_IO_LISTENER_H
+#define WEIR_IO_LISTENER_H
+
+#include "io/loop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+/*
+ * A listening TCP socket on a loop. Several workers listen on one port, each with its own socket
+ * (SO_REUSEPORT): a connection stays with the worker that the kernel gave it to.
+ */
+struct weir_listener {
+    uv_tcp_t tcp;
+    struct weir_loop *loop;
+    void (*on_connection)(void *ctx, uv_stream_t *server); /* must weir_sock_accept from it */
+    void *ctx;
+    void (*close_fn)(void *ctx);
+    void *close_ctx;
+    uint16_t port; /* the real one, also when 0 was asked for */
+};
+
+/* `host` is an address literal or "localhost". 0, WEIR_EINUSE, WEIR_EDENIED, WEIR_EINVAL, WEIR_EIO.
+ */
+int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const char *host,
+                       uint16_t port, bool reuse_port);
+
+/* Begins to accept; set on_connection and ctx before. */
+int weir_listener_start(struct weir_listener *l);
+
+/* Stops accepting; the memory is free again in fn. */
+void weir_listener_close(struct weir_listener *l, void (*fn)(void *ctx), void *ctx);
+
+#endif

@@ -1,0 +1,74 @@
+#ifndef WEIR_IO_LOOP_H
+#define WEIR_IO_LOOP_H
+
+#include "base/list.h"
+#include "io/timer.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+/*
+ * One event loop, owned by one thread. A turn:
+ *
+ *   timers ─► [wait for the kernel] ─► sockets' events ─► posted work ─► one write per socket
+ *
+ * Work that must not run inside the current call is posted and runs at the end of the same turn;
+ * sockets gather what is written to them and send it once per turn, after the posted work.
+ */
+struct weir_loop;
+
+struct weir_post {
+    struct weir_list link; /* all-zero: not posted */
+    void (*fn)(struct weir_post *post);
+};
+
+/* A call from another thread. */
+struct weir_loop_call {
+    struct weir_loop_call *next;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+enum { WEIR_LOOP_READ_BYTES = 64 * 1024 };
+
+struct weir_loop {
+    uv_loop_t uv;
+    uv_prepare_t end_of_turn;
+    uv_idle_t again; /* active while posted work is left for the next turn */
+    uv_async_t wake;
+    uv_timer_t clock;
+    struct weir_timers timers;
+    struct weir_list posted;
+    struct weir_list dirty; /* sockets with bytes to send, io/sock.c */
+    pthread_mutex_t calls_lock;
+    struct weir_loop_call *calls; /* newest first */
+    char *read_buf;               /* WEIR_LOOP_READ_BYTES, shared by all sockets of the loop */
+    void (*flush_dirty)(struct weir_loop *loop);
+};
+
+int weir_loop_init(struct weir_loop *loop);
+
+/* Runs until weir_loop_stop; then handles may be closed and run may be called again. */
+void weir_loop_run(struct weir_loop *loop);
+void weir_loop_stop(struct weir_loop *loop);
+
+/* Closes the loop's own handles, runs until every handle is closed, frees. */
+void weir_loop_dispose(struct weir_loop *loop);
+
+/* Milliseconds, monotonic, fixed within a turn. */
+uint64_t weir_loop_now_ms(const struct weir_loop *loop);
+
+/* Runs post->fn at the end of this turn; a post that is already queued is left where it is. */
+void weir_loop_post(struct weir_loop *loop, struct weir_post *post);
+void weir_loop_unpost(struct weir_post *post);
+
+/* From any thread: runs fn(arg) on the loop's thread, in order. */
+void weir_loop_call(struct weir_loop *loop, void (*fn)(void *arg), void *arg);
+
+/* Timer by a delay from now. */
+void weir_loop_after(struct weir_loop *loop, struct weir_timer *t, uint64_t delay_ms);
+void weir_loop_cancel(struct weir_loop *loop, struct weir_timer *t);
+
+#endif
