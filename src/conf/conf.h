@@ -1,0 +1,223 @@
+#ifndef WEIR_CONF_H
+#define WEIR_CONF_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/slice.h"
+#include "conf/conf_problem.h"
+#include "conf/conf_stream.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The configuration: one immutable tree, made by weir_conf_load, then const and shared by
+ * reference between workers; a reload makes another one. All defaults are filled in, all names are
+ * resolved to pointers inside the tree, everything lives in the tree's own arena. Values that a
+ * later check may complain about carry the file and line they were written at.
+ */
+
+enum weir_conf_compat { WEIR_CONF_ADR, WEIR_CONF_FMS };
+enum weir_conf_aggregation {
+    WEIR_CONF_MAX_PROCESSED_INDEX,
+    WEIR_CONF_ALIGNED,
+    WEIR_CONF_MIN_PROCESSED_INDEX,
+};
+
+/* Files are not opened here beyond a test that they can be read: io/tls.h does the rest. */
+struct weir_conf_tls {
+    struct weir_conf_text name;      /* its key under `tls:`; absent when written inline */
+    struct weir_conf_text cert_path; /* a PEM chain, holding the key too where key_path is absent */
+    struct weir_conf_text key_path;
+    struct weir_conf_text client_ca_cert_path;
+    bool insecure;
+    struct weir_conf_pos at;
+};
+
+/* Where and how a service is called. */
+struct weir_conf_service {
+    struct weir_conf_pos at;
+    struct weir_conf_text hostname; /* a name or an address, IPv6 without brackets */
+    uint32_t port;                  /* 1..65535, the kind's default when left out */
+    bool is_default_port;
+    struct weir_conf_text path_prefix; /* empty, or "/x" without a slash at the end */
+    const struct weir_conf_tls *tls;   /* NULL: plain */
+    struct weir_conf_text api_token_env;
+    struct weir_slice api_token; /* secret: the variable's value; empty: none */
+    uint32_t max_retries;
+    uint32_t request_timeout_ms;
+    uint32_t connect_timeout_ms;
+    uint32_t first_byte_timeout_ms;
+    uint32_t idle_timeout_ms;
+    uint32_t http2_keep_alive_interval_ms; /* 0: no pings */
+    uint32_t keep_alive_timeout_ms;
+    uint32_t grpc_dns_probe_interval_ms;
+};
+
+enum weir_conf_openai_kind {
+    WEIR_CONF_OPENAI_NONE,
+    WEIR_CONF_OPENAI_REMOTE,
+    WEIR_CONF_OPENAI_DEMO, /* the built-in demonstration model; no service */
+};
+
+struct weir_conf_openai {
+    enum weir_conf_openai_kind kind;
+    struct weir_conf_pos at;
+    const struct weir_conf_service *service;        /* NULL unless remote */
+    const struct weir_conf_service *health_service; /* NULL: the service itself */
+};
+
+enum weir_conf_provider { WEIR_CONF_TGIS, WEIR_CONF_NLP };
+
+struct weir_conf_generation {
+    bool is_configured;
+    struct weir_conf_pos at;
+    enum weir_conf_provider provider;
+    const struct weir_conf_service *service;
+};
+
+enum weir_conf_chunker_kind {
+    WEIR_CONF_CHUNKER_REMOTE,
+    WEIR_CONF_CHUNKER_SENTENCE,
+    WEIR_CONF_CHUNKER_PARAGRAPH,
+    WEIR_CONF_CHUNKER_WINDOW,
+    WEIR_CONF_CHUNKER_WHOLE_DOC,
+};
+
+struct weir_conf_chunker {
+    struct weir_conf_text id;
+    enum weir_conf_chunker_kind kind;
+    const struct weir_conf_service *service; /* remote only */
+    uint32_t size_cp;                        /* window only */
+    uint32_t overlap_cp;                     /* window only, less than size_cp */
+};
+
+enum weir_conf_detector_type {
+    WEIR_CONF_TEXT_CONTENTS,
+    WEIR_CONF_TEXT_CHAT,
+    WEIR_CONF_TEXT_CONTEXT_DOC,
+    WEIR_CONF_TEXT_GENERATION,
+};
+
+struct weir_conf_detector {
+    struct weir_conf_text id;
+    enum weir_conf_detector_type type;
+    struct weir_conf_text builtin;                  /* its name; absent: remote */
+    struct weir_slice params;                       /* built-in: a JSON object, "{}" when none */
+    struct weir_conf_pos params_at;                 /* of `params`, or of the detector */
+    const struct weir_conf_service *service;        /* remote only */
+    const struct weir_conf_service *health_service; /* NULL: the service itself */
+    const struct weir_conf_chunker *chunker;        /* NULL only where the type needs none */
+    double default_threshold;
+};
+
+enum weir_conf_action { WEIR_CONF_ANNOTATE, WEIR_CONF_BLOCK, WEIR_CONF_REDACT };
+enum weir_conf_history { WEIR_CONF_HISTORY_OFF, WEIR_CONF_HISTORY_WARN, WEIR_CONF_HISTORY_REJECT };
+enum weir_conf_unknown { WEIR_CONF_UNKNOWN_DROP, WEIR_CONF_UNKNOWN_PASS };
+enum weir_conf_message_role { /* bits of input_roles */
+                              WEIR_CONF_USER = 1,
+                              WEIR_CONF_SYSTEM = 2,
+                              WEIR_CONF_DEVELOPER = 4,
+                              WEIR_CONF_TOOL = 8,
+                              WEIR_CONF_FUNCTION = 16,
+};
+
+/* A detector as a route uses it. */
+struct weir_conf_use {
+    const struct weir_conf_detector *detector;
+    struct weir_conf_pos at;
+    double threshold;         /* the route's, else the detector's default */
+    struct weir_slice params; /* a JSON object without `threshold` */
+};
+
+struct weir_conf_route {
+    struct weir_conf_text name;
+    const struct weir_conf_use *input;
+    size_t n_input;
+    const struct weir_conf_use *output;
+    size_t n_output;
+    enum weir_conf_action on_detection;
+    struct weir_conf_text fallback_message; /* absent: refusal text of the policy page */
+    struct weir_conf_text redact_with;
+    uint32_t input_roles;
+    bool unguarded;
+    enum weir_conf_unknown unknown_members;
+    enum weir_conf_history history;
+    struct weir_conf_stream_policy streaming; /* only what was written; see conf_stream.h */
+};
+
+struct weir_conf_auth {
+    struct weir_conf_text keys_env; /* absent: open */
+    const struct weir_slice *keys;  /* secret */
+    size_t n_keys;
+};
+
+struct weir_conf_limits {
+    uint64_t max_body_bytes;
+    uint64_t max_header_bytes;
+    uint32_t max_json_depth;
+    uint32_t header_timeout_ms;
+    uint32_t idle_timeout_ms;
+    uint32_t write_timeout_ms;
+    uint32_t drain_timeout_ms;
+    uint32_t max_connections;
+    uint64_t max_stream_buffer_bytes;
+    uint64_t max_held_bytes_per_stream;
+    uint64_t max_held_bytes_total; /* a fraction of memory already turned into bytes */
+    uint64_t max_event_bytes;
+    uint64_t max_service_body_bytes;
+    uint32_t max_choices;
+    uint32_t max_tool_calls;
+};
+
+struct weir_conf {
+    atomic_int refs;
+    const char *file;  /* as problems name it */
+    char revision[13]; /* 12 hex digits of the file's SHA-256 */
+    bool is_embedded;
+
+    struct weir_conf_openai openai;
+    struct weir_conf_generation generation;
+    const struct weir_conf_chunker *chunkers; /* file order; whole_doc_chunker is always there */
+    size_t n_chunkers;
+    const struct weir_conf_detector *detectors; /* file order */
+    size_t n_detectors;
+    const struct weir_conf_tls *const *tls; /* every one in use or named, inline ones too */
+    size_t n_tls;
+    const struct weir_conf_route *routes; /* file order */
+    size_t n_routes;
+    struct weir_conf_list passthrough_headers; /* lower case, no name twice */
+    bool rewrite_forwarded_access_header;
+    uint32_t detector_concurrent_requests;
+    uint32_t chunker_concurrent_requests;
+    enum weir_conf_compat compat;
+    enum weir_conf_aggregation aggregation;
+    struct weir_conf_streaming streaming;
+    bool public_api;
+    bool playground;
+    bool trust_traceparent;
+    struct weir_conf_auth auth;
+    struct weir_conf_limits limits;
+
+    struct weir_map detectors_by_id; /* use weir_conf_detector */
+    struct weir_map chunkers_by_id;
+    struct weir_arena arena;
+};
+
+struct weir_conf *weir_conf_ref(struct weir_conf *conf);
+void weir_conf_unref(struct weir_conf *conf); /* NULL is fine */
+
+/* NULL when there is none of that id. */
+const struct weir_conf_detector *weir_conf_detector(const struct weir_conf *conf,
+                                                    struct weir_slice id);
+const struct weir_conf_chunker *weir_conf_chunker(const struct weir_conf *conf,
+                                                  struct weir_slice id);
+const struct weir_conf_route *weir_conf_route(const struct weir_conf *conf, struct weir_slice name);
+
+/* Names as they are written in the file. */
+const char *weir_conf_action_name(enum weir_conf_action action);
+const char *weir_conf_aggregation_name(enum weir_conf_aggregation aggregation);
+
+#endif
