@@ -1,5 +1,59 @@
-.PHONY: build test
-build:
-	cmake --preset release >/dev/null && cmake --build build/release
-test:
-	cmake --preset asan >/dev/null && cmake --build build/asan && ctest --test-dir build/asan --output-on-failure
+# The front door. Each target sets itself up (tools/bootstrap installs missing Debian packages);
+# the build itself is CMake's, see CMakePresets.json.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+PYTHON := /usr/bin/python3
+
+.PHONY: help run build test check fmt fuzz bench install clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+
+run: ## build an optimised server and start it on 8033 and 8034 (ARGS='--http-port 9000')
+	@tools/bootstrap build
+	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS) --target weir
+	@exec build/release/weir $(ARGS)
+
+build: ## build/release/weir, the test runners in build/release/tests, the bench programs
+	@tools/bootstrap build
+	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS)
+
+test: ## every test, with the address and undefined-behaviour sanitizers (T=pattern: some)
+	@tools/bootstrap build test
+	@cmake --preset asan >/dev/null
+	@cmake --build build/asan -j $(JOBS)
+	@$(PYTHON) tools/run-tests --build build/asan --jobs $(JOBS) '$(T)'
+
+check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, paths (C=layers: one)
+	@tools/bootstrap build check
+	@cmake --preset release >/dev/null
+	@$(PYTHON) tools/check --jobs $(JOBS) $(C)
+
+fmt: ## format the sources in place
+	@tools/bootstrap check
+	@$(PYTHON) tools/check-format --fix
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS (60) seconds (F=json: one)
+	@tools/bootstrap build fuzz
+	@cmake --preset fuzz >/dev/null
+	@cmake --build build/fuzz -j $(JOBS)
+	@$(PYTHON) tools/run-fuzz --seconds $(FUZZ_SECONDS) $(F)
+
+bench: ## run the benchmarks on an optimised build (B=health: one)
+	@tools/bootstrap build bench
+	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS)
+	@$(PYTHON) tools/run-bench $(B)
+
+install: ## install the server below PREFIX (/usr/local), within DESTDIR
+	@tools/bootstrap build
+	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS) --target weir
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+clean: ## remove everything built
+	@rm -rf build

@@ -29,7 +29,7 @@
 
 enum weir_err {
     WEIR_OK = 0,
-#define WEIR_ERR_ENUM(name, code, text) WEIR_##name = code,
+#define WEIR_ERR_ENUM(name, code, text) WEIR_##name = (code),
     WEIR_ERR_MAP(WEIR_ERR_ENUM)
 #undef WEIR_ERR_ENUM
 };
