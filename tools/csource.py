@@ -173,7 +173,8 @@ def body(code, brace):
     for match in re.finditer(r"[{}]", code[brace:]):
         at = brace + match.start()
         if match.group(0) == "{":
-            kinds.append(not kinds or opens_block(code, at))
+            # Within an initialiser there are only initialisers.
+            kinds.append(not kinds or (kinds[-1] and opens_block(code, at)))
             nesting = sum(kinds) - 1
             if nesting > deepest:
                 deepest, deepest_at = nesting, at
