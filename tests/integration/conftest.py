@@ -1,0 +1,63 @@
+"""Fixtures of the black-box suite: the real binary, scripted peers on loopback.
+
+    def test_health(weir):
+        w = weir()                                   # or weir(config={...}, args=[...], env={...})
+        assert w.health.get("/health").status_code == 200
+
+Every server a test starts is stopped at its end with SIGTERM and must then exit with status 0 and
+without a sanitizer's report; `w.stop()` does the same earlier.
+"""
+
+import os
+import re
+import signal
+
+import certs as certificates
+import harness
+import pytest
+
+SECONDS_PER_TEST = 60
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "limit(seconds): the test may take so long, not 60 s")
+
+
+def pytest_collection_modifyitems(config, items):
+    """WEIR_TEST_PATTERN chooses tests by a regular expression, as ctest -R does."""
+    pattern = os.environ.get("WEIR_TEST_PATTERN", "")
+    if not pattern:
+        return
+    chosen = [item for item in items if re.search(pattern, item.nodeid)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
+
+
+@pytest.fixture(autouse=True)
+def time_limit(request):
+    """A test that hangs fails, and says where it hung."""
+    marker = request.node.get_closest_marker("limit")
+    seconds = marker.args[0] if marker else SECONDS_PER_TEST
+
+    def expired(signum, frame):
+        raise TimeoutError(f"the test took more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def weir(tmp_path):
+    """Starts servers: see harness.Servers.__call__."""
+    servers = harness.Servers(harness.binary(), tmp_path)
+    yield servers
+    servers.stop_all()
+
+
+@pytest.fixture(scope="session")
+def certs(tmp_path_factory):
+    """A CA and what it signed, plus a stranger's: see certs.Certs."""
+    return certificates.Certs(tmp_path_factory.mktemp("certs"))
