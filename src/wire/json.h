@@ -23,8 +23,10 @@
  *    5    key "b"
  *    6      null
  *
- * Strict RFC 8259: UTF-8 only, no duplicate keys (compared after unescaping), nothing after the
- * value but white space. A node is named by its index; 0 is the root.
+ * Strict RFC 8259: UTF-8 only, no byte order mark, nothing after the value but white space. A name
+ * may stand only once in an object, names compared as weir_json_string gives them: what a later
+ * reader could take for the same member is refused here. A node is named by its index; 0 is the
+ * root.
  */
 enum weir_json_type {
     WEIR_JSON_NULL,
@@ -39,12 +41,14 @@ enum weir_json_type {
 struct weir_json_node {
     uint32_t start; /* byte offset of the value's first byte: quote, bracket, digit… */
     uint32_t end;   /* one past its last byte */
-    uint32_t next;  /* index of the node after this value and everything in it */
-    uint32_t n;     /* array: elements; object: members; string: code points after unescaping */
+    uint32_t
+        next;   /* index of the node after this value and everything in it; a key's is its value */
+    uint32_t n; /* array: elements; object: members; string: code points after unescaping (a
+                   surrogate pair is one, a lone half too) */
     uint8_t type;
-    bool is_escaped; /* string: contains a backslash */
-    bool is_integer; /* number: no fraction, no exponent */
-    bool has_lone_surrogate;
+    bool is_escaped;         /* string: contains a backslash */
+    bool is_integer;         /* number: no fraction, no exponent */
+    bool has_lone_surrogate; /* string: \\ud800 to \\udfff without its other half */
 };
 
 struct weir_json {
@@ -54,11 +58,12 @@ struct weir_json {
 };
 
 struct weir_json_limits {
-    uint32_t max_depth; /* 0: 64 */
-    uint32_t max_nodes; /* 0: no limit but the source's size */
+    uint32_t max_depth; /* containers within each other; 0: 64. Depth costs no stack */
+    uint32_t max_nodes; /* keys count too; 0: no limit but the source's size */
 };
 
-/* Where and why reading stopped. `what` is a static phrase: "expected a value". */
+/* Where and why reading stopped. `what` is a static phrase: "expected a value". What ends too early
+ * stopped at its end, at_byte == src.n. */
 struct weir_json_error {
     size_t at_byte;
     size_t line;   /* from 1 */
@@ -66,11 +71,12 @@ struct weir_json_error {
     const char *what;
 };
 
-enum { WEIR_JSON_NONE = UINT32_MAX }; /* "no such node" */
+#define WEIR_JSON_NONE UINT32_MAX /* "no such node" */
 
 /*
  * Reads the whole of `src`, which the result borrows, as its nodes borrow `arena`. Returns 0,
- * WEIR_EBAD (malformed) or WEIR_ELIMIT (too deep, too many nodes, 4 GiB); `err` may be NULL.
+ * WEIR_EBAD (malformed) or WEIR_ELIMIT (too deep, too many nodes, 4 GiB); then `*j` is all-zero.
+ * `limits` and `err` may be NULL; `*err` is written on failure only.
  */
 int weir_json_parse(struct weir_json *j, struct weir_slice src,
                     const struct weir_json_limits *limits, struct weir_arena *arena,
@@ -78,7 +84,8 @@ int weir_json_parse(struct weir_json *j, struct weir_slice src,
 
 /*
  * The same into node memory that is reused from call to call (a stream parses an event per token
- * and must not allocate). `tape` grows on the heap; dispose with weir_json_tape_dispose.
+ * and must not allocate). `tape` grows on the heap and starts all-zero; dispose with
+ * weir_json_tape_dispose. The next parse into it ends the last one's nodes.
  */
 struct weir_json_tape {
     struct weir_json_node *nodes;
@@ -126,13 +133,24 @@ int weir_json_string_append(const struct weir_json *j, uint32_t at, struct weir_
 /* Does the string equal `s` after unescaping? Never allocates. */
 bool weir_json_string_eq(const struct weir_json *j, uint32_t at, struct weir_slice s);
 
+/*
+ * Streams may cut a surrogate pair between two deltas. Does the string end with a high half, or
+ * begin with a low one, that has no partner in it? `*unit` is that UTF-16 code unit; in the value
+ * it shows as one U+FFFD at that end.
+ */
+bool weir_json_string_ends_high(const struct weir_json *j, uint32_t at, uint16_t *unit);
+bool weir_json_string_begins_low(const struct weir_json *j, uint32_t at, uint16_t *unit);
+
 /* 0, or WEIR_EINVAL when it is no number of that kind or does not fit. */
 int weir_json_i64(const struct weir_json *j, uint32_t at, int64_t *out);
 int weir_json_u64(const struct weir_json *j, uint32_t at, uint64_t *out);
 int weir_json_f64(const struct weir_json *j, uint32_t at, double *out); /* 1e400: WEIR_EINVAL */
 
-/* Same JSON value: objects regardless of order, strings after unescaping, numbers by spelling first
- * and by value otherwise. Linear in the smaller value but for objects with many members. */
+/*
+ * Same JSON value: objects regardless of order, strings after unescaping (a lone half equals only
+ * itself), numbers by exact decimal value: 1, 1.0 and 10e-1 are the same, 2^64 and 2^64 + 1 are
+ * not. Linear, whatever the order of members.
+ */
 bool weir_json_equal(const struct weir_json *a, uint32_t at_a, const struct weir_json *b,
                      uint32_t at_b);
 
