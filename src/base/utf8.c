@@ -48,6 +48,11 @@ static size_t sequence(const unsigned char *p, size_t n)
     return len;
 }
 
+size_t weir_utf8_sequence(struct weir_slice s)
+{
+    return s.n != 0 ? sequence((const unsigned char *)s.p, s.n) : 0;
+}
+
 size_t weir_utf8_valid_prefix(struct weir_slice s)
 {
     size_t i = 0;

@@ -20,6 +20,9 @@ static inline bool weir_utf8_is_valid(struct weir_slice s)
     return weir_utf8_valid_prefix(s) == s.n;
 }
 
+/* Length of the valid sequence that `s` begins with; 0 when it begins with none, or is empty. */
+size_t weir_utf8_sequence(struct weir_slice s);
+
 /* The following take valid UTF-8. */
 
 /* Code points in `s`. */

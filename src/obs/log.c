@@ -1,0 +1,297 @@
+/*
+ * Where lines go. One lock is held for a line's write, so that lines of several threads never mix;
+ * formatting happens before it, on the caller's stack.
+ *
+ * Not to wait for a reader: a pipe or terminal is opened a second time, which gives a description
+ * of our own that may be non-blocking while the inherited one, shared with other processes, stays
+ * as it is. Where that is refused, poll tells whether a piece of PIPE_BUF bytes fits. A socket can
+ * be asked per call.
+ */
+#include "obs/log.h"
+
+#include "base/err.h"
+#include "obs/obs_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long a line that has begun may wait to be finished; only long lines into a full pipe do. */
+enum { FINISH_WAIT_MS = 10, MAX_WRITES = 4 };
+
+atomic_int weir_log__threshold = WEIR_LOG_LEVEL_INFO;
+static _Atomic uint64_t n_dropped;
+
+/* Set before the first thread, but for what the lock guards. */
+static struct {
+    struct weir_log_style style;
+    int fd;
+    int own_fd; /* -1, or a description of our own for the same file */
+    bool is_socket;
+    size_t max_piece; /* bytes that poll vouches for */
+    weir_log_now_fn now_us;
+    weir_log_line_fn capture;
+    void *capture_ctx;
+    pthread_mutex_t lock; /* guards what follows, and writing */
+    uint64_t n_reported;  /* of n_dropped */
+    bool is_torn;         /* the last line was not finished */
+} out = {
+    .style = {.format = WEIR_LOG_FULL},
+    .fd = STDERR_FILENO,
+    .own_fd = -1,
+    .max_piece = PIPE_BUF,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+static bool wants_colour(const struct weir_log_options *o)
+{
+    if (o->format == WEIR_LOG_JSON || o->colour == WEIR_LOG_COLOUR_NEVER) {
+        return false;
+    }
+    if (o->colour == WEIR_LOG_COLOUR_ALWAYS) {
+        return true;
+    }
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    return (no_color == NULL || no_color[0] == '\0') &&
+           (term == NULL || strcmp(term, "dumb") != 0) && isatty(o->fd) != 0;
+}
+
+static int open_again(int fd)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* A plain file is never full and has one position for all who write it: used as it is. */
+static void choose_way(int fd)
+{
+    struct stat st;
+    mode_t mode = fstat(fd, &st) == 0 ? st.st_mode : 0;
+    out.fd = fd;
+    out.is_socket = S_ISSOCK(mode);
+    out.max_piece = SIZE_MAX;
+    if (S_ISFIFO(mode) || isatty(fd) != 0) {
+        out.own_fd = open_again(fd);
+        out.max_piece = out.own_fd >= 0 ? SIZE_MAX : PIPE_BUF;
+    }
+}
+
+void weir_log_setup(const struct weir_log_options *o)
+{
+    if (out.own_fd >= 0) {
+        close(out.own_fd);
+        out.own_fd = -1;
+    }
+    out.style = (struct weir_log_style){.format = o->format, .has_colour = wants_colour(o)};
+    out.is_torn = false;
+    choose_way(o->fd);
+    weir_log_set_level(o->level);
+}
+
+void weir_log_set_level(enum weir_log_level level)
+{
+    atomic_store_explicit(&weir_log__threshold, (int)level, memory_order_relaxed);
+}
+
+void weir_log_set_clock(weir_log_now_fn now_us)
+{
+    out.now_us = now_us;
+}
+
+void weir_log_set_capture(weir_log_line_fn fn, void *ctx)
+{
+    pthread_mutex_lock(&out.lock);
+    out.capture = fn;
+    out.capture_ctx = ctx;
+    pthread_mutex_unlock(&out.lock);
+}
+
+static int64_t now_us(void)
+{
+    if (out.now_us != NULL) {
+        return out.now_us();
+    }
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Also false when nobody reads any more: writing would raise a signal. */
+static bool can_write(int fd, int wait_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, wait_ms) == 1 && p.revents == POLLOUT;
+}
+
+static ssize_t write_piece(int fd, const char *p, size_t n)
+{
+    ssize_t got;
+    do {
+        got = out.is_socket ? send(fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL) : write(fd, p, n);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* How many bytes went; fewer than all only when the reader is slow or gone. */
+static size_t write_bytes(const char *p, size_t n)
+{
+    int fd = out.own_fd >= 0 ? out.own_fd : out.fd;
+    size_t done = 0;
+    for (int i = 0; i < MAX_WRITES && done < n; i++) {
+        if (!can_write(fd, i == 0 ? 0 : FINISH_WAIT_MS)) {
+            break;
+        }
+        size_t piece = n - done < out.max_piece ? n - done : out.max_piece;
+        ssize_t got = write_piece(fd, p + done, piece);
+        if (got < 0 && (errno != EAGAIN || done == 0)) {
+            break;
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return done;
+}
+
+/* Under the lock. False when the line was not written whole. */
+static bool deliver(const struct weir_log_line *line)
+{
+    if (out.capture != NULL) {
+        out.capture(out.capture_ctx, weir_slice_make(line->bytes + 1, line->n - 1));
+        return true;
+    }
+    size_t skip = out.is_torn ? 0 : 1;
+    size_t done = write_bytes(line->bytes + skip, line->n - skip);
+    if (done != 0) {
+        out.is_torn = done != line->n - skip;
+    }
+    return done == line->n - skip;
+}
+
+/* Under the lock. False when lines are missing and it could not be said. */
+static bool report_dropped(int64_t now)
+{
+    uint64_t n = atomic_load_explicit(&n_dropped, memory_order_relaxed);
+    if (n == out.n_reported) {
+        return true;
+    }
+    const struct weir_log_field fields[] = {
+        weir_log_cstr(NULL, "log lines were dropped, the reader is too slow"),
+        weir_log_u64("lines", n - out.n_reported),
+    };
+    struct weir_log_record r = {WEIR_LOG_LEVEL_WARN, now, "log", NULL, fields, 2};
+    struct weir_log_line line;
+    weir_log__format(&line, &out.style, &r);
+    if (!deliver(&line)) {
+        return false;
+    }
+    out.n_reported = n;
+    return true;
+}
+
+void weir_log_emit(enum weir_log_level level, const char *target, const struct weir_log_ctx *ctx,
+                   const struct weir_log_field *fields, size_t n)
+{
+    struct weir_log_record r = {level, now_us(), target, ctx, fields, n};
+    struct weir_log_line line;
+    weir_log__format(&line, &out.style, &r);
+    pthread_mutex_lock(&out.lock);
+    if (!report_dropped(r.now_us) || !deliver(&line)) {
+        atomic_fetch_add_explicit(&n_dropped, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&out.lock);
+}
+
+uint64_t weir_log_n_dropped(void)
+{
+    return atomic_load_explicit(&n_dropped, memory_order_relaxed);
+}
+
+static double read_dropped(void *ctx)
+{
+    (void)ctx;
+    return (double)weir_log_n_dropped();
+}
+
+void weir_log_declare_metrics(void)
+{
+    static const struct weir_metric_def def = {
+        .name = "weir_log_dropped_lines_total",
+        .help = "Log lines lost because their reader was too slow.",
+        .type = WEIR_METRIC_COUNTER,
+    };
+    weir_metric_callback(weir_metric_declare(&def), WEIR_METRIC_NO_LABELS, read_dropped, NULL);
+}
+
+struct weir_log_field weir_log_err(const char *key, int err)
+{
+    return weir_log_cstr(key, weir_err_name(err));
+}
+
+int weir_log_parse_level(struct weir_slice s, enum weir_log_level *level)
+{
+    static const char *const names[] = {"trace", "debug", "info", "warn", "error", "off"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (weir_slice_eq_nocase(s, weir_slice_cstr(names[i]))) {
+            *level = (enum weir_log_level)i;
+            return 0;
+        }
+    }
+    return WEIR_EINVAL;
+}
+
+int weir_log_parse_format(struct weir_slice s, enum weir_log_format *format)
+{
+    static const char *const names[] = {"full", "compact", "pretty", "json"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (weir_slice_eq_nocase(s, weir_slice_cstr(names[i]))) {
+            *format = (enum weir_log_format)i;
+            return 0;
+        }
+    }
+    return WEIR_EINVAL;
+}
+
+enum weir_log_format weir_log_default_format(int fd)
+{
+    return isatty(fd) != 0 ? WEIR_LOG_FULL : WEIR_LOG_JSON;
+}
+
+static bool contains_nocase(struct weir_slice s, struct weir_slice part)
+{
+    for (size_t i = 0; i + part.n <= s.n; i++) {
+        if (weir_slice_eq_nocase(weir_slice_sub(s, i, i + part.n), part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weir_log_is_secret_header(struct weir_slice name)
+{
+    /* Parts of names, for services invent their own: x-goog-api-key, x-amz-security-token. */
+    static const char *const parts[] = {
+        "authoriz",  "x-auth",      "cookie",      "token",      "secret",
+        "passw",     "api-key",     "apikey",      "access-key", "credential",
+        "signature", "client-cert", "private-key",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (contains_nocase(name, weir_slice_cstr(parts[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct weir_slice weir_log_header_value(struct weir_slice name, struct weir_slice value)
+{
+    return weir_log_is_secret_header(name) ? WEIR_SLICE("[redacted]") : value;
+}
