@@ -28,6 +28,12 @@ struct weir_json__pieces {
 /* False at the end. A piece is never empty and is valid until the next call. */
 bool weir_json__next_piece(struct weir_json__pieces *it, struct weir_slice *piece);
 
+/* Room for any double as weir_json_write_f64 spells it. */
+enum { WEIR_JSON__F64_MAX = 32 };
+
+/* Spells a finite double, returns how many bytes; not NUL-terminated. */
+size_t weir_json__format_f64(double v, char out[WEIR_JSON__F64_MAX]);
+
 /* Do two strings have the same value? */
 bool weir_json__same_string(const struct weir_json *a, uint32_t at_a, const struct weir_json *b,
                             uint32_t at_b, bool keep_halves);
