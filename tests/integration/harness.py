@@ -28,8 +28,12 @@ class StartFailed(Exception):
     """The server ended, or did not become ready, before the test began."""
 
 
+def build_folder():
+    return Path(os.environ.get("WEIR_BUILD_DIR", ROOT / "build" / "asan"))
+
+
 def binary():
-    path = Path(os.environ.get("WEIR_BUILD_DIR", ROOT / "build" / "asan")) / "weir"
+    path = build_folder() / "weir"
     if not path.exists():
         raise FileNotFoundError(f"{path} is not built (make test builds it)")
     return path
