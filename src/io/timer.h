@@ -25,11 +25,16 @@ struct weir_timers {
     struct weir_timer **heap;
     size_t n;
     size_t cap;
+    bool is_running;
+    uint64_t run_ms; /* the time of the run under way */
 };
 
 void weir_timers_dispose(struct weir_timers *ts); /* armed timers are forgotten */
 
-/* Arms or re-arms. `fn` and `ctx` are taken from the timer. */
+/*
+ * Arms or re-arms. `fn` and `ctx` are taken from the timer. From inside a timer's fn the earliest
+ * time is one millisecond after the run under way, so a run always ends.
+ */
 void weir_timers_set(struct weir_timers *ts, struct weir_timer *t, uint64_t due_ms);
 
 /* Safe when not armed, also from inside any timer's fn. */
@@ -38,7 +43,8 @@ void weir_timers_cancel(struct weir_timers *ts, struct weir_timer *t);
 /* Earliest time at which run must be called; false when nothing is armed. */
 bool weir_timers_next(const struct weir_timers *ts, uint64_t *at_ms);
 
-/* Fires what is due at `now_ms`, each disarmed before its fn runs, in order of due time. */
+/* Fires what is due at `now_ms`, each disarmed before its fn runs, in order of due time. A fn may
+ * set, cancel and free any timer, its own included. */
 void weir_timers_run(struct weir_timers *ts, uint64_t now_ms);
 
 static inline bool weir_timer_is_armed(const struct weir_timer *t)
