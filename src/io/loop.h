@@ -46,28 +46,40 @@ struct weir_loop {
     struct weir_loop_call *calls; /* newest first */
     char *read_buf;               /* WEIR_LOOP_READ_BYTES, shared by all sockets of the loop */
     void (*flush_dirty)(struct weir_loop *loop);
+    char *tls_buf;        /* plain text of TLS sockets, from the first one on */
+    uint64_t clock_at_ms; /* what `clock` is armed for; UINT64_MAX: nothing */
+    uint64_t turn;        /* counts turns, for per-turn budgets */
+    bool is_running;
 };
 
+/* Also makes the process ignore SIGPIPE. 0, WEIR_ELIMIT when out of descriptors, WEIR_EIO. */
 int weir_loop_init(struct weir_loop *loop);
 
 /* Runs until weir_loop_stop; then handles may be closed and run may be called again. */
 void weir_loop_run(struct weir_loop *loop);
 void weir_loop_stop(struct weir_loop *loop);
 
-/* Closes the loop's own handles, runs until every handle is closed, frees. */
+/*
+ * Runs until every other handle is closed (they must all be closing), with the posted work and the
+ * calls of other threads that are left; armed timers are forgotten. Then closes the loop's own
+ * handles and frees. No other thread may call any more.
+ */
 void weir_loop_dispose(struct weir_loop *loop);
 
 /* Milliseconds, monotonic, fixed within a turn. */
 uint64_t weir_loop_now_ms(const struct weir_loop *loop);
 
-/* Runs post->fn at the end of this turn; a post that is already queued is left where it is. */
+/*
+ * Runs post->fn at the end of this turn, or of the next one when called from posted work; a post
+ * that is already queued is left where it is. It is unlinked before fn, so fn may free or re-post.
+ */
 void weir_loop_post(struct weir_loop *loop, struct weir_post *post);
 void weir_loop_unpost(struct weir_post *post);
 
 /* From any thread: runs fn(arg) on the loop's thread, in order. */
 void weir_loop_call(struct weir_loop *loop, void (*fn)(void *arg), void *arg);
 
-/* Timer by a delay from now. */
+/* Timer by a delay from now. Armed timers do not outlive the loop. */
 void weir_loop_after(struct weir_loop *loop, struct weir_timer *t, uint64_t delay_ms);
 void weir_loop_cancel(struct weir_loop *loop, struct weir_timer *t);
 
