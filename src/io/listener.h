@@ -21,15 +21,18 @@ struct weir_listener {
     uint16_t port; /* the real one, also when 0 was asked for */
 };
 
-/* `host` is an address literal or "localhost". 0, WEIR_EINUSE, WEIR_EDENIED, WEIR_EINVAL, WEIR_EIO.
+/*
+ * `host` is an address literal ("::" takes IPv4 too, brackets may stand around IPv6) or
+ * "localhost", which is 127.0.0.1. Sets every field. 0 or WEIR_EINUSE, WEIR_EDENIED, WEIR_EINVAL,
+ * WEIR_ELIMIT, WEIR_EIO; after an error there is nothing to close.
  */
 int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const char *host,
                        uint16_t port, bool reuse_port);
 
-/* Begins to accept; set on_connection and ctx before. */
+/* Begins to accept; set on_connection and ctx before. 0 or WEIR_EINUSE, WEIR_EIO. */
 int weir_listener_start(struct weir_listener *l);
 
-/* Stops accepting; the memory is free again in fn. */
+/* Stops accepting; the memory is free again in fn, which may be NULL. */
 void weir_listener_close(struct weir_listener *l, void (*fn)(void *ctx), void *ctx);
 
 #endif

@@ -21,11 +21,15 @@
  *
  * Embedded in its owner. Opened by accept or connect, closed by weir_sock_close, whose callback is
  * the only place where the memory may be reused. Events stop with close, and on_error is the last
- * event but needs a close too. No event ever comes from inside a call made on the socket.
- * Idle it keeps no buffers.
+ * event but needs a close too. No event ever comes from inside a call made on the socket; any call
+ * may be made from inside any event. Idle it keeps no buffers.
+ *
+ * When the kernel takes no more (the peer has reset) the socket first delivers what the peer had
+ * sent before, an early answer perhaps, and only then gives on_error; paused, it does so at once.
  */
 struct weir_sock;
 
+/* Any of them may be NULL. */
 struct weir_sock_events {
     void (*on_open)(void *ctx); /* connected, TLS done: ALPN is known */
     void (*on_data)(void *ctx, struct weir_slice bytes);
@@ -60,30 +64,51 @@ struct weir_sock {
     bool is_reading;
     bool want_drain;
     bool end_after_flush; /* shutdown asked for */
+    bool tls_truncated;   /* with on_eof: TCP ended without TLS close_notify */
     void (*close_fn)(void *ctx);
-    /* … the rest is the socket's own … */
+    /* the rest is the socket's own */
+    void *close_ctx;
+    uv_connect_t connect_req;
+    struct weir_post later; /* tells what must not be told from inside a call */
+    char *why;
+    int err;       /* what on_error says or said */
+    int write_err; /* the kernel takes no more; what the peer sent before is still read */
+    uint64_t read_turn;
+    size_t read_bytes; /* in turn `read_turn` */
+    bool is_paused;
+    bool is_writing; /* write_req is under way */
+    bool has_eof;
+    bool has_sent_end;
+    bool tell_open;
+    bool tell_drain;
 };
 
-/* Takes a connection from a listener (in its on_connection). `tls` NULL: plain. */
+/*
+ * Takes a connection from a listener (in its on_connection). `tls` NULL: plain. After an error the
+ * socket needs weir_sock_close like any other. `tls` may be unreferenced right after.
+ */
 int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, uv_stream_t *listener,
                      struct weir_tls *tls);
 
-/* Connects. `server_name` is used for SNI and verification when tls is given. */
+/*
+ * Connects. `server_name` (a host name or an address literal) is used for SNI and verification
+ * when tls is given. Always 0: a failure, even an immediate one, comes as on_error.
+ */
 int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct sockaddr *addr,
                       struct weir_tls *tls, const char *server_name);
 
 /* Set right after accept/connect, before any event can come. Reading starts by itself. */
 void weir_sock_listen_to(struct weir_sock *s, const struct weir_sock_events *events, void *ctx);
 
-/* Queues all of it; FULL when the owner should wait for on_drain. Ignored when failed or closing.
- */
+/* Queues all of it, also before on_open; FULL when the owner should wait for on_drain. Ignored (OK)
+ * after shutdown and when failed or closing. */
 enum weir_flow weir_sock_write(struct weir_sock *s, struct weir_slice bytes);
 
-/* For writers that build in place: append to weir_sock_out(s) on plain sockets, then mark. Without
- * TLS this is s->out itself; with TLS it is a staging queue that is encrypted at the end of turn.
+/* For writers that build in place: append to weir_sock_out(s), then mark; mark answers as write
+ * does. Without TLS this is s->out itself; with TLS a staging queue, encrypted at the end of turn.
  */
 struct weir_bufq *weir_sock_out(struct weir_sock *s);
-void weir_sock_mark_dirty(struct weir_sock *s);
+enum weir_flow weir_sock_mark_dirty(struct weir_sock *s);
 size_t weir_sock_pending(const struct weir_sock *s); /* bytes not yet taken by the kernel */
 
 void weir_sock_pause(struct weir_sock *s); /* no on_data until resume; back-pressure to the peer */
@@ -92,13 +117,19 @@ void weir_sock_resume(struct weir_sock *s);
 /* Sends what is queued, then the end of the stream (TLS close_notify, FIN). Reading goes on. */
 void weir_sock_shutdown(struct weir_sock *s);
 
-/* Closes now, dropping what is queued; `reset`: with RST. fn runs when the memory is free again. */
+/* Closes now, dropping what is queued; `reset`: with RST. fn runs when the memory is free again.
+ * Once per accept or connect. */
 void weir_sock_close(struct weir_sock *s, bool reset, void (*fn)(void *ctx), void *ctx);
 
 /* "h2", "http/1.1" or empty, after on_open on TLS. */
 struct weir_slice weir_sock_alpn(const struct weir_sock *s);
 
-/* The peer's address as text, for logs. */
+/* Why it failed, for logs: "certificate verify failed: unable to get issuer certificate". Lives
+ * until the close callback. */
+const char *weir_sock_why(const struct weir_sock *s);
+
+/* The peer's address and port as text, for logs: "10.0.0.1:4711", "[::1]:4711"; "?" when unknown.
+ */
 void weir_sock_peer(const struct weir_sock *s, char *out, size_t n);
 
 #endif

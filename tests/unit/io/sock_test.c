@@ -1,0 +1,499 @@
+#include "unit/io/pair.h"
+
+#include "base/mem.h"
+
+#include <netinet/tcp.h>
+
+static bool got(const struct side *side, const char *text)
+{
+    return weir_slice_eq_cstr(weir_buf_slice(&side->got), text);
+}
+
+static void echo(struct side *side)
+{
+    weir_sock_write(&side->sock, side->now);
+}
+
+static void a_line_comes_back(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_data = echo;
+    pair_open(p);
+    assert_int_equal(side_say(&p->down, "hello"), WEIR_FLOW_OK);
+    assert_int_equal(weir_sock_pending(&p->down.sock), 5);
+    pair_run(p, p->down.n_got == 5);
+    assert_true(got(&p->down, "hello"));
+    assert_int_equal(weir_sock_pending(&p->down.sock), 0);
+    assert_int_equal(p->down.n_eof + p->up.n_eof + p->down.n_error + p->up.n_error, 0);
+    assert_int_equal(weir_sock_alpn(&p->up.sock).n, 0);
+}
+
+static void writes_before_open_are_sent(void **state)
+{
+    struct pair *p = *state;
+    pair_connect(p);
+    side_say(&p->down, "ear");
+    side_say(&p->down, "ly");
+    pair_run(p, p->up.n_got == 5);
+    assert_true(got(&p->up, "early"));
+}
+
+/* All of a turn's writes leave in one piece. */
+static void writes_of_a_turn_are_gathered(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    for (int i = 0; i < 100; i++) {
+        side_say(&p->down, "0123456789");
+    }
+    assert_int_equal(p->down.sock.out.n, 1000);
+    pair_run(p, p->up.n_got > 0);
+    assert_int_equal(p->up.n_got, 1000);
+}
+
+static void building_in_place_answers_like_write(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    p->down.sock.out_max = 8;
+    weir_bufq_append(weir_sock_out(&p->down.sock), WEIR_SLICE("1234"));
+    assert_int_equal(weir_sock_mark_dirty(&p->down.sock), WEIR_FLOW_OK);
+    weir_bufq_append(weir_sock_out(&p->down.sock), WEIR_SLICE("5678"));
+    assert_int_equal(weir_sock_mark_dirty(&p->down.sock), WEIR_FLOW_FULL);
+    pair_run(p, p->down.n_drain == 1 && p->up.n_got == 8);
+    assert_true(got(&p->up, "12345678"));
+}
+
+/* A stream of bytes whose content depends on the place, sent as fast as FULL allows. */
+enum { BIG = 8 * 1024 * 1024, PIECE = 10007 };
+
+static char byte_at(size_t i)
+{
+    return (char)(i * 31 + i / 251);
+}
+
+static void send_on(struct side *side)
+{
+    enum weir_flow flow = WEIR_FLOW_OK;
+    while (side->sent < side->to_send && flow == WEIR_FLOW_OK) {
+        char piece[PIECE];
+        size_t n = side->to_send - side->sent < PIECE ? side->to_send - side->sent : PIECE;
+        for (size_t i = 0; i < n; i++) {
+            piece[i] = byte_at(side->sent + i);
+        }
+        side->sent += n;
+        flow = weir_sock_write(&side->sock, weir_slice_make(piece, n));
+        assert_true(weir_sock_pending(&side->sock) < side->sock.out_max + PIECE);
+        assert_int_equal(flow == WEIR_FLOW_FULL,
+                         weir_sock_pending(&side->sock) >= side->sock.out_max);
+    }
+    if (side->sent == side->to_send) {
+        weir_sock_shutdown(&side->sock);
+    }
+}
+
+static void check_bytes(struct side *side)
+{
+    size_t from = side->n_got - side->now.n;
+    for (size_t i = 0; i < side->now.n; i++) {
+        assert_int_equal(side->now.p[i], byte_at(from + i));
+    }
+}
+
+static void megabytes_cross_in_both_directions(void **state)
+{
+    struct pair *p = *state;
+    struct side *sides[] = {&p->down, &p->up};
+    for (int i = 0; i < 2; i++) {
+        *sides[i] = (struct side){.pair = p, .drop = true, .to_send = BIG};
+        sides[i]->at_data = check_bytes;
+        sides[i]->at_open = send_on;
+        sides[i]->at_drain = send_on;
+    }
+    pair_connect(p);
+    pair_run(p, p->down.n_eof == 1 && p->up.n_eof == 1);
+    assert_int_equal(p->down.n_got, BIG);
+    assert_int_equal(p->up.n_got, BIG);
+    assert_true(p->down.n_drain > 10 && p->up.n_drain > 10);
+    assert_int_equal(p->down.n_error + p->up.n_error, 0);
+}
+
+/* With the reader paused the writer runs into FULL, stays there, and finishes after resume. */
+static void pause_pushes_back_to_the_writer(void **state)
+{
+    struct pair *p = *state;
+    p->up.drop = true;
+    p->up.at_data = check_bytes;
+    pair_open(p);
+    weir_sock_pause(&p->up.sock);
+    weir_sock_pause(&p->up.sock);
+    p->down.to_send = 4 * BIG;
+    p->down.at_drain = send_on;
+    send_on(&p->down);
+    pair_poll(p, p->down.sock.is_writing);
+    int drains = p->down.n_drain;
+    pair_spin(p);
+    assert_int_equal(p->down.n_drain, drains);
+    assert_int_equal(p->up.n_got, 0);
+    assert_true(weir_sock_pending(&p->down.sock) >= p->down.sock.out_max / 2);
+    assert_true(p->down.sent < p->down.to_send);
+    weir_sock_resume(&p->up.sock);
+    weir_sock_resume(&p->up.sock);
+    pair_run(p, p->up.n_eof == 1);
+    assert_int_equal(p->up.n_got, 4 * BIG);
+}
+
+static void pause_self(struct side *side)
+{
+    weir_sock_pause(&side->sock);
+}
+
+static void pause_from_inside_on_data_holds(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_data = pause_self;
+    pair_open(p);
+    side_say(&p->down, "one");
+    pair_run(p, p->up.n_got == 3);
+    side_say(&p->down, "two");
+    pair_spin(p);
+    assert_int_equal(p->up.n_got, 3);
+    weir_sock_resume(&p->up.sock);
+    pair_run(p, p->up.n_got == 6);
+    assert_true(got(&p->up, "onetwo"));
+}
+
+static void pause_before_open_holds(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_open = pause_self;
+    pair_connect(p);
+    weir_sock_pause(&p->down.sock);
+    side_say(&p->down, "x");
+    pair_run(p, p->up.n_open == 1 && p->down.n_open == 1);
+    side_say(&p->up, "y");
+    pair_spin(p);
+    assert_int_equal(p->up.n_got + p->down.n_got, 0);
+    weir_sock_resume(&p->up.sock);
+    weir_sock_resume(&p->down.sock);
+    pair_run(p, p->up.n_got == 1 && p->down.n_got == 1);
+}
+
+static void half_close_keeps_the_other_half(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    side_say(&p->down, "question");
+    weir_sock_shutdown(&p->down.sock);
+    weir_sock_shutdown(&p->down.sock);
+    assert_int_equal(side_say(&p->down, "too late"), WEIR_FLOW_OK);
+    pair_run(p, p->up.n_eof == 1);
+    assert_true(got(&p->up, "question"));
+    assert_false(p->up.sock.tls_truncated);
+    side_say(&p->up, "answer");
+    weir_sock_shutdown(&p->up.sock);
+    pair_run(p, p->down.n_eof == 1);
+    assert_true(got(&p->down, "answer"));
+    pair_spin(p);
+    assert_int_equal(p->up.n_error + p->down.n_error, 0);
+}
+
+static void a_reset_is_an_error_to_the_reader(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    side_reset(&p->down);
+    pair_run(p, p->up.n_error == 1);
+    assert_int_equal(p->up.err, WEIR_ERESET);
+    assert_string_equal(p->up.why, "connection reset");
+    assert_int_equal(p->up.sock.state, WEIR_SOCK_FAILED);
+    assert_int_equal(side_say(&p->up, "anybody?"), WEIR_FLOW_OK);
+    assert_int_equal(weir_sock_pending(&p->up.sock), 0);
+}
+
+/* uv_tcp_close_reset would refuse this one. */
+static void a_reset_works_after_shutdown(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    weir_sock_shutdown(&p->down.sock);
+    pair_run(p, p->up.n_eof == 1);
+    side_reset(&p->down);
+    p->up.to_send = BIG;
+    p->up.at_drain = send_on;
+    send_on(&p->up);
+    pair_run(p, p->up.n_error == 1);
+    assert_int_equal(p->up.err, WEIR_ERESET);
+}
+
+static void writing_to_a_peer_that_reset_fails_once(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    weir_sock_pause(&p->up.sock); /* so that only the write can notice */
+    side_reset(&p->down);
+    pair_run(p, p->down.n_closed == 1);
+    p->up.to_send = BIG;
+    p->up.at_drain = send_on;
+    send_on(&p->up);
+    assert_int_equal(p->up.n_error, 0);
+    pair_run(p, p->up.n_error == 1);
+    assert_int_equal(p->up.err, WEIR_ERESET);
+    assert_int_equal(weir_sock_pending(&p->up.sock), 0);
+    pair_spin(p);
+}
+
+/* A peer that answers early and closes on our unfinished request: the answer is not lost. */
+static void answer_and_close(struct side *side)
+{
+    side_say(side, "413 enough");
+    weir_sock_pause(&side->sock);
+}
+
+static void an_early_answer_survives_the_reset(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_data = answer_and_close;
+    pair_open(p);
+    weir_sock_pause(&p->down.sock);
+    p->down.to_send = 2 * BIG;
+    p->down.at_drain = send_on;
+    send_on(&p->down);
+    pair_poll(p, p->up.n_got > 0 && weir_sock_pending(&p->up.sock) == 0 && p->down.sock.is_writing);
+    weir_sock_resume(&p->down.sock);
+    side_close(&p->up); /* with unread bytes: the kernel sends a reset */
+    pair_run(p, p->down.n_error == 1);
+    assert_true(got(&p->down, "413 enough"));
+    assert_int_equal(p->down.err, WEIR_ERESET);
+}
+
+static void a_refused_connection_is_an_error(void **state)
+{
+    struct pair *p = *state;
+    weir_listener_close(&p->listener, NULL, NULL);
+    p->is_listening = false;
+    pair_spin(p);
+    pair_connect(p);
+    assert_int_equal(p->down.n_error, 0);
+    pair_run(p, p->down.n_error == 1);
+    assert_int_equal(p->down.err, WEIR_EREFUSED);
+    assert_int_equal(p->down.n_open, 0);
+}
+
+/* libuv refuses this family at once; the owner hears of it later like of any other failure. */
+static void an_impossible_address_is_an_error_later(void **state)
+{
+    struct pair *p = *state;
+    struct sockaddr addr = {.sa_family = AF_UNIX};
+    assert_int_equal(weir_sock_connect(&p->down.sock, &p->loop, &addr, NULL, NULL), 0);
+    weir_sock_listen_to(&p->down.sock, &SIDE_EVENTS, &p->down);
+    assert_int_equal(p->down.n_error, 0);
+    pair_run(p, p->down.n_error == 1);
+    assert_int_equal(p->down.err, WEIR_EINVAL);
+}
+
+/* Close from inside each event: no event after it, and its callback comes. */
+static void assert_quiet_after_close(struct pair *p, struct side *side)
+{
+    pair_run(p, side->n_closed == 1);
+    int opens = side->n_open;
+    size_t bytes = side->n_got;
+    pair_spin(p);
+    assert_int_equal(side->n_open, opens);
+    assert_int_equal(side->n_got, bytes);
+    assert_int_equal(side->n_closed, 1);
+}
+
+static void say_and_close(struct side *side)
+{
+    side_say(side, "lost");
+    side_close(side);
+}
+
+static void close_in_on_open(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_open = say_and_close;
+    p->down.at_open = say_and_close;
+    pair_connect(p);
+    assert_quiet_after_close(p, &p->up);
+    assert_quiet_after_close(p, &p->down);
+}
+
+static void close_in_on_data(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_data = say_and_close;
+    pair_open(p);
+    side_say(&p->down, "go");
+    assert_quiet_after_close(p, &p->up);
+    assert_int_equal(p->up.n_eof, 0);
+    pair_run(p, p->down.n_eof + p->down.n_error == 1);
+    assert_int_equal(p->down.n_got, 0);
+}
+
+static void close_in_on_eof(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_eof = side_close;
+    pair_open(p);
+    weir_sock_shutdown(&p->down.sock);
+    assert_quiet_after_close(p, &p->up);
+    pair_run(p, p->down.n_eof == 1);
+}
+
+static void close_in_on_drain(void **state)
+{
+    struct pair *p = *state;
+    p->down.at_drain = side_close;
+    p->up.drop = true;
+    pair_open(p);
+    p->down.to_send = BIG;
+    send_on(&p->down);
+    assert_quiet_after_close(p, &p->down);
+    assert_int_equal(p->down.n_drain, 1);
+}
+
+static void close_in_on_error(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_error = side_close;
+    pair_open(p);
+    side_reset(&p->down);
+    assert_quiet_after_close(p, &p->up);
+    assert_int_equal(p->up.n_error, 1);
+}
+
+static void close_with_a_write_under_way(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    weir_sock_pause(&p->up.sock);
+    p->down.to_send = 4 * BIG;
+    p->down.at_drain = send_on;
+    send_on(&p->down);
+    pair_poll(p, p->down.sock.is_writing);
+    side_close(&p->down);
+    assert_quiet_after_close(p, &p->down);
+    assert_int_equal(p->down.n_error, 0);
+}
+
+static void close_while_connecting(void **state)
+{
+    struct pair *p = *state;
+    pair_connect(p);
+    side_say(&p->down, "never");
+    side_close(&p->down);
+    assert_quiet_after_close(p, &p->down);
+    assert_int_equal(p->down.n_open, 0);
+}
+
+static void close_with_an_error_posted(void **state)
+{
+    struct pair *p = *state;
+    struct sockaddr addr = {.sa_family = AF_UNIX};
+    weir_sock_connect(&p->down.sock, &p->loop, &addr, NULL, NULL);
+    weir_sock_listen_to(&p->down.sock, &SIDE_EVENTS, &p->down);
+    side_close(&p->down);
+    assert_quiet_after_close(p, &p->down);
+    assert_int_equal(p->down.n_error, 0);
+}
+
+/* The memory may be used for the next connection as soon as the callback came. */
+static void a_closed_socket_can_be_opened_again(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    for (int i = 0; i < 3; i++) {
+        side_close(&p->down);
+        side_close(&p->up);
+        pair_run(p, p->down.n_closed == 1 && p->up.n_closed == 1);
+        p->down.n_closed = p->up.n_closed = p->down.n_open = p->up.n_open = 0;
+        pair_open(p);
+    }
+}
+
+static int option(const struct weir_sock *s, int level, int name)
+{
+    uv_os_fd_t fd;
+    int value = 0;
+    socklen_t n = sizeof value;
+    assert_int_equal(uv_fileno((const uv_handle_t *)&s->tcp, &fd), 0);
+    assert_int_equal(getsockopt(fd, level, name, &value, &n), 0);
+    return value;
+}
+
+static void options_are_set_on_both_ends(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    const struct weir_sock *socks[] = {&p->down.sock, &p->up.sock};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(option(socks[i], IPPROTO_TCP, TCP_NODELAY), 1);
+        assert_int_equal(option(socks[i], SOL_SOCKET, SO_KEEPALIVE), 1);
+        assert_int_equal(option(socks[i], IPPROTO_TCP, TCP_KEEPIDLE), 60);
+    }
+}
+
+static void the_peer_has_a_name(void **state)
+{
+    struct pair *p = *state;
+    pair_open(p);
+    char want[64];
+    char peer[64];
+    snprintf(want, sizeof want, "127.0.0.1:%u", (unsigned)p->listener.port);
+    weir_sock_peer(&p->down.sock, peer, sizeof peer);
+    assert_string_equal(peer, want);
+    weir_sock_peer(&p->up.sock, peer, sizeof peer);
+    assert_memory_equal(peer, "127.0.0.1:", 10);
+    char tiny[4];
+    weir_sock_peer(&p->up.sock, tiny, sizeof tiny);
+    assert_string_equal(tiny, "127");
+}
+
+static void an_idle_socket_keeps_no_buffers(void **state)
+{
+    struct pair *p = *state;
+    p->up.at_data = echo;
+    pair_open(p);
+    side_say(&p->down, "hello");
+    pair_run(p, p->down.n_got == 5);
+    assert_null(p->down.sock.out.head);
+    assert_null(p->up.sock.out.head);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, pair_setup, pair_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_line_comes_back),
+        TEST(writes_before_open_are_sent),
+        TEST(writes_of_a_turn_are_gathered),
+        TEST(building_in_place_answers_like_write),
+        TEST(megabytes_cross_in_both_directions),
+        TEST(pause_pushes_back_to_the_writer),
+        TEST(pause_from_inside_on_data_holds),
+        TEST(pause_before_open_holds),
+        TEST(half_close_keeps_the_other_half),
+        TEST(a_reset_is_an_error_to_the_reader),
+        TEST(a_reset_works_after_shutdown),
+        TEST(writing_to_a_peer_that_reset_fails_once),
+        TEST(an_early_answer_survives_the_reset),
+        TEST(a_refused_connection_is_an_error),
+        TEST(an_impossible_address_is_an_error_later),
+        TEST(close_in_on_open),
+        TEST(close_in_on_data),
+        TEST(close_in_on_eof),
+        TEST(close_in_on_drain),
+        TEST(close_in_on_error),
+        TEST(close_with_a_write_under_way),
+        TEST(close_while_connecting),
+        TEST(close_with_an_error_posted),
+        TEST(a_closed_socket_can_be_opened_again),
+        TEST(options_are_set_on_both_ends),
+        TEST(the_peer_has_a_name),
+        TEST(an_idle_socket_keeps_no_buffers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
