@@ -3,7 +3,6 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,18 +84,24 @@ struct weir_slice weir_arena_dup(struct weir_arena *a, struct weir_slice s)
     return weir_slice_make(copy, s.n);
 }
 
-char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
+char *weir_arena_vprintf(struct weir_arena *a, const char *fmt, va_list args)
 {
-    va_list args;
-    va_start(args, fmt);
     va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, fmt, args);
-    va_end(args);
     WEIR_ASSERT(n >= 0);
     char *s = weir_arena_alloc(a, (size_t)n + 1);
     vsnprintf(s, (size_t)n + 1, fmt, again);
     va_end(again);
+    return s;
+}
+
+char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *s = weir_arena_vprintf(a, fmt, args);
+    va_end(args);
     return s;
 }
 

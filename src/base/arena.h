@@ -3,6 +3,7 @@
 
 #include "base/slice.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 
 /*
@@ -43,6 +44,8 @@ struct weir_slice weir_arena_dup(struct weir_arena *a, struct weir_slice s);
 /* printf into the arena, NUL-terminated. */
 char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+char *weir_arena_vprintf(struct weir_arena *a, const char *fmt, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 /* `fn(ctx)` runs in dispose. The returned handle lives as long as the arena. */
 struct weir_arena_undo *weir_arena_defer(struct weir_arena *a, weir_arena_undo_fn fn, void *ctx);

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -47,6 +48,9 @@ enum { WEIR_CONF_MAX_PROBLEMS = 200 };
 void weir_conf_problems_add(struct weir_conf_problems *p, enum weir_conf_severity severity,
                             struct weir_conf_pos at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+void weir_conf_problems_vadd(struct weir_conf_problems *p, enum weir_conf_severity severity,
+                             struct weir_conf_pos at, const char *fmt, va_list args)
+    __attribute__((format(printf, 4, 0)));
 
 /* By line, then in order of discovery. */
 void weir_conf_problems_sort(struct weir_conf_problems *p);

@@ -1,0 +1,310 @@
+/*
+ * Chunkers and detectors: each remote (a service) or built in (a name). Ids are registered even
+ * when their entry has problems, so that one mistake is not reported again wherever it is named.
+ */
+#include "conf/conf_sections.h"
+
+enum {
+    CHUNKER_PORT = 8085,
+    DETECTOR_PORT = 8080,
+    MAX_ID_BYTES = 256,
+    MAX_WINDOW_CP = 65536,
+    DEFAULT_WINDOW_CP = 400,
+    DEFAULT_OVERLAP_CP = 64,
+};
+
+static const char whole_doc_id[] = "whole_doc_chunker";
+
+/* Ids travel in headers (detector-id, mm-model-id): printable, no space at the ends. */
+static void check_id(struct weir_conf_reader *r, const struct weir_conf_node *key, const char *what)
+{
+    struct weir_slice id = key->text;
+    bool is_good = id.n > 0 && id.n <= MAX_ID_BYTES && weir_slice_trim(id).n == id.n;
+    for (size_t i = 0; i < id.n && is_good; i++) {
+        unsigned char c = (unsigned char)id.p[i];
+        is_good = c >= ' ' && c != 0x7f;
+    }
+    if (!is_good) {
+        weir_conf__error(r, key,
+                         "%s is not a %s id: 1 to %d bytes, no control characters, no space at "
+                         "the ends",
+                         weir_conf__name(r, id), what, MAX_ID_BYTES);
+    }
+}
+
+static bool is_entry(struct weir_conf_reader *r, const struct weir_conf_node *key,
+                     const struct weir_conf_node *n)
+{
+    if (n->kind == WEIR_CONF_MAPPING) {
+        return true;
+    }
+    weir_conf__error(r, n, "%s must be a mapping, not %s", weir_conf__name(r, key->text),
+                     weir_conf__describe(r->scratch, n));
+    return false;
+}
+
+/* Exactly one of `service` and `builtin`. */
+static void check_origin(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                         struct weir_slice id)
+{
+    bool has_service = weir_conf__get(n, "service") != NULL;
+    bool has_builtin = weir_conf__get(n, "builtin") != NULL;
+    if (has_service && has_builtin) {
+        weir_conf__error(r, n, "%s has both `service` and `builtin`: keep one",
+                         weir_conf__name(r, id));
+    } else if (!has_service && !has_builtin) {
+        weir_conf__error(r, n, "%s needs a `service` or a `builtin`", weir_conf__name(r, id));
+    }
+}
+
+/* ---- chunkers */
+
+static const char *const builtin_chunkers[] = {"sentence", "paragraph", "window", "whole_doc",
+                                               NULL};
+static const char *const chunker_types[] = {"sentence", "all", NULL};
+
+static void on_chunker_type(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target)
+{
+    (void)target; /* says what the remote service does; nothing depends on it */
+    weir_conf__want_word(r, n, "type", chunker_types);
+}
+
+static void on_chunker_service(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *target)
+{
+    struct weir_conf_chunker *c = target;
+    c->service = weir_conf__service(r, n, "service", CHUNKER_PORT);
+}
+
+static void on_chunker_builtin(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *target)
+{
+    struct weir_conf_chunker *c = target;
+    int word = weir_conf__want_word(r, n, "builtin", builtin_chunkers);
+    if (word >= 0) {
+        c->kind = (enum weir_conf_chunker_kind)(WEIR_CONF_CHUNKER_SENTENCE + word);
+    }
+}
+
+#define T struct weir_conf_chunker
+static const struct weir_conf_key chunker_keys[] = {
+    WEIR_CONF_KEY_CALL("type", on_chunker_type),
+    WEIR_CONF_KEY_CALL("service", on_chunker_service),
+    WEIR_CONF_KEY_CALL("builtin", on_chunker_builtin),
+    WEIR_CONF_KEY_AS("size", T, size_cp, U32, .min = 2, .max = MAX_WINDOW_CP),
+    WEIR_CONF_KEY_AS("overlap", T, overlap_cp, U32, .min = 0, .max = MAX_WINDOW_CP - 1),
+};
+#undef T
+static const struct weir_conf_object chunker_object = {WEIR_CONF_OBJECT(chunker_keys)};
+
+static void check_window(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                         struct weir_conf_chunker *c)
+{
+    if (c->kind == WEIR_CONF_CHUNKER_WINDOW) {
+        if (c->overlap_cp >= c->size_cp) {
+            weir_conf__error(r, n, "`overlap` (%u) must be less than `size` (%u)", c->overlap_cp,
+                             c->size_cp);
+        }
+        return;
+    }
+    c->size_cp = 0;
+    c->overlap_cp = 0;
+    if (weir_conf__get(n, "size") != NULL || weir_conf__get(n, "overlap") != NULL) {
+        weir_conf__error(r, n, "`size` and `overlap` belong to `builtin: window` only");
+    }
+}
+
+static void read_chunker(struct weir_conf_reader *r, const struct weir_conf_node *key,
+                         const struct weir_conf_node *n, struct weir_conf_chunker *c)
+{
+    check_id(r, key, "chunker");
+    c->id = weir_conf__keep(r, key);
+    c->size_cp = DEFAULT_WINDOW_CP;
+    c->overlap_cp = DEFAULT_OVERLAP_CP;
+    if (!is_entry(r, key, n)) {
+        return;
+    }
+    weir_conf__decode(r, &chunker_object, n, c);
+    check_origin(r, n, c->id.s);
+    check_window(r, n, c);
+    if (weir_slice_eq_cstr(c->id.s, whole_doc_id) && c->kind != WEIR_CONF_CHUNKER_WHOLE_DOC) {
+        weir_conf__error(r, key, "`%s` is built in and means the whole text", whole_doc_id);
+    }
+}
+
+void weir_conf__chunkers_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                 void *conf)
+{
+    (void)conf;
+    if (!weir_conf__want_mapping(r, n, "chunkers")) {
+        return;
+    }
+    struct weir_conf_chunker *all = weir_arena_array(r->arena, n->n, sizeof *all);
+    for (size_t i = 0; i < n->n; i++) {
+        read_chunker(r, n->members[i].key, n->members[i].value, &all[i]);
+        weir_map_put(&r->conf->chunkers_by_id, all[i].id.s, &all[i]);
+    }
+    r->conf->chunkers = all;
+    r->conf->n_chunkers = n->n;
+}
+
+void weir_conf__add_whole_doc(struct weir_conf_reader *r)
+{
+    struct weir_conf *conf = r->conf;
+    struct weir_slice id = weir_slice_cstr(whole_doc_id);
+    if (weir_map_has(&conf->chunkers_by_id, id)) {
+        return;
+    }
+    struct weir_conf_chunker *all = weir_arena_array(r->arena, conf->n_chunkers + 1, sizeof *all);
+    for (size_t i = 0; i < conf->n_chunkers; i++) {
+        all[i] = conf->chunkers[i];
+        weir_map_put(&conf->chunkers_by_id, all[i].id.s, &all[i]);
+    }
+    all[conf->n_chunkers] = (struct weir_conf_chunker){
+        .id = {.s = id},
+        .kind = WEIR_CONF_CHUNKER_WHOLE_DOC,
+    };
+    weir_map_put(&conf->chunkers_by_id, id, &all[conf->n_chunkers]);
+    conf->chunkers = all;
+    conf->n_chunkers++;
+}
+
+/* ---- detectors */
+
+static const char *const builtin_detectors[] = {
+    "regex", "secrets", "file_type", "keywords", "unicode", "prompt_injection", "links", NULL};
+static const char *const detector_types[] = {"text_contents", "text_chat", "text_context_doc",
+                                             "text_generation", NULL};
+
+static void on_detector_service(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                void *target)
+{
+    struct weir_conf_detector *d = target;
+    d->service = weir_conf__service(r, n, "service", DETECTOR_PORT);
+}
+
+static void on_detector_health(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *target)
+{
+    struct weir_conf_detector *d = target;
+    d->health_service = weir_conf__service(r, n, "health_service", DETECTOR_PORT);
+}
+
+static void on_detector_builtin(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                void *target)
+{
+    struct weir_conf_detector *d = target;
+    d->builtin = weir_conf__keep(r, n);
+    weir_conf__want_word(r, n, "builtin", builtin_detectors);
+}
+
+static void on_detector_params(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *target)
+{
+    struct weir_conf_detector *d = target;
+    if (weir_conf__want_mapping(r, n, "params")) {
+        d->params = weir_conf__json(r, n, NULL);
+        d->params_at = weir_conf__pos(r, n);
+    }
+}
+
+static void on_detector_chunker(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                void *target)
+{
+    struct weir_conf_detector *d = target;
+    if (!weir_conf__want_text(r, n, "chunker_id")) {
+        return;
+    }
+    d->chunker = weir_map_get(&r->conf->chunkers_by_id, n->text);
+    if (d->chunker != NULL) {
+        return;
+    }
+    struct weir_conf_near near;
+    weir_conf__near(r, &near, n->text);
+    for (size_t i = 0; i < r->conf->n_chunkers; i++) {
+        weir_conf_near_offer(&near, r->conf->chunkers[i].id.s);
+    }
+    weir_conf__error(r, n, "chunker %s does not exist%s", weir_conf__name(r, n->text),
+                     weir_conf__hint(r, &near));
+}
+
+#define T struct weir_conf_detector
+static const struct weir_conf_key detector_keys[] = {
+    WEIR_CONF_KEY(T, type, ENUM, .words = detector_types),
+    WEIR_CONF_KEY_CALL("service", on_detector_service),
+    WEIR_CONF_KEY_CALL("health_service", on_detector_health),
+    WEIR_CONF_KEY_CALL("builtin", on_detector_builtin),
+    WEIR_CONF_KEY_CALL("params", on_detector_params),
+    WEIR_CONF_KEY_CALL("chunker_id", on_detector_chunker),
+    WEIR_CONF_KEY(T, default_threshold, NUMBER, .min = 0, .max = 1),
+    WEIR_CONF_KEY_IGNORED("model_id"),
+};
+#undef T
+static const struct weir_conf_object detector_object = {WEIR_CONF_OBJECT(detector_keys)};
+
+static void check_builtin(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                          const struct weir_conf_detector *d)
+{
+    if (d->type != WEIR_CONF_TEXT_CONTENTS) {
+        weir_conf__error(r, weir_conf__get(n, "type"),
+                         "a built-in detector is of type `text_contents`, not `%s`",
+                         detector_types[d->type]);
+    }
+    if (d->health_service != NULL) {
+        weir_conf__error(r, n, "a built-in detector has no `health_service`");
+    }
+    if (weir_slice_eq_cstr(d->builtin.s, "file_type") && d->chunker != NULL &&
+        d->chunker->kind != WEIR_CONF_CHUNKER_WHOLE_DOC) {
+        weir_conf__error(r, weir_conf__get(n, "chunker_id"),
+                         "`file_type` judges whole documents: its `chunker_id` must be `%s`",
+                         whole_doc_id);
+    }
+}
+
+static void check_detector(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                           const struct weir_conf_detector *d)
+{
+    check_origin(r, n, d->id.s);
+    const struct weir_conf_node *chunker_id = weir_conf__get(n, "chunker_id");
+    bool has_chunker_id = chunker_id != NULL && !weir_conf__is_null(chunker_id);
+    if (d->type == WEIR_CONF_TEXT_CONTENTS && !has_chunker_id) {
+        weir_conf__error(r, n, "detector %s needs a `chunker_id`", weir_conf__name(r, d->id.s));
+    }
+    if (d->builtin.s.p != NULL) {
+        check_builtin(r, n, d);
+    } else if (weir_conf__get(n, "params") != NULL) {
+        weir_conf__error(r, weir_conf__get(n, "params"), "`params` belongs to built-in detectors");
+    }
+}
+
+static void read_detector(struct weir_conf_reader *r, const struct weir_conf_node *key,
+                          const struct weir_conf_node *n, struct weir_conf_detector *d)
+{
+    check_id(r, key, "detector");
+    d->id = weir_conf__keep(r, key);
+    d->default_threshold = 0.5;
+    d->params = WEIR_SLICE("{}");
+    d->params_at = d->id.at;
+    if (is_entry(r, key, n)) {
+        weir_conf__decode(r, &detector_object, n, d);
+        check_detector(r, n, d);
+    }
+}
+
+void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                  void *conf)
+{
+    (void)conf;
+    weir_conf__add_whole_doc(r);
+    if (!weir_conf__want_mapping(r, n, "detectors")) {
+        return;
+    }
+    struct weir_conf_detector *all = weir_arena_array(r->arena, n->n, sizeof *all);
+    for (size_t i = 0; i < n->n; i++) {
+        read_detector(r, n->members[i].key, n->members[i].value, &all[i]);
+        weir_map_put(&r->conf->detectors_by_id, all[i].id.s, &all[i]);
+    }
+    r->conf->detectors = all;
+    r->conf->n_detectors = n->n;
+}

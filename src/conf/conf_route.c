@@ -1,0 +1,293 @@
+/*
+ * Routes: a name, the detectors of each side, and what to do with findings. Detectors come before
+ * this section, so a route holds pointers to them.
+ */
+#include "conf/conf_sections.h"
+
+enum { MAX_ROUTES = 256, MAX_NAME_BYTES = 64, MAX_MESSAGE_BYTES = 65536 };
+
+static const char *const action_words[] = {"annotate", "block", "redact", NULL};
+static const char *const history_words[] = {"off", "warn", "reject", NULL};
+static const char *const unknown_words[] = {"drop", "pass", NULL};
+static const char *const role_words[] = {"user", "system", "developer", "tool", "function", NULL};
+static const char *const reserved_names[] = {"api", "v1", "health", "info", "metrics", "registry"};
+
+const char *weir_conf_action_name(enum weir_conf_action action)
+{
+    return action_words[action];
+}
+
+static bool is_route_name(struct weir_slice s)
+{
+    if (s.n == 0 || s.n > MAX_NAME_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_alnum = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!is_alnum && (i == 0 || (c != '_' && c != '-'))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void on_name(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    if (!weir_conf__want_text(r, n, "name")) {
+        return;
+    }
+    route->name = weir_conf__keep(r, n);
+    if (!is_route_name(n->text)) {
+        weir_conf__error(r, n,
+                         "%s is not a route name: lower-case letters, digits, then also `_` and "
+                         "`-`, at most %d",
+                         weir_conf__name(r, n->text), MAX_NAME_BYTES);
+    }
+    for (size_t i = 0; i < sizeof reserved_names / sizeof *reserved_names; i++) {
+        if (weir_slice_eq_cstr(n->text, reserved_names[i])) {
+            weir_conf__error(r, n, "route name `%s` is reserved", reserved_names[i]);
+        }
+    }
+}
+
+static const struct weir_conf_detector *find_detector(struct weir_conf_reader *r,
+                                                      const struct weir_conf_node *key)
+{
+    const struct weir_conf_detector *d = weir_conf_detector(r->conf, key->text);
+    if (d != NULL) {
+        return d;
+    }
+    struct weir_conf_near near;
+    weir_conf__near(r, &near, key->text);
+    for (size_t i = 0; i < r->conf->n_detectors; i++) {
+        weir_conf_near_offer(&near, r->conf->detectors[i].id.s);
+    }
+    weir_conf__error(r, key, "detector %s does not exist%s", weir_conf__name(r, key->text),
+                     weir_conf__hint(r, &near));
+    return NULL;
+}
+
+static void read_threshold(struct weir_conf_reader *r, const struct weir_conf_node *params,
+                           double *out)
+{
+    const struct weir_conf_node *n = weir_conf__get(params, "threshold");
+    double value;
+    if (n == NULL || weir_conf__is_null(n) || n->is_broken) {
+        return;
+    }
+    if (!weir_conf__as_number(n, &value) || value < 0 || value > 1) {
+        weir_conf__error(r, n, "`threshold` must be a number from 0 to 1, not %s",
+                         weir_conf__describe(r->scratch, n));
+        return;
+    }
+    *out = value;
+}
+
+static bool read_use(struct weir_conf_reader *r, const struct weir_conf_member *m,
+                     struct weir_conf_use *use)
+{
+    *use = (struct weir_conf_use){.detector = find_detector(r, m->key),
+                                  .at = weir_conf__pos(r, m->key),
+                                  .params = WEIR_SLICE("{}")};
+    if (use->detector == NULL) {
+        return false;
+    }
+    use->threshold = use->detector->default_threshold;
+    if (weir_conf__is_null(m->value)) {
+        return true;
+    }
+    if (m->value->kind != WEIR_CONF_MAPPING) {
+        weir_conf__error(r, m->value, "parameters of detector %s must be a mapping, not %s",
+                         weir_conf__name(r, m->key->text),
+                         weir_conf__describe(r->scratch, m->value));
+        return false;
+    }
+    read_threshold(r, m->value, &use->threshold);
+    use->params = weir_conf__json(r, m->value, "threshold");
+    return true;
+}
+
+/* Which detectors can judge what a route sees: text of one message, or a finished answer. */
+static void check_type(struct weir_conf_reader *r, const struct weir_conf_node *key,
+                       enum weir_conf_detector_type type, bool is_input)
+{
+    bool fits = type == WEIR_CONF_TEXT_CONTENTS ||
+                (!is_input && (type == WEIR_CONF_TEXT_CHAT || type == WEIR_CONF_TEXT_GENERATION));
+    if (!fits) {
+        weir_conf__error(r, key, "detector %s is of a type that cannot be used for %s",
+                         weir_conf__name(r, key->text), is_input ? "input" : "output");
+    }
+}
+
+static const struct weir_conf_use *
+read_side(struct weir_conf_reader *r, const struct weir_conf_node *n, bool is_input, size_t *n_uses)
+{
+    if (!weir_conf__want_mapping(r, n, is_input ? "input" : "output")) {
+        return NULL;
+    }
+    struct weir_conf_use *uses = weir_arena_array(r->arena, n->n, sizeof *uses);
+    for (size_t i = 0; i < n->n; i++) {
+        if (read_use(r, &n->members[i], &uses[*n_uses])) {
+            check_type(r, n->members[i].key, uses[*n_uses].detector->type, is_input);
+            *n_uses += 1;
+        }
+    }
+    return uses;
+}
+
+static void on_input(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    route->input = read_side(r, n, true, &route->n_input);
+}
+
+static void on_output(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    route->output = read_side(r, n, false, &route->n_output);
+}
+
+static void on_input_roles(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    if (!weir_conf__want_list(r, n, "input_roles")) {
+        return;
+    }
+    route->input_roles = 0;
+    for (size_t i = 0; i < n->n; i++) {
+        int word = weir_conf__want_word(r, n->items[i], "input_roles", role_words);
+        if (word >= 0) {
+            route->input_roles |= UINT32_C(1) << word;
+        }
+    }
+    if (n->n == 0) {
+        weir_conf__error(r, n, "`input_roles` must name at least one role");
+    }
+}
+
+/* Every { must open one of three placeholders, so that a typing slip cannot reach a caller. */
+static void on_redact_with(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    static const char *const placeholders[] = {"{detection}", "{detection_type}", "{detector_id}"};
+    struct weir_conf_route *route = target;
+    struct weir_slice rest;
+    if (!weir_conf__as_text(n, &rest)) {
+        weir_conf__want_text(r, n, "redact_with");
+        return;
+    }
+    route->redact_with = weir_conf__keep(r, n);
+    for (size_t at; (at = weir_slice_find(rest, '{')) < rest.n;) {
+        rest = weir_slice_sub(rest, at, rest.n);
+        size_t end = weir_slice_find(rest, '}');
+        struct weir_slice found = weir_slice_sub(rest, 0, end < rest.n ? end + 1 : rest.n);
+        bool is_known = false;
+        for (size_t i = 0; i < 3; i++) {
+            is_known = is_known || weir_slice_eq_cstr(found, placeholders[i]);
+        }
+        if (!is_known) {
+            weir_conf__error(r, n,
+                             "`redact_with` has the unknown placeholder %s; known are "
+                             "`{detection}`, `{detection_type}` and `{detector_id}`",
+                             weir_conf__name(r, found));
+            return;
+        }
+        rest = weir_slice_sub(rest, found.n, rest.n);
+    }
+}
+
+static void on_fallback(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    if (!weir_conf__want_text(r, n, "fallback_message")) {
+        return;
+    }
+    if (n->text.n > MAX_MESSAGE_BYTES) {
+        weir_conf__error(r, n, "`fallback_message` is longer than %d bytes", MAX_MESSAGE_BYTES);
+    }
+    route->fallback_message = weir_conf__keep(r, n);
+}
+
+#define T struct weir_conf_route
+static const struct weir_conf_key route_keys[] = {
+    WEIR_CONF_KEY(T, name, CALL, .call = on_name, .is_required = true),
+    WEIR_CONF_KEY_CALL("input", on_input),
+    WEIR_CONF_KEY_CALL("output", on_output),
+    WEIR_CONF_KEY(T, on_detection, ENUM, .words = action_words),
+    WEIR_CONF_KEY_CALL("fallback_message", on_fallback),
+    WEIR_CONF_KEY_CALL("redact_with", on_redact_with),
+    WEIR_CONF_KEY_CALL("input_roles", on_input_roles),
+    WEIR_CONF_KEY(T, unguarded, BOOL),
+    WEIR_CONF_KEY(T, unknown_members, ENUM, .words = unknown_words),
+    WEIR_CONF_KEY(T, history, ENUM, .words = history_words),
+    WEIR_CONF_KEY(T, streaming, OBJECT, .object = &weir_conf__stream_policy),
+};
+#undef T
+static const struct weir_conf_object route_object = {WEIR_CONF_OBJECT(route_keys)};
+
+static bool names_detectors(const struct weir_conf_node *n, const char *side)
+{
+    const struct weir_conf_node *map = weir_conf__get(n, side);
+    return map != NULL && map->kind == WEIR_CONF_MAPPING && map->n > 0;
+}
+
+static void check_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                        const struct weir_conf_route *route)
+{
+    bool is_guarded = names_detectors(n, "input") || names_detectors(n, "output");
+    if (!is_guarded && !route->unguarded) {
+        weir_conf__error(r, n, "route %s has no detectors: name some, or write `unguarded: true`",
+                         weir_conf__name(r, route->name.s));
+    } else if (is_guarded && route->unguarded) {
+        weir_conf__error(r, n, "route %s has detectors and says `unguarded: true`",
+                         weir_conf__name(r, route->name.s));
+    }
+    const struct weir_conf_node *redact_with = weir_conf__get(n, "redact_with");
+    if (redact_with != NULL && route->on_detection != WEIR_CONF_REDACT) {
+        weir_conf__warn(r, redact_with,
+                        "`redact_with` has no effect without "
+                        "`on_detection: redact`");
+    }
+    const struct weir_conf_node *fallback = weir_conf__get(n, "fallback_message");
+    if (fallback != NULL && route->on_detection == WEIR_CONF_ANNOTATE) {
+        weir_conf__warn(r, fallback,
+                        "`fallback_message` has no effect with "
+                        "`on_detection: annotate`");
+    }
+}
+
+static void read_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                       struct weir_conf_route *route)
+{
+    route->input_roles = WEIR_CONF_USER;
+    route->redact_with.s = WEIR_SLICE("[{detection}]");
+    if (weir_conf__want_mapping(r, n, "routes")) {
+        weir_conf__decode(r, &route_object, n, route);
+        check_route(r, n, route);
+    }
+}
+
+void weir_conf__routes_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *conf)
+{
+    (void)conf;
+    if (!weir_conf__want_list(r, n, "routes")) {
+        return;
+    }
+    if (n->n > MAX_ROUTES) {
+        weir_conf__error(r, n, "`routes` has %zu entries, more than %d", n->n, MAX_ROUTES);
+        return;
+    }
+    struct weir_conf_route *routes = weir_arena_array(r->arena, n->n, sizeof *routes);
+    for (size_t i = 0; i < n->n; i++) {
+        read_route(r, n->items[i], &routes[i]);
+        const struct weir_conf_route *first = weir_conf_route(r->conf, routes[i].name.s);
+        if (first != NULL && routes[i].name.s.n > 0) {
+            weir_conf__error(r, n->items[i], "route %s is there twice, first on line %d",
+                             weir_conf__name(r, routes[i].name.s), first->name.at.line);
+        }
+        r->conf->routes = routes;
+        r->conf->n_routes = i + 1;
+    }
+}

@@ -1,0 +1,69 @@
+#ifndef WEIR_CONF_SECTIONS_H
+#define WEIR_CONF_SECTIONS_H
+
+#include "conf/conf_schema.h"
+
+/* The sections of the file, one function each, for the root's table. Inside conf only. */
+
+/* `tls:`, a mapping of names; must come before any service. */
+void weir_conf__tls_section(struct weir_conf_reader *r, const struct weir_conf_node *n, void *conf);
+
+/* A service; NULL when it is not even a mapping. */
+const struct weir_conf_service *weir_conf__service(struct weir_conf_reader *r,
+                                                   const struct weir_conf_node *n, const char *key,
+                                                   uint32_t default_port);
+
+void weir_conf__openai_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *conf);
+void weir_conf__chat_generation_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                        void *conf);
+void weir_conf__chat_completions_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                         void *conf);
+void weir_conf__generation_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                   void *conf);
+void weir_conf__chunkers_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                 void *conf);
+void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                  void *conf);
+void weir_conf__streaming_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                  void *conf);
+void weir_conf__routes_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *conf);
+void weir_conf__headers_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                void *conf);
+void weir_conf__auth_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                             void *conf);
+void weir_conf__limits_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *conf);
+
+/* The whole document. */
+void weir_conf__root(struct weir_conf_reader *r, const struct weir_conf_node *n);
+
+/* Adds the chunker that always exists, where the file did not declare it. */
+void weir_conf__add_whole_doc(struct weir_conf_reader *r);
+
+/* A streaming policy that holds only what is written (a route's, a glob's). */
+extern const struct weir_conf_object weir_conf__stream_policy;
+
+/* `over` laid over `under`; NULL is nothing. */
+struct weir_conf_stream_policy weir_conf__stream_lay(const struct weir_conf_stream_policy *under,
+                                                     const struct weir_conf_stream_policy *over);
+
+/* Defaults of sections that may be absent. */
+void weir_conf__streaming_defaults(struct weir_conf_streaming *streaming);
+void weir_conf__limits_defaults(struct weir_conf_limits *limits);
+
+/* Checks that need the whole tree. */
+void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *root);
+
+/*
+ * The node as compact JSON, member order kept, plain scalars typed by the core schema. The member
+ * `without` (NULL: none) of the outermost mapping is left out.
+ */
+struct weir_slice weir_conf__json(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                  const char *without);
+
+/* Physical memory, or the control group's limit when that is less. */
+uint64_t weir_conf__system_memory(void);
+
+#endif

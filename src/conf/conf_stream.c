@@ -1,0 +1,336 @@
+/* The `streaming:` section, and how its layers are put over each other. */
+#include "conf/conf_stream.h"
+
+#include "conf/conf_sections.h"
+
+enum {
+    MAX_CHARS = 65536,
+    MAX_LATENCY_MS = 10000,
+    HOUR_MS = 3600 * 1000,
+    MAX_FIELDS = 64,
+    MAX_MODELS = 256,
+    MAX_GLOB_BYTES = 256,
+    MAX_MODEL_BYTES = 1024, /* longer names match no glob: they are not model names */
+};
+
+#define MEBIBYTE (1024.0 * 1024.0)
+
+static const char *const mode_words[] = {"off", "metrics", "on", NULL};
+static const char *const role_words[] = {"auto", "first", "every", "verbatim", NULL};
+static const char *const obfuscation_words[] = {"drop", "regenerate", NULL};
+static const char *const boundary_words[] = {"none", "sentence", "markdown", NULL};
+static const char *const gate_words[] = {"off", "closed", "finish", NULL};
+static const char *const incomplete_words[] = {"release", "drop", NULL};
+static const char *const abort_words[] = {"drop", "release", NULL};
+static const char *const index_words[] = {"verbatim", "repair", NULL};
+static const char *const dedup_words[] = {"off", "metrics", "safe", "text", NULL};
+
+static void on_latest_wins(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_batching *b = target;
+    b->latest_wins_fields = weir_conf__want_texts(r, n, "latest_wins_fields", MAX_FIELDS);
+}
+
+static void on_append_array(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target)
+{
+    struct weir_conf_batching *b = target;
+    b->append_array_fields = weir_conf__want_texts(r, n, "append_array_fields", MAX_FIELDS);
+}
+
+#define INT(field, min_, max_) WEIR_CONF_KEY(T, field, U32, .min = (min_), .max = (max_))
+#define BOOL(field) WEIR_CONF_KEY(T, field, BOOL)
+#define WORD(field, words_) WEIR_CONF_KEY(T, field, ENUM, .words = (words_))
+
+#define T struct weir_conf_reasoning
+static const struct weir_conf_key reasoning_keys[] = {
+    INT(min_chars_per_emit, 1, MAX_CHARS),
+    INT(max_latency_ms, 0, MAX_LATENCY_MS),
+};
+#undef T
+static const struct weir_conf_object reasoning_object = {WEIR_CONF_OBJECT(reasoning_keys),
+                                                         .has_set = true};
+
+#define T struct weir_conf_batching
+static const struct weir_conf_key batching_keys[] = {
+    WORD(mode, mode_words),
+    INT(min_chars_per_emit, 1, MAX_CHARS),
+    INT(max_latency_ms, 0, MAX_LATENCY_MS),
+    INT(idle_flush_ms, 0, MAX_LATENCY_MS),
+    BOOL(flush_on_sentence),
+    BOOL(flush_on_tool_call),
+    BOOL(first_emit_immediate),
+    INT(ramp_factor, 0, 1000),
+    INT(ramp_initial_chars, 1, MAX_CHARS),
+    WEIR_CONF_KEY(T, reasoning, OBJECT, .object = &reasoning_object),
+    WORD(role_policy, role_words),
+    WORD(obfuscation, obfuscation_words),
+    WEIR_CONF_KEY(T, latest_wins_fields, CALL, .call = on_latest_wins),
+    WEIR_CONF_KEY(T, append_array_fields, CALL, .call = on_append_array),
+    INT(max_batch_bytes, 1024, 16 * MEBIBYTE),
+};
+#undef T
+static const struct weir_conf_object batching_object = {WEIR_CONF_OBJECT(batching_keys),
+                                                        .has_set = true};
+
+#define T struct weir_conf_coalescer
+static const struct weir_conf_key coalescer_keys[] = {
+    WORD(mode, mode_words),
+    INT(min_delta_chars, 1, MAX_CHARS),
+    INT(max_partial_count, 0, 1000000),
+    WORD(boundary, boundary_words),
+    INT(max_hold_ms, 0, MAX_LATENCY_MS),
+    BOOL(first_emit_immediate),
+    BOOL(flush_on_tool_call),
+    WORD(role_policy, role_words),
+    WORD(tool_call_gate, gate_words),
+    BOOL(tool_gate_emit_head),
+    INT(max_tool_args_bytes, 1, 16 * MEBIBYTE),
+    INT(max_tool_hold_ms, 1, HOUR_MS),
+    WORD(on_incomplete, incomplete_words),
+    WORD(tool_gate_on_abort, abort_words),
+    WORD(tool_index_policy, index_words),
+};
+#undef T
+static const struct weir_conf_object coalescer_object = {WEIR_CONF_OBJECT(coalescer_keys),
+                                                         .has_set = true};
+
+#define T struct weir_conf_dedup
+static const struct weir_conf_key dedup_keys[] = {
+    WORD(mode, dedup_words),
+    INT(window, 1, 1024),
+    INT(min_chars, 1, MAX_CHARS),
+};
+#undef T
+static const struct weir_conf_object dedup_object = {WEIR_CONF_OBJECT(dedup_keys), .has_set = true};
+
+static void on_batching(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_stream_policy *p = target;
+    if (weir_conf__want_mapping(r, n, "batching")) {
+        p->batching.at = weir_conf__pos(r, n);
+        weir_conf__decode(r, &batching_object, n, &p->batching);
+    }
+}
+
+static void on_coalescer(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_stream_policy *p = target;
+    if (weir_conf__want_mapping(r, n, "coalescer")) {
+        p->coalescer.at = weir_conf__pos(r, n);
+        weir_conf__decode(r, &coalescer_object, n, &p->coalescer);
+    }
+}
+
+static void on_dedup(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_stream_policy *p = target;
+    if (weir_conf__want_mapping(r, n, "dedup")) {
+        p->dedup.at = weir_conf__pos(r, n);
+        weir_conf__decode(r, &dedup_object, n, &p->dedup);
+    }
+}
+
+static const struct weir_conf_key policy_keys[] = {
+    WEIR_CONF_KEY_CALL("batching", on_batching),
+    WEIR_CONF_KEY_CALL("coalescer", on_coalescer),
+    WEIR_CONF_KEY_CALL("dedup", on_dedup),
+};
+const struct weir_conf_object weir_conf__stream_policy = {WEIR_CONF_OBJECT(policy_keys)};
+
+/* Dedup works on what comes in, before the model's glob could be asked for. */
+static const struct weir_conf_key model_keys[] = {
+    WEIR_CONF_KEY_CALL("batching", on_batching),
+    WEIR_CONF_KEY_CALL("coalescer", on_coalescer),
+};
+static const struct weir_conf_object model_object = {WEIR_CONF_OBJECT(model_keys)};
+
+static void read_model(struct weir_conf_reader *r, const struct weir_conf_member *m,
+                       struct weir_conf_stream_model *out)
+{
+    out->glob = weir_conf__keep(r, m->key);
+    if (m->key->text.n == 0 || m->key->text.n > MAX_GLOB_BYTES) {
+        weir_conf__error(r, m->key, "a model pattern has 1 to %d bytes", MAX_GLOB_BYTES);
+    }
+    if (m->value->kind != WEIR_CONF_MAPPING) {
+        weir_conf__error(r, m->value, "%s must be a mapping, not %s",
+                         weir_conf__name(r, m->key->text),
+                         weir_conf__describe(r->scratch, m->value));
+        return;
+    }
+    weir_conf__decode(r, &model_object, m->value, &out->policy);
+}
+
+static void on_models(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_streaming *s = target;
+    if (!weir_conf__want_mapping(r, n, "models")) {
+        return;
+    }
+    if (n->n > MAX_MODELS) {
+        weir_conf__error(r, n, "`models` has %zu patterns, more than %d", n->n, MAX_MODELS);
+        return;
+    }
+    struct weir_conf_stream_model *models = weir_arena_array(r->arena, n->n, sizeof *models);
+    for (size_t i = 0; i < n->n; i++) {
+        read_model(r, &n->members[i], &models[i]);
+    }
+    s->models = models;
+    s->n_models = n->n;
+}
+
+#define T struct weir_conf_request_override
+static const struct weir_conf_key override_keys[] = {
+    BOOL(enabled),
+    INT(max_latency_ms, 0, MAX_LATENCY_MS),
+    INT(min_chars_per_emit, 1, MAX_CHARS),
+};
+#undef T
+static const struct weir_conf_object override_object = {WEIR_CONF_OBJECT(override_keys)};
+
+/* `policy` comes first in the struct, so its keys can share the handlers above. */
+_Static_assert(offsetof(struct weir_conf_streaming, policy) == 0, "policy must come first");
+
+#define T struct weir_conf_streaming
+static const struct weir_conf_key streaming_keys[] = {
+    WEIR_CONF_KEY_CALL("batching", on_batching),
+    WEIR_CONF_KEY_CALL("coalescer", on_coalescer),
+    WEIR_CONF_KEY_CALL("dedup", on_dedup),
+    INT(heartbeat_ms, 0, HOUR_MS),
+    WEIR_CONF_KEY(T, max_stream_buffer_bytes, U64, .min = 4096, .max = 1024 * MEBIBYTE),
+    WEIR_CONF_KEY_CALL("models", on_models),
+    WEIR_CONF_KEY(T, request_override, OBJECT, .object = &override_object),
+};
+#undef T
+static const struct weir_conf_object streaming_object = {WEIR_CONF_OBJECT(streaming_keys)};
+
+void weir_conf__streaming_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                  void *conf)
+{
+    (void)conf;
+    if (!weir_conf__want_mapping(r, n, "streaming")) {
+        return;
+    }
+    weir_conf__decode(r, &streaming_object, n, &r->conf->streaming);
+    const struct weir_conf_node *buffer = weir_conf__get(n, "max_stream_buffer_bytes");
+    if (buffer != NULL && !weir_conf__is_null(buffer)) {
+        r->stream_buffer_at = weir_conf__pos(r, buffer);
+    }
+}
+
+static const struct weir_conf_text default_append_fields[] = {{.s = {"token_ids", 9}}};
+
+static const struct weir_conf_streaming defaults = {
+    .policy =
+        {
+            .batching =
+                {
+                    .mode = WEIR_CONF_MODE_OFF,
+                    .min_chars_per_emit = 120,
+                    .max_latency_ms = 250,
+                    .flush_on_sentence = true,
+                    .flush_on_tool_call = true,
+                    .first_emit_immediate = true,
+                    .ramp_initial_chars = 1,
+                    .append_array_fields = {default_append_fields, 1},
+                    .max_batch_bytes = 65536,
+                },
+            .coalescer =
+                {
+                    .mode = WEIR_CONF_MODE_OFF,
+                    .min_delta_chars = 40,
+                    .max_partial_count = 8,
+                    .boundary = WEIR_CONF_BOUNDARY_MARKDOWN,
+                    .max_hold_ms = 400,
+                    .first_emit_immediate = true,
+                    .flush_on_tool_call = true,
+                    .tool_call_gate = WEIR_CONF_GATE_CLOSED,
+                    .max_tool_args_bytes = 65536,
+                    .max_tool_hold_ms = 30000,
+                },
+            .dedup = {.mode = WEIR_CONF_DEDUP_OFF, .window = 8, .min_chars = 32},
+        },
+    .heartbeat_ms = 15000,
+    .max_stream_buffer_bytes = 1048576,
+    .request_override = {.enabled = true, .max_latency_ms = 1000, .min_chars_per_emit = 4096},
+};
+
+void weir_conf__streaming_defaults(struct weir_conf_streaming *streaming)
+{
+    *streaming = defaults;
+}
+
+struct weir_conf_stream_policy weir_conf__stream_lay(const struct weir_conf_stream_policy *under,
+                                                     const struct weir_conf_stream_policy *over)
+{
+    struct weir_conf_stream_policy p = *under;
+    if (over != NULL) {
+        weir_conf__overlay(&batching_object, &p.batching, &over->batching);
+        weir_conf__overlay(&coalescer_object, &p.coalescer, &over->coalescer);
+        weir_conf__overlay(&dedup_object, &p.dedup, &over->dedup);
+    }
+    return p;
+}
+
+/* Bits of weir_conf_reasoning.set, in the order of its table. */
+enum { REASONING_HAS_CHARS = 1, REASONING_HAS_LATENCY = 2 };
+
+static void fill_reasoning(struct weir_conf_batching *b)
+{
+    if (!(b->reasoning.set & REASONING_HAS_CHARS)) {
+        b->reasoning.min_chars_per_emit = b->min_chars_per_emit;
+    }
+    if (!(b->reasoning.set & REASONING_HAS_LATENCY)) {
+        b->reasoning.max_latency_ms = b->max_latency_ms;
+    }
+}
+
+static const struct weir_conf_stream_policy *
+longest_match(const struct weir_conf_streaming *streaming, struct weir_slice model)
+{
+    const struct weir_conf_stream_model *best = NULL;
+    for (size_t i = 0; i < streaming->n_models && model.n <= MAX_MODEL_BYTES; i++) {
+        const struct weir_conf_stream_model *m = &streaming->models[i];
+        if ((best == NULL || m->glob.s.n > best->glob.s.n) &&
+            weir_conf_glob_match(m->glob.s, model)) {
+            best = m;
+        }
+    }
+    return best != NULL ? &best->policy : NULL;
+}
+
+struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_streaming *streaming,
+                                                        const struct weir_conf_stream_policy *route,
+                                                        struct weir_slice model)
+{
+    struct weir_conf_stream_policy p = weir_conf__stream_lay(&streaming->policy, route);
+    p = weir_conf__stream_lay(&p, longest_match(streaming, model));
+    fill_reasoning(&p.batching);
+    return p;
+}
+
+bool weir_conf_glob_match(struct weir_slice glob, struct weir_slice text)
+{
+    size_t g = 0;
+    size_t t = 0;
+    size_t after_star = SIZE_MAX; /* where to take up the pattern again */
+    size_t star_text = 0;         /* and the text, one byte further each time */
+    while (t < text.n) {
+        if (g < glob.n && glob.p[g] == '*') {
+            after_star = ++g;
+            star_text = t;
+        } else if (g < glob.n && (glob.p[g] == '?' || glob.p[g] == text.p[t])) {
+            g++;
+            t++;
+        } else if (after_star != SIZE_MAX) {
+            g = after_star;
+            t = ++star_text;
+        } else {
+            return false;
+        }
+    }
+    while (g < glob.n && glob.p[g] == '*') {
+        g++;
+    }
+    return g == glob.n;
+}
