@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,16 @@ void *weir_mem_zalloc(size_t n)
     void *p = calloc(1, n != 0 ? n : 1);
     WEIR_ASSERT(p != NULL);
     return p;
+}
+
+void *weir_mem_zalloc_lines(size_t n)
+{
+    enum { LINE_BYTES = 64 };
+    WEIR_ASSERT(n <= SIZE_MAX / 2);
+    size_t whole = n != 0 ? (n + (LINE_BYTES - 1)) & ~(size_t)(LINE_BYTES - 1) : LINE_BYTES;
+    void *p = aligned_alloc(LINE_BYTES, whole);
+    WEIR_ASSERT(p != NULL);
+    return memset(p, 0, whole);
 }
 
 void *weir_mem_realloc(void *p, size_t n)

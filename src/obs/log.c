@@ -36,6 +36,7 @@ static struct {
     int fd;
     int own_fd; /* -1, or a description of our own for the same file */
     bool is_socket;
+    bool can_fill;    /* has a reader that may be slow or gone */
     size_t max_piece; /* bytes that poll vouches for */
     weir_log_now_fn now_us;
     weir_log_line_fn capture;
@@ -47,6 +48,7 @@ static struct {
     .style = {.format = WEIR_LOG_FULL},
     .fd = STDERR_FILENO,
     .own_fd = -1,
+    .can_fill = true,
     .max_piece = PIPE_BUF,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
@@ -80,22 +82,24 @@ static void choose_way(int fd)
     out.fd = fd;
     out.is_socket = S_ISSOCK(mode);
     out.max_piece = SIZE_MAX;
+    out.can_fill = S_ISFIFO(mode) || S_ISSOCK(mode) || isatty(fd) != 0;
     if (S_ISFIFO(mode) || isatty(fd) != 0) {
         out.own_fd = open_again(fd);
         out.max_piece = out.own_fd >= 0 ? SIZE_MAX : PIPE_BUF;
     }
 }
 
-void weir_log_setup(const struct weir_log_options *o)
+void weir_log_setup(const struct weir_log_options *options)
 {
     if (out.own_fd >= 0) {
         close(out.own_fd);
         out.own_fd = -1;
     }
-    out.style = (struct weir_log_style){.format = o->format, .has_colour = wants_colour(o)};
+    out.style =
+        (struct weir_log_style){.format = options->format, .has_colour = wants_colour(options)};
     out.is_torn = false;
-    choose_way(o->fd);
-    weir_log_set_level(o->level);
+    choose_way(options->fd);
+    weir_log_set_level(options->level);
 }
 
 void weir_log_set_level(enum weir_log_level level)
@@ -129,6 +133,9 @@ static int64_t now_us(void)
 /* Also false when nobody reads any more: writing would raise a signal. */
 static bool can_write(int fd, int wait_ms)
 {
+    if (!out.can_fill) {
+        return true;
+    }
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     return poll(&p, 1, wait_ms) == 1 && p.revents == POLLOUT;
 }

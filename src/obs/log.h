@@ -95,8 +95,8 @@ void weir_log_set_level(enum weir_log_level level);
 
 /* trace, debug, info, warn, error, off in any case; full, compact, pretty, json. 0 or WEIR_EINVAL.
  */
-int weir_log_parse_level(struct weir_slice s, enum weir_log_level *out);
-int weir_log_parse_format(struct weir_slice s, enum weir_log_format *out);
+int weir_log_parse_level(struct weir_slice s, enum weir_log_level *level);
+int weir_log_parse_format(struct weir_slice s, enum weir_log_format *format);
 
 /* Full on a terminal, JSON otherwise. */
 enum weir_log_format weir_log_default_format(int fd);

@@ -407,16 +407,16 @@ static void format_json(struct weir_log_line *l, const struct weir_log_record *r
     put(l, l->is_cut ? ",\"truncated\":true}\n" : "}\n");
 }
 
-void weir_log__format(struct weir_log_line *l, const struct weir_log_style *style,
-                      const struct weir_log_record *r)
+void weir_log__format(struct weir_log_line *line, const struct weir_log_style *style,
+                      const struct weir_log_record *record)
 {
-    WEIR_ASSERT(r->level < WEIR_LOG_LEVEL_OFF && r->n_fields >= 1);
-    l->n = 0;
-    l->is_cut = false;
-    put(l, "\n");
+    WEIR_ASSERT(record->level < WEIR_LOG_LEVEL_OFF && record->n_fields >= 1);
+    line->n = 0;
+    line->is_cut = false;
+    put(line, "\n");
     if (style->format == WEIR_LOG_JSON) {
-        format_json(l, r);
+        format_json(line, record);
     } else {
-        format_text(l, style, r);
+        format_text(line, style, record);
     }
 }

@@ -11,7 +11,6 @@
 #include "obs/obs_int.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 static struct weir_metric_shard no_shard; /* stays without chunks */
 _Thread_local struct weir_metric_shard *weir_metric__shard = &no_shard;
@@ -72,14 +71,6 @@ static void make_thread_end_key(void)
     WEIR_ASSERT(rc == 0);
 }
 
-static void *alloc_aligned(size_t n)
-{
-    /* Whole cache lines of its own: no other thread's data shares them. */
-    void *p = aligned_alloc(64, (n + 63) & ~(size_t)63);
-    WEIR_ASSERT(p != NULL);
-    return memset(p, 0, n);
-}
-
 static void get_shard(void)
 {
     pthread_once(&thread_end_once, make_thread_end_key);
@@ -88,7 +79,7 @@ static void get_shard(void)
     if (s != NULL) {
         registry.idle_shards = s->next_idle;
     } else {
-        s = alloc_aligned(sizeof *s);
+        s = weir_mem_zalloc_lines(sizeof *s);
         s->next = registry.shards;
         registry.shards = s;
     }
@@ -108,7 +99,7 @@ _Atomic uint64_t *weir_metric__make_chunk(uint32_t slot)
     _Atomic uint64_t *chunk =
         atomic_load_explicit(&weir_metric__shard->chunks[at], memory_order_relaxed);
     if (chunk == NULL) {
-        chunk = alloc_aligned(WEIR_METRIC__CHUNK_SLOTS * sizeof *chunk);
+        chunk = weir_mem_zalloc_lines(WEIR_METRIC__CHUNK_SLOTS * sizeof *chunk);
         atomic_store_explicit(&weir_metric__shard->chunks[at], chunk, memory_order_release);
     }
     return chunk;
@@ -221,13 +212,27 @@ static struct weir_slice escape(struct weir_slice v, size_t *len)
     return weir_slice_sub(v, 0, *len);
 }
 
+/* How many bytes are shown as they are: most values are plain words. */
+static size_t plain_run(struct weir_slice v)
+{
+    size_t n = 0;
+    while (n < v.n && v.p[n] >= 0x20 && v.p[n] < 0x7F && v.p[n] != '"' && v.p[n] != '\\') {
+        n++;
+    }
+    return n;
+}
+
 static void append_value(struct weir_buf *out, struct weir_slice v)
 {
     size_t end = out->n + WEIR_METRIC_MAX_VALUE_BYTES;
     while (v.n != 0) {
-        size_t len;
-        struct weir_slice shown = escape(v, &len);
-        if (out->n + shown.n > end) {
+        size_t left = end - out->n;
+        size_t len = plain_run(weir_slice_sub(v, 0, v.n < left ? v.n : left));
+        struct weir_slice shown = weir_slice_sub(v, 0, len);
+        if (len == 0) {
+            shown = escape(v, &len);
+        }
+        if (shown.n > left) {
             return;
         }
         weir_buf_append(out, shown);
@@ -240,9 +245,11 @@ static void append_labels(struct weir_buf *out, const struct weir_metric_family 
                           const struct weir_slice *values)
 {
     for (size_t i = 0; i < f->n_labels; i++) {
-        weir_buf_printf(out, "%s%s=\"", i != 0 ? "," : "", f->def.labels[i]);
+        weir_buf_append(out, i != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+        weir_buf_append(out, weir_slice_cstr(f->def.labels[i]));
+        weir_buf_append(out, WEIR_SLICE("=\""));
         append_value(out, values[i]);
-        weir_buf_append_byte(out, '"');
+        weir_buf_append(out, WEIR_SLICE("\""));
     }
 }
 

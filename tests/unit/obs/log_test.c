@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static int64_t fixed_clock(void)
@@ -152,6 +154,53 @@ static void test_colours(void **state)
     WEIR_LOG_ERROR("a", NULL, "m");
     assert_lines("2024-05-06T07:08:09.123456Z ERROR a: m\n");
     close(fd);
+}
+
+/* A real terminal, as far as the program can tell. */
+static void test_colours_on_a_terminal(void **state)
+{
+    (void)state;
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(master >= 0);
+    assert_int_equal(grantpt(master) | unlockpt(master), 0);
+    int fd = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(fd >= 0);
+    static const struct {
+        const char *term;
+        const char *no_color;
+        bool is_coloured;
+    } cases[] = {{"xterm", NULL, true},
+                 {"xterm", "", true},
+                 {"xterm", "1", false},
+                 {"dumb", NULL, false},
+                 {NULL, NULL, true}};
+    assert_int_equal(weir_log_default_format(fd), WEIR_LOG_FULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        unsetenv("TERM");
+        unsetenv("NO_COLOR");
+        if (cases[i].term != NULL) {
+            setenv("TERM", cases[i].term, 1);
+        }
+        if (cases[i].no_color != NULL) {
+            setenv("NO_COLOR", cases[i].no_color, 1);
+        }
+        weir_log_setup(&(struct weir_log_options){.fd = fd, .format = WEIR_LOG_PRETTY});
+        weir_buf_clear(&lines);
+        WEIR_LOG_INFO("a", NULL, "m", weir_log_cstr("k", "\033[0m"));
+        assert_int_equal(memchr(lines.p, '\033', lines.n) != NULL, cases[i].is_coloured);
+    }
+    weir_log_set_capture(NULL, NULL);
+    WEIR_LOG_INFO("a", NULL, "to the screen");
+    weir_log_set_capture(on_line, NULL);
+    char text[200];
+    ssize_t n = read(master, text, sizeof text - 1);
+    assert_true(n > 0);
+    text[n] = '\0';
+    assert_non_null(strstr(text, "to the screen\r\n"));
+    assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+    use(WEIR_LOG_FULL, WEIR_LOG_LEVEL_INFO);
+    close(fd);
+    close(master);
 }
 
 static int64_t shown_time;
@@ -484,6 +533,19 @@ static void use_fd(int fd)
         .fd = fd, .level = WEIR_LOG_LEVEL_INFO, .format = WEIR_LOG_COMPACT});
 }
 
+/* As where /proc is missing or forbidden: no description of our own. */
+static void use_fd_as_it_is(int fd)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    use_fd(fd);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+typedef void (*use_fn)(int fd);
+
 static void stop_using_fd(void)
 {
     weir_log_set_capture(on_line, NULL);
@@ -514,12 +576,12 @@ static size_t count_lines(const struct weir_buf *all)
 }
 
 /* Logs into a full pipe or socket without ever waiting, then says how many lines are missing. */
-static void check_full_reader(int read_fd, int write_fd)
+static void check_full_reader(int read_fd, int write_fd, use_fn use_it)
 {
     enum { N = 50000 };
     struct weir_buf all = {0};
     uint64_t before = weir_log_n_dropped();
-    use_fd(write_fd);
+    use_it(write_fd);
     for (uint64_t i = 0; i < N; i++) {
         WEIR_LOG_INFO("t", NULL, "filling", weir_log_u64("i", i));
     }
@@ -546,7 +608,11 @@ static void test_full_pipe_drops(void **state)
     (void)state;
     int fds[2];
     assert_int_equal(pipe(fds), 0);
-    check_full_reader(fds[0], fds[1]);
+    check_full_reader(fds[0], fds[1], use_fd);
+    close(fds[0]);
+    close(fds[1]);
+    assert_int_equal(pipe(fds), 0);
+    check_full_reader(fds[0], fds[1], use_fd_as_it_is);
     close(fds[0]);
     close(fds[1]);
 }
@@ -556,7 +622,7 @@ static void test_full_socket_drops(void **state)
     (void)state;
     int fds[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    check_full_reader(fds[0], fds[1]);
+    check_full_reader(fds[0], fds[1], use_fd);
     close(fds[0]);
     close(fds[1]);
 }
@@ -578,9 +644,8 @@ static void test_nobody_reads(void **state)
 }
 
 /* A long line meets a pipe with one free page: its end is lost, the next line starts afresh. */
-static void test_torn_line(void **state)
+static void check_torn_line(use_fn use_it)
 {
-    (void)state;
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     int size = fcntl(fds[1], F_SETPIPE_SZ, 8192);
@@ -589,7 +654,7 @@ static void test_torn_line(void **state)
     weir_buf_reserve(&all, (size_t)size);
     memset(all.p, '.', (size_t)size);
     assert_int_equal(write(fds[1], all.p, (size_t)size - 4096), size - 4096);
-    use_fd(fds[1]);
+    use_it(fds[1]);
     uint64_t before = weir_log_n_dropped();
     static char big[2000];
     memset(big, 'x', sizeof big);
@@ -609,6 +674,13 @@ static void test_torn_line(void **state)
     close(fds[0]);
     close(fds[1]);
     stop_using_fd();
+}
+
+static void test_torn_line(void **state)
+{
+    (void)state;
+    check_torn_line(use_fd);
+    check_torn_line(use_fd_as_it_is);
 }
 
 enum { N_THREADS = 4, N_LINES = 500 };
@@ -684,6 +756,7 @@ int main(void)
         cmocka_unit_test(test_formats_exact),
         cmocka_unit_test(test_bare_lines),
         cmocka_unit_test(test_colours),
+        cmocka_unit_test(test_colours_on_a_terminal),
         cmocka_unit_test(test_timestamps),
         cmocka_unit_test(test_timestamps_agree_with_gmtime),
         cmocka_unit_test(test_levels_suppress),
