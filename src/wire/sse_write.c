@@ -1,0 +1,120 @@
+/*
+ * Writing events: the size is computed first, so that a buffer is asked for room once and a refusal
+ * leaves nothing half written.
+ */
+#include "base/assert.h"
+#include "base/err.h"
+#include "wire/sse.h"
+
+/* Cuts the first line off `*rest`; CRLF, CR and LF end one. Afterwards p == NULL: it was the last.
+ */
+static struct weir_slice cut_line(struct weir_slice *rest)
+{
+    size_t lf = weir_slice_find(*rest, '\n');
+    size_t at = weir_slice_find(weir_slice_make(rest->p, lf), '\r');
+    struct weir_slice line = {rest->p, at};
+    if (at == rest->n) {
+        *rest = (struct weir_slice){0};
+        return line;
+    }
+    bool is_crlf = at + 1 == lf && lf != rest->n;
+    *rest = weir_slice_sub(*rest, at + (is_crlf ? 2 : 1), rest->n);
+    return line;
+}
+
+static char *put(char *to, struct weir_slice s)
+{
+    if (s.n != 0) {
+        memcpy(to, s.p, s.n);
+    }
+    return to + s.n;
+}
+
+/* `prefix` before each line of `text`. With `to` NULL only the size is computed. */
+static size_t put_lines(char *to, struct weir_slice prefix, struct weir_slice text)
+{
+    size_t n = 0;
+    do {
+        struct weir_slice line = cut_line(&text);
+        if (to != NULL) {
+            to = put(put(put(to, prefix), line), WEIR_SLICE("\n"));
+        }
+        n += prefix.n + line.n + 1;
+    } while (text.p != NULL);
+    return n;
+}
+
+struct block {
+    struct weir_slice name;
+    struct weir_slice prefix;
+    struct weir_slice text;
+};
+
+static size_t block_size(const struct block *b)
+{
+    size_t name_n = b->name.n != 0 ? sizeof "event: " + b->name.n : 0;
+    return name_n + put_lines(NULL, b->prefix, b->text) + 1;
+}
+
+static void put_block(char *to, const struct block *b)
+{
+    if (b->name.n != 0) {
+        to = put(put(put(to, WEIR_SLICE("event: ")), b->name), WEIR_SLICE("\n"));
+    }
+    to += put_lines(to, b->prefix, b->text);
+    *to = '\n';
+}
+
+static int append_block(struct weir_buf *out, const struct block *b)
+{
+    size_t n = block_size(b);
+    int rc = weir_buf_reserve(out, n);
+    if (rc == 0) {
+        put_block(out->p + out->n, b);
+        out->n += n;
+    }
+    return rc;
+}
+
+static void queue_block(struct weir_bufq *out, const struct block *b)
+{
+    size_t n = block_size(b);
+    size_t room;
+    put_block(weir_bufq_reserve(out, n, &room), b);
+    weir_bufq_commit(out, n);
+}
+
+static struct block event_block(struct weir_slice name, struct weir_slice data)
+{
+    WEIR_ASSERT(weir_slice_find(name, '\n') == name.n && weir_slice_find(name, '\r') == name.n);
+    return (struct block){name, WEIR_SLICE("data: "), data};
+}
+
+static struct block comment_block(struct weir_slice text)
+{
+    return (struct block){{0}, WEIR_SLICE(": "), text};
+}
+
+int weir_sse_append_event(struct weir_buf *out, struct weir_slice name, struct weir_slice data)
+{
+    struct block b = event_block(name, data);
+    return append_block(out, &b);
+}
+
+int weir_sse_append_comment(struct weir_buf *out, struct weir_slice text)
+{
+    struct block b = comment_block(text);
+    return append_block(out, &b);
+}
+
+void weir_sse_queue_event(struct weir_bufq *out, struct weir_slice name, struct weir_slice data)
+{
+    struct block b = event_block(name, data);
+    queue_block(out, &b);
+}
+
+void weir_sse_queue_comment(struct weir_bufq *out, struct weir_slice text)
+{
+    struct block b = comment_block(text);
+    queue_block(out, &b);
+}
