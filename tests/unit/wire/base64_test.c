@@ -59,17 +59,29 @@ static void refused(void **state)
         enum weir_base64_form form;
         const char *text;
     } rows[] = {
-        {WEIR_BASE64_STANDARD, "Zg"},                                       /* padding is missing */
-        {WEIR_BASE64_STANDARD, "Zg="},     {WEIR_BASE64_STANDARD, "Zg==="}, /* too much of it */
-        {WEIR_BASE64_STANDARD, "Z==="},    {WEIR_BASE64_STANDARD, "===="},
-        {WEIR_BASE64_STANDARD, "="},       {WEIR_BASE64_STANDARD, "Zg==Zg=="}, /* in the middle */
-        {WEIR_BASE64_STANDARD, "Zm=v"},    {WEIR_BASE64_STANDARD, "Zh=="},     /* unused bits */
-        {WEIR_BASE64_STANDARD, "Zm9="},    {WEIR_BASE64_STANDARD, "Zm9v\n"},   /* white space */
-        {WEIR_BASE64_STANDARD, "Zm 9"},    {WEIR_BASE64_STANDARD, "-__-"}, /* the other alphabet */
-        {WEIR_BASE64_STANDARD, "Zm9\x80"}, {WEIR_BASE64_BARE, "Zg=="},
-        {WEIR_BASE64_BARE, "Z"},           {WEIR_BASE64_BARE, "Zh"},
-        {WEIR_BASE64_BARE, "Zm9vY"},       {WEIR_BASE64_URL, "Zg=="},
-        {WEIR_BASE64_URL, "+//+"},         {WEIR_BASE64_URL, "Zm9"},
+        {WEIR_BASE64_STANDARD, "Zg"}, /* padding is missing */
+        {WEIR_BASE64_STANDARD, "Zg="},
+        {WEIR_BASE64_STANDARD, "Zg==="}, /* too much of it */
+        {WEIR_BASE64_STANDARD, "Z==="},
+        {WEIR_BASE64_STANDARD, "===="},
+        {WEIR_BASE64_STANDARD, "="},
+        {WEIR_BASE64_STANDARD, "Zg==Zg=="}, /* in the middle */
+        {WEIR_BASE64_STANDARD, "Zm=v"},
+        {WEIR_BASE64_STANDARD, "Zh=="}, /* unused bits */
+        {WEIR_BASE64_STANDARD, "Zm9="},
+        {WEIR_BASE64_STANDARD, "Zm9v\n"}, /* white space */
+        {WEIR_BASE64_STANDARD, "Zm 9"},
+        {WEIR_BASE64_STANDARD, "-__-"}, /* the other alphabet */
+        {WEIR_BASE64_STANDARD, "Zm9\x80"},
+        {WEIR_BASE64_BARE, "Zg=="},
+        {WEIR_BASE64_BARE, "Z"},
+        {WEIR_BASE64_BARE, "Zh"},
+        {WEIR_BASE64_BARE, "Zm9vY"},
+        {WEIR_BASE64_BARE, "A"}, /* one digit says nothing, even with no bit set */
+        {WEIR_BASE64_URL, "Zm9vA"},
+        {WEIR_BASE64_URL, "Zg=="},
+        {WEIR_BASE64_URL, "+//+"},
+        {WEIR_BASE64_URL, "Zm9"},
     };
     struct weir_arena a = {0};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -40,6 +40,8 @@ static void events(void **state)
         {"data\ndata\n\n", "data=\n raw=data\ndata\n\n|\nclosed\n"},
         {"data: a\ndata:\ndata: c: d\n\n",
          "data=a\n\nc: d raw=data: a\ndata:\ndata: c: d\n\n|\nclosed\n"},
+        {"data: a\ndata: b\n\ndata: c\ndata: d\n\n",
+         "data=a\nb raw=data: a\ndata: b\n\n|\ndata=c\nd raw=data: c\ndata: d\n\n|\nclosed\n"},
         {"event: x\ndata: a\nid: 7\nretry: 10\n\n",
          "name=x data=a id=7 retry=10 raw=event: x\ndata: a\nid: 7\nretry: 10\n\n|\nclosed\n"},
         {"event: x\nevent: y\nid: 1\nid\ndata: a\n\n",
