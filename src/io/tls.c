@@ -36,20 +36,21 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *n_out,
     return rc == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
-/* Nobody is there to type a pass phrase. */
+/* Nobody is there to type a pass phrase; `arg` learns that one was wanted. */
 static int on_passphrase(char *buf, int size, int for_writing, void *arg)
 {
     (void)buf;
     (void)size;
     (void)for_writing;
-    (void)arg;
+    *(bool *)arg = true;
     return -1;
 }
 
-static const char *last_reason(void)
+/* The oldest error is the cause, the later ones say on whose behalf. */
+static const char *reason(void)
 {
-    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
-    return reason != NULL ? reason : "unknown error";
+    const char *text = ERR_reason_error_string(ERR_peek_error());
+    return text != NULL ? text : "unknown error";
 }
 
 /* OpenSSL's own words for a missing file are hard to read, so look first. */
@@ -78,12 +79,20 @@ static bool use_cert(SSL_CTX *ctx, const char *path, struct weir_buf *why)
     if (SSL_CTX_use_certificate_chain_file(ctx, path) == 1) {
         return true;
     }
-    if (ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE) {
+    unsigned long code = ERR_peek_error();
+    if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE) {
         weir_buf_printf(why, "%s holds no PEM certificate", path);
     } else {
-        weir_buf_printf(why, "cannot use the certificate %s: %s", path, last_reason());
+        weir_buf_printf(why, "cannot use the certificate %s: %s", path, reason());
     }
     return false;
+}
+
+static bool is_mismatch(unsigned long code)
+{
+    int why = ERR_GET_REASON(code);
+    return ERR_GET_LIB(code) == ERR_LIB_X509 &&
+           (why == X509_R_KEY_VALUES_MISMATCH || why == X509_R_KEY_TYPE_MISMATCH);
 }
 
 static bool use_key(SSL_CTX *ctx, const struct weir_tls_options *o, struct weir_buf *why)
@@ -91,24 +100,25 @@ static bool use_key(SSL_CTX *ctx, const struct weir_tls_options *o, struct weir_
     if (!can_read(o->key_path, why)) {
         return false;
     }
+    bool is_locked = false;
+    SSL_CTX_set_default_passwd_cb(ctx, on_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, &is_locked);
     ERR_clear_error();
-    if (SSL_CTX_use_PrivateKey_file(ctx, o->key_path, SSL_FILETYPE_PEM) == 1 &&
-        SSL_CTX_check_private_key(ctx) == 1) {
+    bool ok = SSL_CTX_use_PrivateKey_file(ctx, o->key_path, SSL_FILETYPE_PEM) == 1 &&
+              SSL_CTX_check_private_key(ctx) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
+    if (ok) {
         return true;
     }
-    unsigned long code = ERR_peek_error();
-    unsigned long last = ERR_peek_last_error();
-    bool is_mismatch =
-        ERR_GET_LIB(last) == ERR_LIB_X509 && (ERR_GET_REASON(last) == X509_R_KEY_VALUES_MISMATCH ||
-                                              ERR_GET_REASON(last) == X509_R_KEY_TYPE_MISMATCH);
-    if (is_mismatch) {
+    if (is_locked) {
+        weir_buf_printf(why, "the key %s is protected by a pass phrase", o->key_path);
+    } else if (is_mismatch(ERR_peek_last_error())) {
         weir_buf_printf(why, "the key %s does not match the certificate %s", o->key_path,
                         o->cert_path);
-    } else if (ERR_GET_LIB(code) == ERR_LIB_PEM &&
-               ERR_GET_REASON(code) == PEM_R_BAD_PASSWORD_READ) {
-        weir_buf_printf(why, "the key %s is protected by a pass phrase", o->key_path);
+    } else if (ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_OSSL_DECODER) {
+        weir_buf_printf(why, "%s holds no PEM private key", o->key_path);
     } else {
-        weir_buf_printf(why, "cannot use the key %s: %s", o->key_path, last_reason());
+        weir_buf_printf(why, "cannot use the key %s: %s", o->key_path, reason());
     }
     return false;
 }
@@ -131,7 +141,7 @@ static bool trust_file(SSL_CTX *ctx, const char *path, struct weir_buf *why)
     if (SSL_CTX_load_verify_file(ctx, path) == 1) {
         return true;
     }
-    weir_buf_printf(why, "cannot use the CA file %s: %s", path, last_reason());
+    weir_buf_printf(why, "cannot use the CA file %s: %s", path, reason());
     return false;
 }
 
@@ -145,7 +155,6 @@ static struct weir_tls *new_tls(const SSL_METHOD *method, const struct weir_tls_
     SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION);
     SSL_CTX_set_options(tls->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_mode(tls->ctx, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_default_passwd_cb(tls->ctx, on_passphrase);
     /* Tickets carry the sessions; a cache would grow with the number of clients. */
     SSL_CTX_set_session_cache_mode(tls->ctx, SSL_SESS_CACHE_OFF);
     return tls;
@@ -158,7 +167,7 @@ static bool ask_for_client_cert(SSL_CTX *ctx, const char *ca_path, struct weir_b
     }
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(ca_path);
     if (names == NULL) {
-        weir_buf_printf(why, "cannot use the CA file %s: %s", ca_path, last_reason());
+        weir_buf_printf(why, "cannot use the CA file %s: %s", ca_path, reason());
         return false;
     }
     SSL_CTX_set_client_CA_list(ctx, names);
@@ -196,7 +205,7 @@ static bool trust_servers(SSL_CTX *ctx, const struct weir_tls_options *o, struct
         return trust_file(ctx, o->ca_path, why);
     }
     if (SSL_CTX_set_default_verify_paths(ctx) != 1) {
-        weir_buf_printf(why, "cannot use the system's CA certificates: %s", last_reason());
+        weir_buf_printf(why, "cannot use the system's CA certificates: %s", reason());
         return false;
     }
     return true;

@@ -13,6 +13,7 @@
 #include "unit/cmocka_all.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,6 +262,78 @@ static inline void pair_open(struct pair *p)
 {
     pair_connect(p);
     pair_run(p, p->down.n_open == 1 && p->up.n_open == 1);
+}
+
+/* What several tests do in events. */
+
+static inline bool side_got(const struct side *side, const char *text)
+{
+    return weir_slice_eq_cstr(weir_buf_slice(&side->got), text);
+}
+
+static inline void side_echo(struct side *side)
+{
+    weir_sock_write(&side->sock, side->now);
+}
+
+/* A stream of bytes whose content depends on the place, sent as fast as FULL allows. */
+enum { PAIR_BIG = 8 * 1024 * 1024, PAIR_PIECE = 10007 };
+
+static inline char pair_byte(size_t i)
+{
+    return (char)(i * 31 + i / 251);
+}
+
+static inline void side_send_on(struct side *side)
+{
+    enum weir_flow flow = WEIR_FLOW_OK;
+    while (side->sent < side->to_send && flow == WEIR_FLOW_OK) {
+        char piece[PAIR_PIECE];
+        size_t n =
+            side->to_send - side->sent < PAIR_PIECE ? side->to_send - side->sent : PAIR_PIECE;
+        for (size_t i = 0; i < n; i++) {
+            piece[i] = pair_byte(side->sent + i);
+        }
+        side->sent += n;
+        flow = weir_sock_write(&side->sock, weir_slice_make(piece, n));
+        assert_true(weir_sock_pending(&side->sock) < side->sock.out_max + PAIR_PIECE);
+        assert_int_equal(flow == WEIR_FLOW_FULL,
+                         weir_sock_pending(&side->sock) >= side->sock.out_max);
+    }
+    if (side->sent == side->to_send) {
+        weir_sock_shutdown(&side->sock);
+    }
+}
+
+static inline void side_check_bytes(struct side *side)
+{
+    size_t from = side->n_got - side->now.n;
+    for (size_t i = 0; i < side->now.n; i++) {
+        assert_int_equal(side->now.p[i], pair_byte(from + i));
+    }
+}
+
+static inline void side_pause(struct side *side)
+{
+    weir_sock_pause(&side->sock);
+}
+
+/* Close from inside each event: no event after it, and its callback comes. */
+static inline void pair_assert_quiet(struct pair *p, struct side *side)
+{
+    pair_run(p, side->n_closed == 1);
+    int opens = side->n_open;
+    size_t bytes = side->n_got;
+    pair_spin(p);
+    assert_int_equal(side->n_open, opens);
+    assert_int_equal(side->n_got, bytes);
+    assert_int_equal(side->n_closed, 1);
+}
+
+static inline void side_say_and_close(struct side *side)
+{
+    side_say(side, "lost");
+    side_close(side);
 }
 
 #endif

@@ -4,25 +4,15 @@
 
 #include <netinet/tcp.h>
 
-static bool got(const struct side *side, const char *text)
-{
-    return weir_slice_eq_cstr(weir_buf_slice(&side->got), text);
-}
-
-static void echo(struct side *side)
-{
-    weir_sock_write(&side->sock, side->now);
-}
-
 static void a_line_comes_back(void **state)
 {
     struct pair *p = *state;
-    p->up.at_data = echo;
+    p->up.at_data = side_echo;
     pair_open(p);
     assert_int_equal(side_say(&p->down, "hello"), WEIR_FLOW_OK);
     assert_int_equal(weir_sock_pending(&p->down.sock), 5);
     pair_run(p, p->down.n_got == 5);
-    assert_true(got(&p->down, "hello"));
+    assert_true(side_got(&p->down, "hello"));
     assert_int_equal(weir_sock_pending(&p->down.sock), 0);
     assert_int_equal(p->down.n_eof + p->up.n_eof + p->down.n_error + p->up.n_error, 0);
     assert_int_equal(weir_sock_alpn(&p->up.sock).n, 0);
@@ -35,7 +25,7 @@ static void writes_before_open_are_sent(void **state)
     side_say(&p->down, "ear");
     side_say(&p->down, "ly");
     pair_run(p, p->up.n_got == 5);
-    assert_true(got(&p->up, "early"));
+    assert_true(side_got(&p->up, "early"));
 }
 
 /* All of a turn's writes leave in one piece. */
@@ -61,43 +51,7 @@ static void building_in_place_answers_like_write(void **state)
     weir_bufq_append(weir_sock_out(&p->down.sock), WEIR_SLICE("5678"));
     assert_int_equal(weir_sock_mark_dirty(&p->down.sock), WEIR_FLOW_FULL);
     pair_run(p, p->down.n_drain == 1 && p->up.n_got == 8);
-    assert_true(got(&p->up, "12345678"));
-}
-
-/* A stream of bytes whose content depends on the place, sent as fast as FULL allows. */
-enum { BIG = 8 * 1024 * 1024, PIECE = 10007 };
-
-static char byte_at(size_t i)
-{
-    return (char)(i * 31 + i / 251);
-}
-
-static void send_on(struct side *side)
-{
-    enum weir_flow flow = WEIR_FLOW_OK;
-    while (side->sent < side->to_send && flow == WEIR_FLOW_OK) {
-        char piece[PIECE];
-        size_t n = side->to_send - side->sent < PIECE ? side->to_send - side->sent : PIECE;
-        for (size_t i = 0; i < n; i++) {
-            piece[i] = byte_at(side->sent + i);
-        }
-        side->sent += n;
-        flow = weir_sock_write(&side->sock, weir_slice_make(piece, n));
-        assert_true(weir_sock_pending(&side->sock) < side->sock.out_max + PIECE);
-        assert_int_equal(flow == WEIR_FLOW_FULL,
-                         weir_sock_pending(&side->sock) >= side->sock.out_max);
-    }
-    if (side->sent == side->to_send) {
-        weir_sock_shutdown(&side->sock);
-    }
-}
-
-static void check_bytes(struct side *side)
-{
-    size_t from = side->n_got - side->now.n;
-    for (size_t i = 0; i < side->now.n; i++) {
-        assert_int_equal(side->now.p[i], byte_at(from + i));
-    }
+    assert_true(side_got(&p->up, "12345678"));
 }
 
 static void megabytes_cross_in_both_directions(void **state)
@@ -105,15 +59,15 @@ static void megabytes_cross_in_both_directions(void **state)
     struct pair *p = *state;
     struct side *sides[] = {&p->down, &p->up};
     for (int i = 0; i < 2; i++) {
-        *sides[i] = (struct side){.pair = p, .drop = true, .to_send = BIG};
-        sides[i]->at_data = check_bytes;
-        sides[i]->at_open = send_on;
-        sides[i]->at_drain = send_on;
+        *sides[i] = (struct side){.pair = p, .drop = true, .to_send = PAIR_BIG};
+        sides[i]->at_data = side_check_bytes;
+        sides[i]->at_open = side_send_on;
+        sides[i]->at_drain = side_send_on;
     }
     pair_connect(p);
     pair_run(p, p->down.n_eof == 1 && p->up.n_eof == 1);
-    assert_int_equal(p->down.n_got, BIG);
-    assert_int_equal(p->up.n_got, BIG);
+    assert_int_equal(p->down.n_got, PAIR_BIG);
+    assert_int_equal(p->up.n_got, PAIR_BIG);
     assert_true(p->down.n_drain > 10 && p->up.n_drain > 10);
     assert_int_equal(p->down.n_error + p->up.n_error, 0);
 }
@@ -123,13 +77,13 @@ static void pause_pushes_back_to_the_writer(void **state)
 {
     struct pair *p = *state;
     p->up.drop = true;
-    p->up.at_data = check_bytes;
+    p->up.at_data = side_check_bytes;
     pair_open(p);
     weir_sock_pause(&p->up.sock);
     weir_sock_pause(&p->up.sock);
-    p->down.to_send = 4 * BIG;
-    p->down.at_drain = send_on;
-    send_on(&p->down);
+    p->down.to_send = 4 * PAIR_BIG;
+    p->down.at_drain = side_send_on;
+    side_send_on(&p->down);
     pair_poll(p, p->down.sock.is_writing);
     int drains = p->down.n_drain;
     pair_spin(p);
@@ -140,18 +94,13 @@ static void pause_pushes_back_to_the_writer(void **state)
     weir_sock_resume(&p->up.sock);
     weir_sock_resume(&p->up.sock);
     pair_run(p, p->up.n_eof == 1);
-    assert_int_equal(p->up.n_got, 4 * BIG);
-}
-
-static void pause_self(struct side *side)
-{
-    weir_sock_pause(&side->sock);
+    assert_int_equal(p->up.n_got, 4 * PAIR_BIG);
 }
 
 static void pause_from_inside_on_data_holds(void **state)
 {
     struct pair *p = *state;
-    p->up.at_data = pause_self;
+    p->up.at_data = side_pause;
     pair_open(p);
     side_say(&p->down, "one");
     pair_run(p, p->up.n_got == 3);
@@ -160,13 +109,13 @@ static void pause_from_inside_on_data_holds(void **state)
     assert_int_equal(p->up.n_got, 3);
     weir_sock_resume(&p->up.sock);
     pair_run(p, p->up.n_got == 6);
-    assert_true(got(&p->up, "onetwo"));
+    assert_true(side_got(&p->up, "onetwo"));
 }
 
 static void pause_before_open_holds(void **state)
 {
     struct pair *p = *state;
-    p->up.at_open = pause_self;
+    p->up.at_open = side_pause;
     pair_connect(p);
     weir_sock_pause(&p->down.sock);
     side_say(&p->down, "x");
@@ -188,12 +137,12 @@ static void half_close_keeps_the_other_half(void **state)
     weir_sock_shutdown(&p->down.sock);
     assert_int_equal(side_say(&p->down, "too late"), WEIR_FLOW_OK);
     pair_run(p, p->up.n_eof == 1);
-    assert_true(got(&p->up, "question"));
+    assert_true(side_got(&p->up, "question"));
     assert_false(p->up.sock.tls_truncated);
     side_say(&p->up, "answer");
     weir_sock_shutdown(&p->up.sock);
     pair_run(p, p->down.n_eof == 1);
-    assert_true(got(&p->down, "answer"));
+    assert_true(side_got(&p->down, "answer"));
     pair_spin(p);
     assert_int_equal(p->up.n_error + p->down.n_error, 0);
 }
@@ -219,9 +168,9 @@ static void a_reset_works_after_shutdown(void **state)
     weir_sock_shutdown(&p->down.sock);
     pair_run(p, p->up.n_eof == 1);
     side_reset(&p->down);
-    p->up.to_send = BIG;
-    p->up.at_drain = send_on;
-    send_on(&p->up);
+    p->up.to_send = PAIR_BIG;
+    p->up.at_drain = side_send_on;
+    side_send_on(&p->up);
     pair_run(p, p->up.n_error == 1);
     assert_int_equal(p->up.err, WEIR_ERESET);
 }
@@ -233,9 +182,9 @@ static void writing_to_a_peer_that_reset_fails_once(void **state)
     weir_sock_pause(&p->up.sock); /* so that only the write can notice */
     side_reset(&p->down);
     pair_run(p, p->down.n_closed == 1);
-    p->up.to_send = BIG;
-    p->up.at_drain = send_on;
-    send_on(&p->up);
+    p->up.to_send = PAIR_BIG;
+    p->up.at_drain = side_send_on;
+    side_send_on(&p->up);
     assert_int_equal(p->up.n_error, 0);
     pair_run(p, p->up.n_error == 1);
     assert_int_equal(p->up.err, WEIR_ERESET);
@@ -256,14 +205,14 @@ static void an_early_answer_survives_the_reset(void **state)
     p->up.at_data = answer_and_close;
     pair_open(p);
     weir_sock_pause(&p->down.sock);
-    p->down.to_send = 2 * BIG;
-    p->down.at_drain = send_on;
-    send_on(&p->down);
+    p->down.to_send = 2 * PAIR_BIG;
+    p->down.at_drain = side_send_on;
+    side_send_on(&p->down);
     pair_poll(p, p->up.n_got > 0 && weir_sock_pending(&p->up.sock) == 0 && p->down.sock.is_writing);
     weir_sock_resume(&p->down.sock);
     side_close(&p->up); /* with unread bytes: the kernel sends a reset */
     pair_run(p, p->down.n_error == 1);
-    assert_true(got(&p->down, "413 enough"));
+    assert_true(side_got(&p->down, "413 enough"));
     assert_int_equal(p->down.err, WEIR_ERESET);
 }
 
@@ -292,41 +241,23 @@ static void an_impossible_address_is_an_error_later(void **state)
     assert_int_equal(p->down.err, WEIR_EINVAL);
 }
 
-/* Close from inside each event: no event after it, and its callback comes. */
-static void assert_quiet_after_close(struct pair *p, struct side *side)
-{
-    pair_run(p, side->n_closed == 1);
-    int opens = side->n_open;
-    size_t bytes = side->n_got;
-    pair_spin(p);
-    assert_int_equal(side->n_open, opens);
-    assert_int_equal(side->n_got, bytes);
-    assert_int_equal(side->n_closed, 1);
-}
-
-static void say_and_close(struct side *side)
-{
-    side_say(side, "lost");
-    side_close(side);
-}
-
 static void close_in_on_open(void **state)
 {
     struct pair *p = *state;
-    p->up.at_open = say_and_close;
-    p->down.at_open = say_and_close;
+    p->up.at_open = side_say_and_close;
+    p->down.at_open = side_say_and_close;
     pair_connect(p);
-    assert_quiet_after_close(p, &p->up);
-    assert_quiet_after_close(p, &p->down);
+    pair_assert_quiet(p, &p->up);
+    pair_assert_quiet(p, &p->down);
 }
 
 static void close_in_on_data(void **state)
 {
     struct pair *p = *state;
-    p->up.at_data = say_and_close;
+    p->up.at_data = side_say_and_close;
     pair_open(p);
     side_say(&p->down, "go");
-    assert_quiet_after_close(p, &p->up);
+    pair_assert_quiet(p, &p->up);
     assert_int_equal(p->up.n_eof, 0);
     pair_run(p, p->down.n_eof + p->down.n_error == 1);
     assert_int_equal(p->down.n_got, 0);
@@ -338,7 +269,7 @@ static void close_in_on_eof(void **state)
     p->up.at_eof = side_close;
     pair_open(p);
     weir_sock_shutdown(&p->down.sock);
-    assert_quiet_after_close(p, &p->up);
+    pair_assert_quiet(p, &p->up);
     pair_run(p, p->down.n_eof == 1);
 }
 
@@ -348,9 +279,9 @@ static void close_in_on_drain(void **state)
     p->down.at_drain = side_close;
     p->up.drop = true;
     pair_open(p);
-    p->down.to_send = BIG;
-    send_on(&p->down);
-    assert_quiet_after_close(p, &p->down);
+    p->down.to_send = PAIR_BIG;
+    side_send_on(&p->down);
+    pair_assert_quiet(p, &p->down);
     assert_int_equal(p->down.n_drain, 1);
 }
 
@@ -360,7 +291,7 @@ static void close_in_on_error(void **state)
     p->up.at_error = side_close;
     pair_open(p);
     side_reset(&p->down);
-    assert_quiet_after_close(p, &p->up);
+    pair_assert_quiet(p, &p->up);
     assert_int_equal(p->up.n_error, 1);
 }
 
@@ -369,12 +300,12 @@ static void close_with_a_write_under_way(void **state)
     struct pair *p = *state;
     pair_open(p);
     weir_sock_pause(&p->up.sock);
-    p->down.to_send = 4 * BIG;
-    p->down.at_drain = send_on;
-    send_on(&p->down);
+    p->down.to_send = 4 * PAIR_BIG;
+    p->down.at_drain = side_send_on;
+    side_send_on(&p->down);
     pair_poll(p, p->down.sock.is_writing);
     side_close(&p->down);
-    assert_quiet_after_close(p, &p->down);
+    pair_assert_quiet(p, &p->down);
     assert_int_equal(p->down.n_error, 0);
 }
 
@@ -384,7 +315,7 @@ static void close_while_connecting(void **state)
     pair_connect(p);
     side_say(&p->down, "never");
     side_close(&p->down);
-    assert_quiet_after_close(p, &p->down);
+    pair_assert_quiet(p, &p->down);
     assert_int_equal(p->down.n_open, 0);
 }
 
@@ -395,7 +326,7 @@ static void close_with_an_error_posted(void **state)
     weir_sock_connect(&p->down.sock, &p->loop, &addr, NULL, NULL);
     weir_sock_listen_to(&p->down.sock, &SIDE_EVENTS, &p->down);
     side_close(&p->down);
-    assert_quiet_after_close(p, &p->down);
+    pair_assert_quiet(p, &p->down);
     assert_int_equal(p->down.n_error, 0);
 }
 
@@ -454,7 +385,7 @@ static void the_peer_has_a_name(void **state)
 static void an_idle_socket_keeps_no_buffers(void **state)
 {
     struct pair *p = *state;
-    p->up.at_data = echo;
+    p->up.at_data = side_echo;
     pair_open(p);
     side_say(&p->down, "hello");
     pair_run(p, p->down.n_got == 5);
