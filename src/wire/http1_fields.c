@@ -6,8 +6,6 @@
 #include "wire/http1_int.h"
 #include "wire/url.h"
 
-/* ── single fields ── */
-
 static int note_host(struct weir_http1_reader *r, struct weir_http1__facts *facts,
                      struct weir_slice value)
 {
@@ -115,8 +113,6 @@ int weir_http1__note_field(struct weir_http1_reader *r, struct weir_http1__facts
     }
     return 0;
 }
-
-/* ── all of them together ── */
 
 /* http://host[:port]/path: the host wins over Host, the path becomes the target. */
 static int split_absolute(struct weir_http1_reader *r)

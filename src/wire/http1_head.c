@@ -12,8 +12,6 @@
 #include "base/mem.h"
 #include "wire/http1_int.h"
 
-#include <stdlib.h>
-
 enum { MAX_METHOD_BYTES = 32 };
 
 /* Before the first byte of a head: 0 with `*at` on it, or WEIR_EAGAIN. */

@@ -35,8 +35,6 @@ void weir_sse_dispose(struct weir_sse_reader *r)
     *r = (struct weir_sse_reader){0};
 }
 
-/* ── lines ── */
-
 /*
  * The first CR or LF from `p` on, or the end. Searched window by window, so that with whatever kind
  * of line ends the cost goes with the line and not with what comes behind it.
@@ -96,8 +94,6 @@ static int find_end(struct weir_sse_reader *r, struct weir_slice s, size_t *size
         line = p = next;
     }
 }
-
-/* ── what the lines say ── */
 
 /* The first data line is used where it lies; a second one makes a copy of both. */
 static void add_data(struct weir_sse_reader *r, struct weir_slice value)
@@ -175,8 +171,6 @@ static void read_block(struct weir_sse_reader *r, struct weir_slice raw)
         }
     }
 }
-
-/* ── pieces ── */
 
 static void begin_block(struct weir_sse_reader *r)
 {
