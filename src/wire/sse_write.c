@@ -24,22 +24,27 @@ static struct weir_slice cut_line(struct weir_slice *rest)
 
 static char *put(char *to, struct weir_slice s)
 {
-    if (s.n != 0) {
+    if (s.p != NULL) {
         memcpy(to, s.p, s.n);
     }
     return to + s.n;
 }
 
-/* `prefix` before each line of `text`. With `to` NULL only the size is computed. */
-static size_t put_lines(char *to, struct weir_slice prefix, struct weir_slice text)
+/* `prefix` before each line of `text`; an empty text is one line. */
+static char *put_lines(char *to, struct weir_slice prefix, struct weir_slice text)
+{
+    do {
+        struct weir_slice line = cut_line(&text);
+        to = put(put(put(to, prefix), line), WEIR_SLICE("\n"));
+    } while (text.p != NULL);
+    return to;
+}
+
+static size_t lines_size(struct weir_slice prefix, struct weir_slice text)
 {
     size_t n = 0;
     do {
-        struct weir_slice line = cut_line(&text);
-        if (to != NULL) {
-            to = put(put(put(to, prefix), line), WEIR_SLICE("\n"));
-        }
-        n += prefix.n + line.n + 1;
+        n += prefix.n + cut_line(&text).n + 1;
     } while (text.p != NULL);
     return n;
 }
@@ -53,7 +58,7 @@ struct block {
 static size_t block_size(const struct block *b)
 {
     size_t name_n = b->name.n != 0 ? sizeof "event: " + b->name.n : 0;
-    return name_n + put_lines(NULL, b->prefix, b->text) + 1;
+    return name_n + lines_size(b->prefix, b->text) + 1;
 }
 
 static void put_block(char *to, const struct block *b)
@@ -61,7 +66,7 @@ static void put_block(char *to, const struct block *b)
     if (b->name.n != 0) {
         to = put(put(put(to, WEIR_SLICE("event: ")), b->name), WEIR_SLICE("\n"));
     }
-    to += put_lines(to, b->prefix, b->text);
+    to = put_lines(to, b->prefix, b->text);
     *to = '\n';
 }
 
