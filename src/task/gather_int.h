@@ -1,0 +1,126 @@
+#ifndef WEIR_TASK_GATHER_INT_H
+#define WEIR_TASK_GATHER_INT_H
+
+#include "task/gather.h"
+
+#include <stdint.h>
+
+/*
+ * What the strategies see of the aggregator. A strategy is one file with one function and one line
+ * in the table of gather_strategy.c; queues, coverage, findings and faults are the core's.
+ */
+
+/* A copy of a verdict's findings and of all they point to, in one allocation. */
+struct weir_gather_found {
+    struct weir_detection detection; /* first: a batch shows it by its address */
+    size_t place;                    /* in the batch before sorting */
+};
+
+struct weir_gather_block {
+    struct weir_gather_block *next; /* of the batch that left last */
+    size_t bytes;
+    size_t n;
+    struct weir_gather_found found[];
+};
+
+struct weir_gather_entry {
+    size_t start_cp;
+    size_t end_cp;
+    struct weir_gather_block *block; /* NULL: nothing found */
+};
+
+/* One detector. Its verdicts are in order and never overlap. */
+struct weir_gather_queue {
+    struct weir_gather_entry *ring;
+    size_t head;
+    size_t n;
+    size_t cap;      /* power of two, or 0 */
+    size_t reach_cp; /* end of the last verdict received; SIZE_MAX once failed */
+    size_t taken_cp; /* end of the last verdict that left */
+    size_t fail_cp;  /* start of the chunk without answer; SIZE_MAX: none */
+    size_t cursor;   /* `aligned`: queued verdicts known to end at or before target_cp */
+    struct weir_slice id;
+    bool has_ended;
+};
+
+struct weir_gather {
+    const struct weir_gather_strategy *strategy;
+    struct weir_gather_text text;
+    struct weir_gather_failure failure;
+    size_t left_cp;
+    size_t length_cp; /* of the source; SIZE_MAX until it has ended */
+    size_t waits_for; /* see below */
+    size_t target_cp; /* R so far, 0 while there is none; belongs to the strategy between batches */
+    size_t far_cp;    /* the largest end received, */
+    size_t far_by;    /* and whose */
+    size_t fail_by;   /* the detector with the smallest fail_cp; SIZE_MAX: none */
+    int fail_err;
+    size_t n_ended;
+    size_t held_bytes;
+    size_t max_bytes;
+    struct weir_gather_block *leaving; /* findings of the batch that left last */
+    struct weir_gather_block **leaving_tail;
+    const struct weir_detection **sorted; /* the batch's findings */
+    size_t cap_sorted;
+    size_t n_queues;
+    struct weir_gather_queue queues[];
+};
+
+/*
+ * `waits_for` is the detector (or the source) without whose next step nothing can leave. Steps of
+ * others then need no new decision, so the scan over all queues is made only when it may pay.
+ */
+#define WEIR_GATHER_NOBODY SIZE_MAX
+#define WEIR_GATHER_SOURCE (SIZE_MAX - 1)
+
+struct weir_gather_strategy {
+    const char *name;
+    /* A verdict that goes past the batch's end leaves with it; otherwise it stays queued. */
+    bool takes_straddling;
+    /*
+     * The end of the next batch, beyond left_cp: true. Otherwise false with waits_for set, which
+     * promises the same answer until the one waited for has made a step.
+     */
+    bool (*next)(struct weir_gather *g, size_t *end_cp);
+};
+
+extern const struct weir_gather_strategy weir_gather__max;
+extern const struct weir_gather_strategy weir_gather__aligned;
+extern const struct weir_gather_strategy weir_gather__min;
+
+static inline struct weir_gather_entry *weir_gather__entry(const struct weir_gather_queue *q,
+                                                           size_t i)
+{
+    return &q->ring[(q->head + i) & (q->cap - 1)];
+}
+
+static inline bool weir_gather__wait(struct weir_gather *g, size_t whom)
+{
+    g->waits_for = whom;
+    return false;
+}
+
+/* Has the detector said all it will say about the text before end_cp? */
+static inline bool weir_gather__has_reached(const struct weir_gather_queue *q, size_t end_cp)
+{
+    return q->has_ended || q->reach_cp >= end_cp;
+}
+
+/* gather_found.c: the findings of a verdict as one block, the batch's in order, and their end. */
+size_t weir_gather__block_bytes(const struct weir_gather_verdict *v);
+struct weir_gather_block *weir_gather__block_new(const struct weir_gather_queue *q,
+                                                 const struct weir_gather_verdict *v, size_t bytes);
+void weir_gather__sort_leaving(struct weir_gather *g, struct weir_gather_batch *batch);
+void weir_gather__release(struct weir_gather *g);
+
+/*
+ * Steps 1 and 2 of max_processed_index: once every detector has a verdict queued or has ended,
+ * target_cp is the largest end among the first verdicts; it stays 0 when all have ended and no
+ * verdict is left. False: wait.
+ */
+bool weir_gather__find_target(struct weir_gather *g);
+
+/* When all detectors have ended and every verdict has left: the rest of the text, if known. */
+bool weir_gather__rest(struct weir_gather *g, size_t *end_cp);
+
+#endif
