@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define LARGE_BYTES ((size_t)1024 * 1024)
+
 static const char event[] =
     "{\"id\":\"chatcmpl-9f8a7b6c5d4e3f2a1b0c\",\"object\":\"chat.completion.chunk\","
     "\"created\":1731628800,\"model\":\"granite-3.1-8b-instruct\",\"choices\":[{\"index\":0,"
@@ -58,7 +60,7 @@ static void run_large(const char *what, struct weir_slice item)
 {
     struct weir_buf doc = {0};
     weir_buf_append_byte(&doc, '[');
-    while (doc.n < 1024 * 1024) {
+    while (doc.n < LARGE_BYTES) {
         weir_buf_append(&doc, item);
         weir_buf_append_byte(&doc, ',');
     }

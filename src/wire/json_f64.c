@@ -34,13 +34,14 @@ static void drop_trailing_zeros(struct digits *x)
  */
 static bool find_decimal(double v, struct digits *x)
 {
-    double power = 1;
-    for (int shift = 0; shift <= 15; shift++, power *= 10) {
-        double m = rint(v * power);
+    static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    for (int shift = 0; shift <= 15; shift++) {
+        double m = rint(v * powers[shift]);
         if (m >= 1e15) {
             return false;
         }
-        if (m / power == v) {
+        if (m / powers[shift] == v) {
             char spelled[24];
             x->n = snprintf(spelled, sizeof spelled, "%.0f", m);
             memcpy(x->d, spelled, (size_t)x->n);
