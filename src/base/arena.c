@@ -18,6 +18,27 @@ struct weir_arena_block {
 
 #define ALIGNMENT _Alignof(max_align_t)
 
+/*
+ * Under the address sanitizer what has not been handed out is poisoned and a gap follows each
+ * piece, so that running over its end is found as it is with malloc.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_POISON 1
+#endif
+#endif
+
+#ifdef HAS_POISON
+#include <sanitizer/asan_interface.h>
+enum { GAP_BYTES = 16 };
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+enum { GAP_BYTES = 0 };
+#endif
+
 static void add_block(struct weir_arena *a, size_t need)
 {
     size_t size = a->blocks != NULL ? a->blocks->size * 2 : FIRST_BLOCK_BYTES;
@@ -34,6 +55,7 @@ static void add_block(struct weir_arena *a, size_t need)
     a->cursor = b->data;
     a->limit = b->data + size;
     a->total_bytes += sizeof *b + size;
+    ASAN_POISON_MEMORY_REGION(b->data, size);
 }
 
 /* A block of its own behind the current one, so that the current one keeps filling up. */
@@ -50,15 +72,17 @@ static void *alloc_large(struct weir_arena *a, size_t n)
 void *weir_arena_alloc(struct weir_arena *a, size_t n)
 {
     WEIR_ASSERT(n <= SIZE_MAX / 2);
-    size_t need = (n + (ALIGNMENT - 1)) & ~(ALIGNMENT - 1);
+    /* Nothing is an amount too: its pointer is valid and nobody else's. */
+    size_t need = ((n != 0 ? n : 1) + GAP_BYTES + (ALIGNMENT - 1)) & ~(ALIGNMENT - 1);
     if (need > (size_t)(a->limit - a->cursor)) {
         if (a->blocks != NULL && need > LARGEST_BLOCK_BYTES / 4) {
-            return alloc_large(a, need);
+            return alloc_large(a, n); /* the end of the block is the end of the piece */
         }
         add_block(a, need);
     }
     void *p = a->cursor;
     a->cursor += need;
+    ASAN_UNPOISON_MEMORY_REGION(p, n);
     return p;
 }
 

@@ -33,7 +33,7 @@ struct weir_arena {
 
 typedef void (*weir_arena_undo_fn)(void *ctx);
 
-/* Aligned for any type, uninitialised. */
+/* Aligned for any type, uninitialised; n = 0 gives a unique pointer. */
 void *weir_arena_alloc(struct weir_arena *a, size_t n);
 void *weir_arena_zalloc(struct weir_arena *a, size_t n);
 void *weir_arena_array(struct weir_arena *a, size_t count, size_t size); /* zeroed */

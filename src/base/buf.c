@@ -35,7 +35,7 @@ static int grow(struct weir_buf *b, size_t n, size_t spare)
     while (cap < need + spare) {
         cap *= 2;
     }
-    if (b->max != 0 && cap > b->max + spare) {
+    if (b->max != 0 && cap - spare > b->max) {
         cap = b->max + spare;
     }
     if (cap > b->cap) {

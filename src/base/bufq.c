@@ -129,6 +129,7 @@ void weir_bufq_consume(struct weir_bufq *q, size_t n)
 
 void weir_bufq_move(struct weir_bufq *to, struct weir_bufq *from)
 {
+    WEIR_ASSERT(to != from);
     if (from->n == 0) {
         weir_bufq_dispose(from);
         return;

@@ -31,7 +31,10 @@ void weir_bufq_dispose(struct weir_bufq *q); /* keeps `max` */
 
 void weir_bufq_append(struct weir_bufq *q, struct weir_slice s);
 
-/* At least `want` contiguous free bytes at the tail; fill some, then weir_bufq_commit. */
+/*
+ * At least `want` contiguous free bytes at the tail; fill some, then weir_bufq_commit. Nothing else
+ * may happen to the queue in between: consuming the rest of it would free the reserved bytes.
+ */
 char *weir_bufq_reserve(struct weir_bufq *q, size_t want, size_t *room);
 void weir_bufq_commit(struct weir_bufq *q, size_t n);
 
@@ -44,7 +47,7 @@ int weir_bufq_iov(const struct weir_bufq *q, struct iovec *iov, int max_iov, siz
 /* Takes `n` bytes (at most q->n) off the front. */
 void weir_bufq_consume(struct weir_bufq *q, size_t n);
 
-/* Moves everything in `from` behind what `to` has, without copying. */
+/* Moves everything in `from`, another queue, behind what `to` has, without copying. */
 void weir_bufq_move(struct weir_bufq *to, struct weir_bufq *from);
 
 static inline bool weir_bufq_is_full(const struct weir_bufq *q)

@@ -94,14 +94,18 @@ static void link_entry(struct weir_map *m, size_t index)
     m->table[at] = (uint32_t)(index + 1);
 }
 
-/* Room for one more at a load of at most one half; holes left by removals go. */
+/*
+ * Room for one more at a load of at most one half; holes left by removals go. Three times what is
+ * live: a full table doubles, one with many holes is made again in its size and has room for at
+ * least a sixth of it until the next time.
+ */
 static void make_room(struct weir_map *m)
 {
     if (2 * (m->n_entries + 1) <= m->cap_table) {
         return;
     }
     size_t cap = m->cap_table != 0 ? m->cap_table : 16;
-    while (cap < 4 * (m->n + 1)) {
+    while (cap < 3 * (m->n + 1)) {
         cap *= 2;
     }
     WEIR_ASSERT(cap <= UINT32_MAX);

@@ -39,7 +39,10 @@ void *weir_map_put(struct weir_map *m, struct weir_slice key, void *value);
 /* Returns the removed value, or NULL. */
 void *weir_map_remove(struct weir_map *m, struct weir_slice key);
 
-/* for (size_t i = 0; (e = weir_map_next(m, &i)) != NULL;) */
+/*
+ * for (size_t i = 0; (e = weir_map_next(m, &i)) != NULL;)
+ * The loop may remove entries; a new key ends what `i` and `e` are good for.
+ */
 struct weir_map_entry *weir_map_next(const struct weir_map *m, size_t *iter);
 
 /* The keyed hash itself (SipHash-1-3), for tables of other shapes. */

@@ -27,10 +27,10 @@ static inline struct weir_slice weir_slice_cstr(const char *s)
     return (struct weir_slice){s, s != NULL ? strlen(s) : 0};
 }
 
-/* The part from `from` to `to` (exclusive); both must lie inside. */
+/* The part from `from` to `to` (exclusive); both must lie inside. NULL plus 0 is not C. */
 static inline struct weir_slice weir_slice_sub(struct weir_slice s, size_t from, size_t to)
 {
-    return (struct weir_slice){s.p + from, to - from};
+    return (struct weir_slice){from != 0 ? s.p + from : s.p, to - from};
 }
 
 static inline bool weir_slice_eq(struct weir_slice a, struct weir_slice b)
