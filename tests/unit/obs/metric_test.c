@@ -323,7 +323,7 @@ static void test_slots_run_out(void **state)
     assert_int_equal(total + weir_metric_histogram_count(other), N);
 }
 
-enum { N_THREADS = 4, N_ROUNDS = 5, N_ADDS = 20000 };
+enum { N_THREADS = 4, N_ROUNDS = 5, N_ADDS = 8000 };
 
 struct load {
     struct weir_metric_family *counters;
