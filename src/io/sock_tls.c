@@ -21,7 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORD_BYTES = 16 * 1024 }; /* the most plain text that one TLS record carries */
+enum {
+    RECORD_BYTES = 16 * 1024, /* the most plain text that one TLS record carries */
+    /* What OpenSSL answers by itself (key updates, refusals to renegotiate) has no flow control: a
+     * peer that asks for ever and never reads must not fill our memory. More than the write path
+     * ever encrypts ahead. */
+    UNREAD_ANSWERS_BYTES = 512 * 1024,
+};
 
 struct weir_sock_tls {
     SSL *ssl;
@@ -248,6 +254,11 @@ static bool pump(struct weir_sock *s)
         note_reason(s); /* now: the owner may use OpenSSL in on_data */
     } else {
         send_output(s);
+    }
+    if (s->out.n > UNREAD_ANSWERS_BYTES) {
+        weir_sock__set_why(s, "the peer does not read what its TLS layer asks for");
+        weir_sock__fail(s, WEIR_ELIMIT);
+        return false;
     }
     if (n != 0) {
         weir_sock__give(s, weir_slice_make(s->loop->tls_buf, n));

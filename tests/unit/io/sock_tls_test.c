@@ -392,6 +392,100 @@ static void junk_in_the_stream_is_an_error(void **state)
     assert_int_equal(p->down.err, WEIR_ETLS);
 }
 
+/* A hand-made client: OpenSSL on memory BIOs over a plain socket. */
+struct raw {
+    SSL *ssl;
+    BIO *in, *out;
+};
+
+static struct raw raw;
+
+static void raw_send(struct side *side)
+{
+    char *p;
+    long n = BIO_get_mem_data(raw.out, &p);
+    weir_sock_write(&side->sock, weir_slice_make(p, (size_t)n));
+    (void)BIO_reset(raw.out);
+}
+
+static void raw_shake(struct side *side)
+{
+    if (side->now.n != 0) {
+        BIO_write(raw.in, side->now.p, (int)side->now.n);
+    }
+    SSL_do_handshake(raw.ssl);
+    raw_send(side);
+}
+
+static void raw_start(struct pair *p)
+{
+    raw.ssl = SSL_new(p->down_tls->ctx);
+    raw.in = BIO_new(BIO_s_mem());
+    raw.out = BIO_new(BIO_s_mem());
+    SSL_set_bio(raw.ssl, raw.in, raw.out);
+    SSL_set_connect_state(raw.ssl);
+    weir_tls_unref(p->down_tls);
+    p->down_tls = NULL;
+    p->down.at_open = raw_shake;
+    p->down.at_data = raw_shake;
+}
+
+static void small_buffers(struct weir_sock *s)
+{
+    uv_os_fd_t fd;
+    int n = 4096;
+    assert_int_equal(uv_fileno((uv_handle_t *)&s->tcp, &fd), 0);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &n, sizeof n);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &n, sizeof n);
+}
+
+/* Every key update asks for one in return; the peer asks without end and reads nothing. */
+static void answers_nobody_reads_do_not_pile_up(void **state)
+{
+    struct pair *p = *state;
+    raw_start(p);
+    pair_open(p);
+    small_buffers(&p->up.sock);
+    small_buffers(&p->down.sock);
+    weir_sock_pause(&p->down.sock);
+    size_t most = 0;
+    while (p->up.n_error == 0 && !p->timed_out) {
+        for (int i = 0; i < 200 && weir_sock_pending(&p->down.sock) < 65536; i++) {
+            SSL_key_update(raw.ssl, SSL_KEY_UPDATE_REQUESTED);
+            SSL_do_handshake(raw.ssl);
+        }
+        raw_send(&p->down);
+        pair_turn(p, UV_RUN_NOWAIT);
+        most = p->up.sock.out.n > most ? p->up.sock.out.n : most;
+    }
+    SSL_free(raw.ssl);
+    assert_int_equal(p->up.err, WEIR_ELIMIT);
+    assert_true(most < 1024 * 1024);
+}
+
+/* Records cut anywhere, down to single bytes, decrypt to the same. */
+static void any_cut_of_the_cipher_text_will_do(void **state)
+{
+    struct pair *p = *state;
+    raw_start(p);
+    pair_open(p);
+    pair_run(p, SSL_is_init_finished(raw.ssl));
+    p->down.at_data = NULL; /* tickets */
+    SSL_write(raw.ssl, "one,", 4);
+    SSL_write(raw.ssl, "two,", 4);
+    SSL_write(raw.ssl, "three", 5);
+    char *bytes;
+    long n = BIO_get_mem_data(raw.out, &bytes);
+    for (long i = 0; i < n; i++) {
+        weir_sock_write(&p->down.sock, weir_slice_make(bytes + i, 1));
+        pair_poll(p, weir_sock_pending(&p->down.sock) == 0);
+        pair_turn(p, UV_RUN_NOWAIT);
+    }
+    pair_run(p, p->up.n_got == 13);
+    assert_true(side_got(&p->up, "one,two,three"));
+    SSL_free(raw.ssl);
+}
+
 static void close_in_on_open(void **state)
 {
     struct pair *p = *state;
@@ -531,6 +625,9 @@ int main(void)
         TEST(plain_http_is_an_error),
         TEST(a_caller_that_leaves_mid_handshake),
         TEST(junk_in_the_stream_is_an_error),
+        TEST(answers_nobody_reads_do_not_pile_up),
+        TEST(any_cut_of_the_cipher_text_will_do),
+        TEST_12(any_cut_of_the_cipher_text_will_do),
         TEST(close_in_on_open),
         TEST(close_in_on_open_of_the_server),
         TEST(close_in_on_data),
