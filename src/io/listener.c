@@ -85,12 +85,11 @@ static int bind_and_ask_port(int fd, struct sockaddr_storage *addr, uint16_t *po
     return 0;
 }
 
-int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const char *host,
-                       uint16_t port, bool reuse_port)
+/* A bound socket's descriptor, or a WEIR_ code. */
+static int bind_socket(const char *host, bool reuse_port, uint16_t *port)
 {
-    *l = (struct weir_listener){.loop = loop};
     struct sockaddr_storage addr = {0};
-    int err = parse_host(host, port, &addr);
+    int err = parse_host(host, *port, &addr);
     if (err != 0) {
         return err;
     }
@@ -100,17 +99,41 @@ int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const ch
     }
     err = set_options(fd, addr.ss_family, reuse_port);
     if (err == 0) {
-        err = bind_and_ask_port(fd, &addr, &l->port);
+        err = bind_and_ask_port(fd, &addr, port);
     }
     if (err != 0) {
         close(fd);
         return weir_err_from_errno(-err);
     }
+    return fd;
+}
+
+int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const char *host,
+                       uint16_t port, bool reuse_port)
+{
+    *l = (struct weir_listener){.port = port};
+    int fd = bind_socket(host, reuse_port, &l->port);
+    if (fd < 0) {
+        return fd;
+    }
+    l->loop = loop;
     uv_tcp_init(&loop->uv, &l->tcp);
     l->tcp.data = l;
     /* It only takes note of a descriptor that is new and does not block already. */
     WEIR_ASSERT(uv_tcp_open(&l->tcp, fd) == 0);
     return 0;
+}
+
+int weir_listener_probe(const char *host, uint16_t port)
+{
+    int fd = bind_socket(host, false, &port);
+    if (fd < 0) {
+        return fd;
+    }
+    /* Binding alone is refused only by a socket that listens without sharing; listening tells. */
+    int err = listen(fd, 1) == 0 ? 0 : weir_err_from_errno(errno);
+    close(fd);
+    return err;
 }
 
 /* An error here is the kernel's (out of descriptors, a peer gone before accept): libuv goes on

@@ -13,7 +13,7 @@
  */
 struct weir_listener {
     uv_tcp_t tcp;
-    struct weir_loop *loop;
+    struct weir_loop *loop;                                /* NULL: not open */
     void (*on_connection)(void *ctx, uv_stream_t *server); /* must weir_sock_accept from it */
     void *ctx;
     void (*close_fn)(void *ctx);
@@ -28,6 +28,9 @@ struct weir_listener {
  */
 int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const char *host,
                        uint16_t port, bool reuse_port);
+
+/* Could the port be bound by us alone? The answers of open; nothing stays bound. */
+int weir_listener_probe(const char *host, uint16_t port);
 
 /* Begins to accept; set on_connection and ctx before. 0 or WEIR_EINUSE, WEIR_EIO. */
 int weir_listener_start(struct weir_listener *l);

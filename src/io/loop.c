@@ -72,7 +72,7 @@ static void on_end_of_turn(uv_prepare_t *prepare)
         loop->flush_dirty(loop);
     }
     arm_clock(loop);
-    if (!weir_list_is_empty(&loop->posted)) {
+    if (!weir_list_is_empty(&loop->posted) || !weir_list_is_empty(&loop->dirty)) {
         uv_idle_start(&loop->again, on_idle);
     } else {
         uv_idle_stop(&loop->again);

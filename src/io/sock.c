@@ -211,6 +211,14 @@ static void tell_drain(struct weir_sock *s)
     }
 }
 
+static void tell_sent_end(struct weir_sock *s)
+{
+    s->tell_sent_end = false;
+    if (s->events->on_sent_end != NULL) {
+        s->events->on_sent_end(s->ctx);
+    }
+}
+
 static void tell_error(struct weir_sock *s)
 {
     weir_loop_unpost(&s->later); /* it may have failed just now, further up in on_later */
@@ -229,6 +237,9 @@ static void on_later(struct weir_post *post)
     if (s->state == WEIR_SOCK_OPEN && s->tell_drain) {
         tell_drain(s);
     }
+    if (s->state == WEIR_SOCK_OPEN && s->tell_sent_end) {
+        tell_sent_end(s);
+    }
     if (s->tls != NULL && may_read(s) && weir_sock__tls_has_input(s)) {
         weir_sock__tls_advance(s);
     }
@@ -243,7 +254,9 @@ static void on_later(struct weir_post *post)
 static void flush_dirty(struct weir_loop *loop)
 {
     struct weir_list *link;
-    while ((link = weir_list_pop(&loop->dirty)) != NULL) {
+    struct weir_list end = {NULL, NULL};
+    weir_list_append(&loop->dirty, &end); /* what is marked from here on waits for the next turn */
+    while ((link = weir_list_pop(&loop->dirty)) != &end) {
         weir_sock__flush(WEIR_LIST_ENTRY(link, struct weir_sock, dirty_link));
     }
 }

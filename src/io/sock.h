@@ -35,6 +35,10 @@ struct weir_sock_events {
     void (*on_data)(void *ctx, struct weir_slice bytes);
     void (*on_eof)(void *ctx);   /* the peer will send no more */
     void (*on_drain)(void *ctx); /* after FULL: below half of the ceiling */
+    /* Right before queued bytes are sent: what else is ready may be appended to weir_sock_out.
+     * Nothing else may be done with the socket here. */
+    void (*on_flush)(void *ctx);
+    void (*on_sent_end)(void *ctx); /* after shutdown: the end of the stream has left */
     void (*on_error)(void *ctx, int err);
 };
 
@@ -57,6 +61,7 @@ struct weir_sock {
     enum weir_sock_state state;
     struct weir_bufq out; /* not yet given to the kernel; TLS: cipher text */
     size_t out_max;       /* write answers FULL at or above this; default 64 KiB */
+    uint64_t sent_bytes;  /* taken by the kernel so far: tells a slow peer from a dead one */
     struct weir_list dirty_link;
     struct weir_sock_tls *tls;
     uv_write_t write_req;
@@ -81,6 +86,7 @@ struct weir_sock {
     bool has_sent_end;
     bool tell_open;
     bool tell_drain;
+    bool tell_sent_end;
 };
 
 /*

@@ -101,6 +101,7 @@ static void on_written(uv_write_t *req, int status)
         return;
     }
     s->is_writing = false;
+    s->sent_bytes += status == 0 ? s->in_flight_bytes : 0;
     weir_bufq_consume(&s->out, s->in_flight_bytes);
     s->in_flight_bytes = 0;
     if (status != 0) {
@@ -135,6 +136,7 @@ static bool write_some(struct weir_sock *s)
         return false;
     }
     if (taken > 0) {
+        s->sent_bytes += (size_t)taken;
         weir_bufq_consume(&s->out, (size_t)taken);
     }
     if (taken < 0 || (size_t)taken < bytes) {
@@ -165,6 +167,8 @@ static void send_end(struct weir_sock *s)
          * that is gone already makes this fail, and reading tells of it. */
         shutdown(fd, SHUT_WR);
         s->has_sent_end = true;
+        s->tell_sent_end = true;
+        weir_loop_post(s->loop, &s->later);
     }
 }
 
@@ -172,6 +176,10 @@ void weir_sock__flush(struct weir_sock *s)
 {
     if (s->is_writing || !takes_writes(s) || s->state == WEIR_SOCK_CONNECTING) {
         return;
+    }
+    if (s->state == WEIR_SOCK_OPEN && s->events->on_flush != NULL) {
+        s->events->on_flush(s->ctx);
+        s->want_drain = s->want_drain || weir_sock_pending(s) >= s->out_max;
     }
     while (refill(s)) {
         if (!write_some(s)) {
