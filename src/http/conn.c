@@ -1,0 +1,401 @@
+/*
+ * A connection from accept to close: which protocol it speaks, its one timer, its end.
+ *
+ *   accept ─► OPENING ──first bytes / ALPN──► OPEN(proto) ─► LINGER ─► CLOSING ─► freed
+ *                 └───────── time-out, error, reset ───────────────────►┘
+ */
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "http/http_int.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* How long and how much a peer may still send after our last byte before we close on it. */
+enum { LINGER_MS = 2000, LINGER_BYTES = 1024 * 1024 };
+
+/* Connections over the limit that are told so; beyond this many they are closed without a word. */
+enum { MAX_REJECTED = 128 };
+
+static const char H2_PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+static void on_timer(struct weir_timer *t, void *ctx);
+
+static void on_sock_closed(void *ctx)
+{
+    struct weir_http_conn *c = ctx;
+    struct weir_http_endpoint *ep = c->ep;
+    weir_list_remove(&c->link);
+    ep->n_conns--;
+    if (c->is_rejected) {
+        ep->n_rejected--;
+    } else {
+        ep->service->on_close(ep->ctx);
+    }
+    free(c);
+    if (ep->is_draining && ep->n_conns == 0 && ep->on_empty != NULL) {
+        ep->on_empty(ep->ctx);
+    }
+}
+
+void weir_http__conn_close(struct weir_http_conn *c, int err, bool reset)
+{
+    if (c->state == WEIR_HTTP_CONN_CLOSING) {
+        return;
+    }
+    c->state = WEIR_HTTP_CONN_CLOSING;
+    weir_loop_unpost(&c->post);
+    weir_loop_cancel(c->ep->loop, &c->timer);
+    weir_buf_dispose(&c->sniffed);
+    if (c->proto != NULL) {
+        c->proto->dispose(c, err != 0 ? err : WEIR_ECLOSED);
+    }
+    weir_sock_close(&c->sock, reset, on_sock_closed, c);
+}
+
+void weir_http__conn_linger(struct weir_http_conn *c)
+{
+    if (c->state >= WEIR_HTTP_CONN_LINGER) {
+        return;
+    }
+    c->state = WEIR_HTTP_CONN_LINGER;
+    c->since_ms = weir_loop_now_ms(c->ep->loop);
+    weir_sock_shutdown(&c->sock);
+    weir_sock_resume(&c->sock);
+    weir_http__conn_tick_at(c, c->since_ms + LINGER_MS);
+}
+
+void weir_http__conn_post(struct weir_http_conn *c)
+{
+    if (c->state != WEIR_HTTP_CONN_CLOSING) {
+        weir_loop_post(c->ep->loop, &c->post);
+    }
+}
+
+static void on_post(struct weir_post *post)
+{
+    struct weir_http_conn *c = WEIR_LIST_ENTRY(post, struct weir_http_conn, post);
+    if (c->state == WEIR_HTTP_CONN_OPEN) {
+        c->proto->posted(c);
+    }
+}
+
+void weir_http__conn_tick_at(struct weir_http_conn *c, uint64_t at_ms)
+{
+    if (c->state == WEIR_HTTP_CONN_CLOSING || at_ms == UINT64_MAX) {
+        return;
+    }
+    if (!weir_timer_is_armed(&c->timer) || at_ms < c->timer.due_ms) {
+        weir_timers_set(&c->ep->loop->timers, &c->timer, at_ms);
+    }
+}
+
+uint64_t weir_http__conn_write_deadline(struct weir_http_conn *c, uint64_t now_ms)
+{
+    if (weir_sock_pending(&c->sock) == 0) {
+        return UINT64_MAX;
+    }
+    if (c->sock.sent_bytes != c->seen_sent || c->seen_sent_ms == 0) {
+        c->seen_sent = c->sock.sent_bytes;
+        c->seen_sent_ms = now_ms;
+    }
+    return c->seen_sent_ms + c->limits.write_timeout_ms;
+}
+
+/* After our end: gone when everything was sent and the peer ended too, or when time is up. */
+static void tick_linger(struct weir_http_conn *c, uint64_t now_ms)
+{
+    uint64_t deadline = weir_http__conn_write_deadline(c, now_ms);
+    if (deadline == UINT64_MAX) {
+        deadline = c->since_ms + LINGER_MS;
+    }
+    if (now_ms >= deadline) {
+        weir_http__conn_close(c, WEIR_ETIMEOUT, weir_sock_pending(&c->sock) != 0);
+    } else {
+        weir_http__conn_tick_at(c, deadline);
+    }
+}
+
+static void on_timer(struct weir_timer *t, void *ctx)
+{
+    struct weir_http_conn *c = ctx;
+    uint64_t now_ms = weir_loop_now_ms(c->ep->loop);
+    (void)t;
+    switch (c->state) {
+    case WEIR_HTTP_CONN_OPENING:
+        weir_http__conn_close(c, WEIR_ETIMEOUT, false);
+        break;
+    case WEIR_HTTP_CONN_OPEN:
+        weir_http__conn_tick_at(c, c->proto->tick(c, now_ms));
+        break;
+    case WEIR_HTTP_CONN_LINGER:
+        tick_linger(c, now_ms);
+        break;
+    case WEIR_HTTP_CONN_CLOSING:
+        break;
+    }
+}
+
+static void begin(struct weir_http_conn *c, const struct weir_http_proto *proto,
+                  struct weir_slice first)
+{
+    c->proto = proto;
+    c->state = WEIR_HTTP_CONN_OPEN;
+    if (first.n != 0) {
+        proto->input(c, first);
+    } else {
+        proto->posted(c);
+    }
+}
+
+/* Over the limit: say so in the plainest protocol and be done. */
+static void reject(struct weir_http_conn *c)
+{
+    struct weir_buf body = {0};
+    c->ep->service->render_error(c->ep->ctx, 503, "too many connections: limits.max_connections",
+                                 &body);
+    struct weir_buf out = {0};
+    weir_buf_printf(&out,
+                    "HTTP/1.1 503 %s\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
+                    "content-length: %zu\r\nconnection: close\r\n\r\n",
+                    weir_http_reason(503), body.n);
+    weir_buf_append(&out, weir_buf_slice(&body));
+    weir_sock_write(&c->sock, weir_buf_slice(&out));
+    weir_buf_dispose(&out);
+    weir_buf_dispose(&body);
+    weir_http__conn_linger(c);
+}
+
+static void on_open(void *ctx)
+{
+    struct weir_http_conn *c = ctx;
+    if (c->is_rejected) {
+        reject(c);
+        return;
+    }
+    struct weir_slice alpn = weir_sock_alpn(&c->sock);
+    if (weir_slice_eq(alpn, WEIR_SLICE("h2"))) {
+        begin(c, &weir_h2__proto, WEIR_SLICE(""));
+    } else if (alpn.n != 0) {
+        begin(c, &weir_h1__proto, WEIR_SLICE(""));
+    }
+}
+
+/* HTTP/2 by prior knowledge begins with a preface that no HTTP/1 request begins with. */
+static void sniff(struct weir_http_conn *c, struct weir_slice bytes)
+{
+    if (c->sniffed.n != 0) {
+        weir_buf_append(&c->sniffed, bytes);
+        bytes = weir_buf_slice(&c->sniffed);
+    }
+    size_t known = sizeof H2_PREFACE - 1;
+    size_t n = bytes.n < known ? bytes.n : known;
+    bool is_h2 = memcmp(bytes.p, H2_PREFACE, n) == 0;
+    if (is_h2 && n < known) {
+        if (c->sniffed.n == 0) {
+            weir_buf_append(&c->sniffed, bytes);
+        }
+        return;
+    }
+    struct weir_buf first = c->sniffed;
+    c->sniffed = (struct weir_buf){0};
+    begin(c, is_h2 ? &weir_h2__proto : &weir_h1__proto, bytes);
+    weir_buf_dispose(&first);
+}
+
+static void on_data(void *ctx, struct weir_slice bytes)
+{
+    struct weir_http_conn *c = ctx;
+    switch (c->state) {
+    case WEIR_HTTP_CONN_OPENING:
+        sniff(c, bytes);
+        break;
+    case WEIR_HTTP_CONN_OPEN:
+        c->proto->input(c, bytes);
+        break;
+    case WEIR_HTTP_CONN_LINGER:
+        c->lingered_bytes += bytes.n;
+        if (c->lingered_bytes > LINGER_BYTES) {
+            weir_http__conn_close(c, 0, true);
+        }
+        break;
+    case WEIR_HTTP_CONN_CLOSING:
+        break;
+    }
+}
+
+static void on_eof(void *ctx)
+{
+    struct weir_http_conn *c = ctx;
+    c->peer_ended = true;
+    switch (c->state) {
+    case WEIR_HTTP_CONN_OPENING:
+        weir_http__conn_close(c, 0, false);
+        break;
+    case WEIR_HTTP_CONN_OPEN:
+        c->proto->eof(c);
+        break;
+    case WEIR_HTTP_CONN_LINGER:
+        if (weir_sock_pending(&c->sock) == 0) {
+            weir_http__conn_close(c, 0, false);
+        }
+        break;
+    case WEIR_HTTP_CONN_CLOSING:
+        break;
+    }
+}
+
+static void on_drain(void *ctx)
+{
+    struct weir_http_conn *c = ctx;
+    if (c->state == WEIR_HTTP_CONN_OPEN) {
+        c->proto->drained(c);
+    }
+}
+
+static void on_flush(void *ctx)
+{
+    struct weir_http_conn *c = ctx;
+    if (c->state == WEIR_HTTP_CONN_OPEN && c->proto->flush != NULL) {
+        c->proto->flush(c);
+    }
+}
+
+/* Our end of stream has left; with the peer's end already here nothing is to come. */
+static void on_sent_end(void *ctx)
+{
+    struct weir_http_conn *c = ctx;
+    if (c->peer_ended) {
+        weir_http__conn_close(c, 0, false);
+    }
+}
+
+static void on_error(void *ctx, int err)
+{
+    weir_http__conn_close(ctx, err, false);
+}
+
+static const struct weir_sock_events SOCK_EVENTS = {
+    .on_open = on_open,
+    .on_data = on_data,
+    .on_eof = on_eof,
+    .on_drain = on_drain,
+    .on_flush = on_flush,
+    .on_sent_end = on_sent_end,
+    .on_error = on_error,
+};
+
+void weir_http_endpoint_accept(struct weir_http_endpoint *ep, uv_stream_t *listener)
+{
+    struct weir_http_conn *c = weir_mem_zalloc(sizeof *c);
+    bool may_open = !ep->is_draining && ep->service->may_open(ep->ctx);
+    c->ep = ep;
+    c->limits = *ep->limits;
+    c->is_rejected = !may_open;
+    c->timer.fn = on_timer;
+    c->timer.ctx = c;
+    c->post.fn = on_post;
+    c->sniffed.max = sizeof H2_PREFACE + WEIR_LOOP_READ_BYTES;
+    c->since_ms = weir_loop_now_ms(ep->loop);
+    /* A failed accept leaves an initialised handle that still has to be closed. */
+    int rc = weir_sock_accept(&c->sock, ep->loop, listener, ep->tls);
+    weir_list_append(&ep->conns, &c->link);
+    ep->n_conns++;
+    ep->n_rejected += c->is_rejected;
+    if (rc != 0 || ep->n_rejected > MAX_REJECTED) {
+        weir_http__conn_close(c, rc, false);
+        return;
+    }
+    c->sock.out_max = c->limits.max_out_bytes;
+    weir_sock_listen_to(&c->sock, &SOCK_EVENTS, c);
+    weir_http__conn_tick_at(c, c->since_ms + c->limits.header_timeout_ms);
+}
+
+void weir_http_endpoint_init(struct weir_http_endpoint *ep, struct weir_loop *loop)
+{
+    *ep = (struct weir_http_endpoint){.loop = loop, .date_s = -1};
+    weir_list_init(&ep->conns);
+}
+
+/* Calls `fn` on every connection, which may remove itself (but closes later, in a callback). */
+static void for_each(struct weir_http_endpoint *ep, void (*fn)(struct weir_http_conn *c))
+{
+    struct weir_list *at = ep->conns.next;
+    while (at != &ep->conns) {
+        struct weir_list *next = at->next;
+        fn(WEIR_LIST_ENTRY(at, struct weir_http_conn, link));
+        at = next;
+    }
+}
+
+static void drain_one(struct weir_http_conn *c)
+{
+    if (c->state == WEIR_HTTP_CONN_OPENING) {
+        weir_http__conn_close(c, 0, false);
+    } else if (c->state == WEIR_HTTP_CONN_OPEN) {
+        c->proto->drain(c);
+    }
+}
+
+static void abort_one(struct weir_http_conn *c)
+{
+    weir_http__conn_close(c, WEIR_ECANCELED, false);
+}
+
+void weir_http_endpoint_drain(struct weir_http_endpoint *ep)
+{
+    ep->is_draining = true;
+    for_each(ep, drain_one);
+    if (ep->n_conns == 0 && ep->on_empty != NULL) {
+        ep->on_empty(ep->ctx);
+    }
+}
+
+void weir_http_endpoint_abort(struct weir_http_endpoint *ep)
+{
+    for_each(ep, abort_one);
+}
+
+struct weir_slice weir_http_endpoint_date(struct weir_http_endpoint *ep)
+{
+    /* The loop's clock is monotonic; asking the kernel's coarse clock is a few nanoseconds. */
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    if (now.tv_sec != ep->date_s) {
+        struct tm tm;
+        gmtime_r(&now.tv_sec, &tm);
+        ep->date_s = now.tv_sec;
+        strftime(ep->date, sizeof ep->date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    }
+    return weir_slice_cstr(ep->date);
+}
+
+void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c,
+                            const struct weir_http_stream_ops *ops)
+{
+    s->ops = ops;
+    s->loop = c->ep->loop;
+    s->started_ms = weir_loop_now_ms(c->ep->loop);
+    s->last_in_ms = s->started_ms;
+    s->last_out_ms = s->started_ms;
+}
+
+void weir_http__stream_gone(struct weir_http_stream *s, int err)
+{
+    if (s->is_gone || s->response_ended) {
+        return;
+    }
+    s->is_gone = true;
+    if (s->handler != NULL && s->handler->on_gone != NULL) {
+        s->handler->on_gone(s, err);
+    }
+    s->handler = NULL;
+}
+
+void weir_http__stream_dispose(struct weir_http_stream *s, struct weir_http_conn *c)
+{
+    c->ep->service->on_done(c->ep->ctx, s);
+    s->handler = NULL;
+    weir_arena_dispose(&s->arena);
+}

@@ -1,0 +1,522 @@
+/*
+ * HTTP/1.0 and 1.1, serving side. One exchange at a time; what a caller sends ahead (pipelining)
+ * waits in the stash, unparsed and bounded, until the present exchange is over.
+ *
+ *   input ─► pump: reader events ─► the stream's handler
+ *   respond / write / end ─► the socket's queue
+ *   advance: the one place that ends an exchange, starts the next, or ends the connection
+ *
+ * A response that is complete before its request body is closes the connection: the rest of the
+ * body is not worth reading, and what followed it could not be told from it.
+ */
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "http/http_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Pipelined bytes kept while an exchange runs; then reading stops until they are used. */
+enum { STASH_BYTES = 32 * 1024 };
+
+static void append(struct weir_http_conn *c, struct weir_slice bytes)
+{
+    weir_bufq_append(weir_sock_out(&c->sock), bytes);
+}
+
+/* ---- the response ---- */
+
+static struct weir_http_conn *conn_of(struct weir_http_stream *s);
+
+static void append_field(struct weir_http_conn *c, struct weir_slice name, struct weir_slice value)
+{
+    append(c, name);
+    append(c, WEIR_SLICE(": "));
+    append(c, value);
+    append(c, WEIR_SLICE("\r\n"));
+}
+
+static void append_status_line(struct weir_http_conn *c, int status)
+{
+    char line[96];
+    int n = snprintf(line, sizeof line, "HTTP/1.1 %03d %s\r\n", status, weir_http_reason(status));
+    append(c, weir_slice_make(line, (size_t)n));
+}
+
+static void append_length(struct weir_http_conn *c, uint64_t length)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)length);
+    append_field(c, WEIR_SLICE("content-length"), weir_slice_make(digits, (size_t)n));
+}
+
+/* Decides how the body ends and whether the connection lives on, and says so. */
+static void append_framing(struct weir_http_conn *c, const struct weir_http_response *r)
+{
+    struct weir_h1 *h = &c->h1;
+    const struct weir_http_stream *s = h->stream;
+    bool is_old = s->req.version == WEIR_HTTP_1_0;
+    h->no_body_out = r->body == WEIR_HTTP_BODY_NONE || s->req.method == WEIR_HTTP_HEAD;
+    h->chunked_out = false;
+    if (r->body == WEIR_HTTP_BODY_LENGTH) {
+        append_length(c, r->length);
+        h->out_left = r->length;
+        h->close_after = h->close_after || !s->body_ended;
+    } else if (r->body == WEIR_HTTP_BODY_STREAM && is_old) {
+        h->close_after = true;
+    } else if (r->body == WEIR_HTTP_BODY_STREAM) {
+        append_field(c, WEIR_SLICE("transfer-encoding"), WEIR_SLICE("chunked"));
+        h->chunked_out = true;
+    }
+    if (c->ep->is_draining) {
+        h->close_after = true;
+    }
+    if (h->close_after) {
+        append(c, WEIR_SLICE("connection: close\r\n"));
+    } else if (is_old) {
+        append(c, WEIR_SLICE("connection: keep-alive\r\n"));
+    }
+}
+
+/* Output waits for the socket: the write time-out must be watched from now on. */
+static enum weir_flow queued(struct weir_http_conn *c)
+{
+    enum weir_flow flow = weir_sock_mark_dirty(&c->sock);
+    weir_http__conn_tick_at(c, weir_loop_now_ms(c->ep->loop) + c->limits.write_timeout_ms);
+    c->h1.stream->is_full = flow == WEIR_FLOW_FULL;
+    return flow;
+}
+
+static void h1_respond(struct weir_http_stream *s, const struct weir_http_response *r)
+{
+    struct weir_http_conn *c = conn_of(s);
+    append_status_line(c, r->status);
+    for (size_t i = 0; i < r->n_fields; i++) {
+        append_field(c, r->fields[i].name, r->fields[i].value);
+    }
+    append_field(c, WEIR_SLICE("date"), weir_http_endpoint_date(c->ep));
+    append_framing(c, r);
+    append(c, WEIR_SLICE("\r\n"));
+    queued(c);
+}
+
+static enum weir_flow h1_write(struct weir_http_stream *s, struct weir_slice bytes)
+{
+    struct weir_http_conn *c = conn_of(s);
+    struct weir_h1 *h = &c->h1;
+    if (h->no_body_out) {
+        return WEIR_FLOW_OK;
+    }
+    if (h->chunked_out) {
+        char head[18];
+        append(c, weir_slice_make(head, weir_http1_chunk_head(head, bytes.n)));
+        append(c, bytes);
+        append(c, WEIR_SLICE("\r\n"));
+    } else {
+        bool is_close_delimited = h->close_after && s->req.version == WEIR_HTTP_1_0;
+        WEIR_ASSERT(is_close_delimited || bytes.n <= h->out_left);
+        h->out_left -= is_close_delimited ? 0 : bytes.n;
+        append(c, bytes);
+    }
+    return queued(c);
+}
+
+static void h1_end(struct weir_http_stream *s)
+{
+    struct weir_http_conn *c = conn_of(s);
+    if (c->h1.chunked_out && !c->h1.no_body_out) {
+        append(c, WEIR_SLICE("0\r\n\r\n"));
+        queued(c);
+    }
+    if (!c->h1.is_pumping) {
+        weir_http__conn_post(c);
+    }
+}
+
+static void h1_abort(struct weir_http_stream *s)
+{
+    struct weir_http_conn *c = conn_of(s);
+    c->h1.aborted = true;
+    weir_http__conn_post(c);
+}
+
+static void h1_set_paused(struct weir_http_stream *s, bool paused)
+{
+    struct weir_http_conn *c = conn_of(s);
+    if (paused) {
+        weir_sock_pause(&c->sock);
+    } else {
+        s->last_in_ms = weir_loop_now_ms(c->ep->loop);
+        weir_http__conn_post(c);
+    }
+}
+
+static const struct weir_http_stream_ops STREAM_OPS = {
+    .respond = h1_respond,
+    .write = h1_write,
+    .end = h1_end,
+    .abort = h1_abort,
+    .set_paused = h1_set_paused,
+};
+
+/* ---- the exchange ---- */
+
+struct h1_stream {
+    struct weir_http_stream base;
+    struct weir_http_conn *conn;
+};
+
+static struct weir_http_conn *conn_of(struct weir_http_stream *s)
+{
+    return WEIR_LIST_ENTRY(s, struct h1_stream, base)->conn;
+}
+
+/* The head's slices die with the next feed: everything is copied, in one piece. */
+static void copy_head(struct weir_http_stream *s, const struct weir_http1_head *head)
+{
+    struct weir_http_request *req = &s->req;
+    req->version = head->minor == 0 ? WEIR_HTTP_1_0 : WEIR_HTTP_1_1;
+    req->method_name = weir_arena_dup(&s->arena, head->method);
+    req->method = weir_http_method_of(req->method_name);
+    weir_http_request_set_target(req, weir_arena_dup(&s->arena, head->target));
+    req->has_length = head->has_length;
+    req->length = head->length;
+    req->has_body = head->is_chunked || (head->has_length && head->length != 0);
+    req->n_fields = head->n_headers;
+    req->fields = weir_arena_alloc(&s->arena, head->n_headers * sizeof *req->fields);
+    for (size_t i = 0; i < head->n_headers; i++) {
+        req->fields[i].name = weir_arena_dup(&s->arena, head->headers[i].name);
+        req->fields[i].value = weir_arena_dup(&s->arena, head->headers[i].value);
+    }
+    req->authority = weir_http_request_get(req, WEIR_SLICE("host"));
+}
+
+static void begin_exchange(struct weir_http_conn *c)
+{
+    struct weir_h1 *h = &c->h1;
+    const struct weir_http1_head *head = &h->reader.head;
+    bool wants_continue = head->expect_continue;
+    struct h1_stream *hs = weir_mem_zalloc(sizeof *hs);
+    hs->conn = c;
+    weir_http__stream_init(&hs->base, c, &STREAM_OPS);
+    copy_head(&hs->base, head);
+    hs->base.body_ended = !hs->base.req.has_body;
+    h->stream = &hs->base;
+    h->close_after = !head->keep_alive;
+    h->head_since_ms = 0;
+    c->ep->service->on_request(c->ep->ctx, &hs->base);
+    if (wants_continue && hs->base.status == 0 && hs->base.req.has_body) {
+        append(c, WEIR_SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
+        weir_sock_mark_dirty(&c->sock);
+    }
+}
+
+static void on_message_end(struct weir_http_stream *s)
+{
+    s->body_ended = true;
+    if (s->handler != NULL && s->handler->on_body_end != NULL && !s->response_ended) {
+        s->handler->on_body_end(s);
+    }
+}
+
+static void end_exchange(struct weir_http_conn *c)
+{
+    struct weir_http_stream *s = c->h1.stream;
+    c->h1.stream = NULL;
+    weir_http__stream_dispose(s, c);
+    free(WEIR_LIST_ENTRY(s, struct h1_stream, base));
+    c->since_ms = weir_loop_now_ms(c->ep->loop);
+}
+
+/* An answer that HTTP itself gives; the connection ends with it. */
+static void refuse(struct weir_http_conn *c, int status, const char *what)
+{
+    struct weir_buf body = {0};
+    c->ep->service->render_error(c->ep->ctx, status, what, &body);
+    append_status_line(c, status);
+    append_field(c, WEIR_SLICE("content-type"), WEIR_SLICE("application/json"));
+    append_field(c, WEIR_SLICE("date"), weir_http_endpoint_date(c->ep));
+    append_length(c, body.n);
+    append(c, WEIR_SLICE("connection: close\r\n\r\n"));
+    append(c, weir_buf_slice(&body));
+    weir_sock_mark_dirty(&c->sock);
+    weir_buf_dispose(&body);
+    weir_http__conn_linger(c);
+}
+
+/* The caller broke the protocol, or was too slow, in the middle of a request. */
+static void break_off(struct weir_http_conn *c, int status, const char *what, int err)
+{
+    struct weir_http_stream *s = c->h1.stream;
+    if (s == NULL) {
+        refuse(c, status, what);
+        return;
+    }
+    bool has_answered = s->status != 0;
+    weir_http__stream_gone(s, err);
+    end_exchange(c);
+    if (has_answered) {
+        weir_http__conn_close(c, err, true);
+    } else {
+        refuse(c, status, what);
+    }
+}
+
+/* ---- input ---- */
+
+static bool can_parse(const struct weir_http_conn *c)
+{
+    const struct weir_http_stream *s = c->h1.stream;
+    if (c->state != WEIR_HTTP_CONN_OPEN || c->h1.aborted) {
+        return false;
+    }
+    if (s == NULL) {
+        return true;
+    }
+    /* An early answer leaves the rest of the body unread; a message without body still has its END
+     * event to give. */
+    bool is_unwanted = s->response_ended && !s->body_ended;
+    return !s->body_paused && !is_unwanted && !weir_http1_is_idle(&c->h1.reader);
+}
+
+static void on_event(struct weir_http_conn *c, enum weir_http1_event event)
+{
+    struct weir_http_stream *s = c->h1.stream;
+    switch (event) {
+    case WEIR_HTTP1_HEAD:
+        begin_exchange(c);
+        break;
+    case WEIR_HTTP1_DATA:
+        s->last_in_ms = weir_loop_now_ms(c->ep->loop);
+        s->body_bytes += c->h1.reader.data.n;
+        if (s->handler != NULL && s->handler->on_body != NULL && !s->response_ended) {
+            s->handler->on_body(s, c->h1.reader.data);
+        }
+        break;
+    case WEIR_HTTP1_END:
+        on_message_end(s);
+        break;
+    }
+}
+
+/* Parses on until the bytes, or what may be done with them, run out; returns how many were used. */
+static size_t pump(struct weir_http_conn *c, struct weir_slice in)
+{
+    size_t at = 0;
+    c->h1.is_pumping = true;
+    while (can_parse(c)) {
+        size_t used = 0;
+        enum weir_http1_event event;
+        int rc = weir_http1_feed(&c->h1.reader, weir_slice_sub(in, at, in.n), &used, &event);
+        at += used;
+        if (rc == WEIR_EAGAIN) {
+            break;
+        }
+        if (rc != 0) {
+            break_off(c, c->h1.reader.bad_status, c->h1.reader.bad_what, WEIR_EPROTO);
+            break;
+        }
+        c->h1.n_events++;
+        on_event(c, event);
+    }
+    c->h1.is_pumping = false;
+    return at;
+}
+
+/* Keeps what could not be parsed yet, and stops reading when that is too much. */
+static void keep(struct weir_http_conn *c, struct weir_slice rest)
+{
+    if (rest.n != 0 && c->state == WEIR_HTTP_CONN_OPEN) {
+        weir_buf_append(&c->h1.stash, rest);
+        if (c->h1.stash.n >= STASH_BYTES) {
+            weir_sock_pause(&c->sock);
+        }
+    }
+}
+
+static void pump_stash(struct weir_http_conn *c)
+{
+    struct weir_buf stash = c->h1.stash;
+    c->h1.stash = (struct weir_buf){0};
+    struct weir_slice all = weir_buf_slice(&stash);
+    size_t used = pump(c, all);
+    keep(c, weir_slice_sub(all, used, all.n));
+    weir_buf_dispose(&stash);
+}
+
+/* ---- what happens next ---- */
+
+static uint64_t next_deadline(struct weir_http_conn *c, uint64_t now_ms)
+{
+    const struct weir_h1 *h = &c->h1;
+    const struct weir_http_limits *l = &c->limits;
+    uint64_t write_at = weir_http__conn_write_deadline(c, now_ms);
+    uint64_t read_at = UINT64_MAX;
+    if (h->stream != NULL) {
+        if (!h->stream->body_ended && !h->stream->body_paused) {
+            read_at = h->stream->last_in_ms + l->idle_timeout_ms;
+        }
+    } else if (h->head_since_ms != 0) {
+        read_at = h->head_since_ms + l->header_timeout_ms;
+    } else {
+        read_at = c->since_ms + l->idle_timeout_ms;
+    }
+    return write_at < read_at ? write_at : read_at;
+}
+
+/* Ends an exchange whose response is complete, and with it perhaps the connection. */
+static void settle_exchange(struct weir_http_conn *c)
+{
+    const struct weir_http_stream *s = c->h1.stream;
+    if (s == NULL || !s->response_ended) {
+        return;
+    }
+    bool is_last = !s->body_ended || c->h1.close_after || c->ep->is_draining;
+    end_exchange(c);
+    if (is_last) {
+        weir_http__conn_linger(c);
+    }
+}
+
+/* What has been put back while it could not be used: pipelined requests, a paused body. */
+static void use_stash(struct weir_http_conn *c)
+{
+    struct weir_h1 *h = &c->h1;
+    uint64_t before;
+    do {
+        before = h->n_events;
+        settle_exchange(c);
+        if (can_parse(c) && (h->stash.n != 0 || h->stream != NULL)) {
+            pump_stash(c);
+        }
+    } while (h->n_events != before);
+}
+
+static void advance(struct weir_http_conn *c)
+{
+    struct weir_h1 *h = &c->h1;
+    if (h->aborted) {
+        weir_http__conn_close(c, WEIR_ECANCELED, true);
+        return;
+    }
+    use_stash(c);
+    if (c->state != WEIR_HTTP_CONN_OPEN) {
+        return;
+    }
+    bool is_held = h->stream != NULL && h->stream->body_paused;
+    if (!is_held && h->stash.n < STASH_BYTES) {
+        weir_sock_resume(&c->sock);
+    }
+    uint64_t now_ms = weir_loop_now_ms(c->ep->loop);
+    bool in_head = h->stream == NULL && !weir_http1_is_idle(&h->reader);
+    if (in_head && h->head_since_ms == 0) {
+        h->head_since_ms = now_ms;
+    }
+    weir_http__conn_tick_at(c, next_deadline(c, now_ms));
+}
+
+static void h1_start(struct weir_http_conn *c)
+{
+    c->h1.reader_limits = (struct weir_http1_limits){
+        .max_head_bytes = c->limits.max_header_bytes,
+        .max_headers = c->limits.max_headers,
+    };
+    weir_http1_init(&c->h1.reader, WEIR_HTTP1_REQUESTS, &c->h1.reader_limits);
+    /* The first head is timed from the connection's beginning. */
+    c->h1.head_since_ms = c->since_ms != 0 ? c->since_ms : 1;
+}
+
+static void h1_posted(struct weir_http_conn *c)
+{
+    if (c->h1.reader.limits == NULL) {
+        h1_start(c);
+    }
+    advance(c);
+}
+
+static void h1_input(struct weir_http_conn *c, struct weir_slice bytes)
+{
+    if (c->h1.reader.limits == NULL) {
+        h1_start(c);
+    }
+    if (c->h1.stash.n != 0) {
+        keep(c, bytes);
+    } else {
+        size_t used = pump(c, bytes);
+        keep(c, weir_slice_sub(bytes, used, bytes.n));
+    }
+    advance(c);
+}
+
+/* A caller that half-closes while its answer is being made has gone. */
+static void h1_eof(struct weir_http_conn *c)
+{
+    if (c->h1.stream != NULL && !c->h1.stream->response_ended) {
+        weir_http__conn_close(c, WEIR_ECLOSED, false);
+    } else {
+        weir_http__conn_linger(c);
+    }
+}
+
+static void h1_drained(struct weir_http_conn *c)
+{
+    struct weir_http_stream *s = c->h1.stream;
+    if (s != NULL && s->is_full) {
+        s->is_full = false;
+        if (s->handler != NULL && s->handler->on_resume != NULL && !s->response_ended) {
+            s->handler->on_resume(s);
+        }
+    }
+}
+
+static uint64_t h1_tick(struct weir_http_conn *c, uint64_t now_ms)
+{
+    const struct weir_h1 *h = &c->h1;
+    if (now_ms >= weir_http__conn_write_deadline(c, now_ms)) {
+        weir_http__conn_close(c, WEIR_ETIMEOUT, true);
+        return UINT64_MAX;
+    }
+    uint64_t deadline = next_deadline(c, now_ms);
+    if (now_ms < deadline) {
+        return deadline;
+    }
+    if (h->stream != NULL) {
+        break_off(c, 408, "no more of the request body came in time: limits.idle_timeout",
+                  WEIR_ETIMEOUT);
+    } else if (!weir_http1_is_idle(&h->reader)) {
+        refuse(c, 408, "the request head did not come in time: limits.header_timeout");
+    } else {
+        weir_http__conn_linger(c);
+    }
+    return UINT64_MAX;
+}
+
+static void h1_drain(struct weir_http_conn *c)
+{
+    if (c->h1.stream == NULL && c->h1.stash.n == 0) {
+        weir_http__conn_linger(c);
+    } else {
+        c->h1.close_after = true;
+    }
+}
+
+static void h1_dispose(struct weir_http_conn *c, int err)
+{
+    if (c->h1.stream != NULL) {
+        weir_http__stream_gone(c->h1.stream, err);
+        end_exchange(c);
+    }
+    weir_buf_dispose(&c->h1.stash);
+    weir_http1_dispose(&c->h1.reader);
+}
+
+const struct weir_http_proto weir_h1__proto = {
+    .input = h1_input,
+    .eof = h1_eof,
+    .drained = h1_drained,
+    .tick = h1_tick,
+    .drain = h1_drain,
+    .dispose = h1_dispose,
+    .posted = h1_posted,
+};

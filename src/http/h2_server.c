@@ -1,0 +1,688 @@
+/*
+ * HTTP/2, serving side, on nghttp2: it knows the protocol, this file ties it to streams and flow.
+ *
+ *   input ─► nghttp2_session_mem_recv ─► callbacks ─► the stream's handler
+ *   respond / write / end ─► per-stream queue ─► flush: nghttp2_session_mem_send ─► socket
+ *
+ * Flow control is the flow contract in both directions. A paused body is held in the stream and its
+ * window is not given back; a response waits in its stream's queue, and only as much as the socket
+ * can take soon is turned into frames, so that streams share a slow connection fairly.
+ */
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "http/http_int.h"
+
+#include <nghttp2/nghttp2.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    SOCK_BYTES = 64 * 1024,      /* frames made ahead of the socket */
+    CONN_WINDOW_BYTES = 1 << 20, /* request bytes under way on one connection */
+    MAX_SETTINGS_ENTRIES = 32,   /* in one frame */
+    RESET_BURST = 200,           /* streams a caller may reset at once (rapid reset) … */
+    RESETS_PER_S = 33,           /* … and for long */
+    CALM_WINDOW_MS = 10000,      /* cheap frames that make us work are counted per window: */
+    CALM_POINTS = 1000,          /* more than this is a flood */
+    SETTINGS_POINTS = 10,        /* a SETTINGS frame must be acknowledged and may resize tables */
+    GOAWAY_GRACE_MS = 100,       /* between announcing a shutdown and refusing new streams */
+    TICK_MAX_MS = 5000,
+    TICK_MIN_MS = 10,
+    MAX_RESPONSE_FIELDS = 64,
+};
+
+struct weir_h2 {
+    nghttp2_session *session;
+    struct weir_list streams; /* h2_stream.link */
+    size_t n_streams;
+    uint64_t calm_since_ms;
+    unsigned calm_points;
+    uint64_t goaway_at_ms; /* draining: when the last word is due; 0: not draining */
+    bool has_goaway;       /* it was said */
+};
+
+struct h2_stream {
+    struct weir_http_stream base;
+    struct weir_http_conn *conn;
+    struct weir_list link;
+    int32_t id;
+    struct weir_bufq out; /* response body, not yet framed */
+    struct weir_bufq in;  /* request body that came while paused */
+    size_t cap_fields;
+    size_t head_bytes;
+    bool head_done;
+    bool head_too_large;
+    bool is_deferred;  /* nghttp2 waits for resume_data */
+    bool resume_owed;  /* room again after FULL, or body to deliver after a pause */
+    bool end_received; /* the body ended while paused */
+    bool no_body_out;
+};
+
+static struct h2_stream *h2_of(struct weir_http_stream *s)
+{
+    return WEIR_LIST_ENTRY(s, struct h2_stream, base);
+}
+
+static nghttp2_session *session_of(const struct h2_stream *hs)
+{
+    return hs->conn->h2->session;
+}
+
+static uint64_t tick_interval_ms(const struct weir_http_limits *l)
+{
+    uint64_t ms = l->header_timeout_ms;
+    ms = l->idle_timeout_ms < ms ? l->idle_timeout_ms : ms;
+    ms = l->write_timeout_ms < ms ? l->write_timeout_ms : ms;
+    ms /= 2;
+    ms = ms > TICK_MAX_MS ? TICK_MAX_MS : ms;
+    return ms < TICK_MIN_MS ? TICK_MIN_MS : ms;
+}
+
+static void tick_soon(struct weir_http_conn *c)
+{
+    weir_http__conn_tick_at(c, weir_loop_now_ms(c->ep->loop) + tick_interval_ms(&c->limits));
+}
+
+/* ---- the response ---- */
+
+static nghttp2_nv nv(struct weir_slice name, struct weir_slice value)
+{
+    return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)name.p,
+                        .value = (uint8_t *)(uintptr_t)value.p,
+                        .namelen = name.n,
+                        .valuelen = value.n};
+}
+
+/* A stretch of the body for one DATA frame. */
+static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *buf, size_t length,
+                         uint32_t *data_flags, nghttp2_data_source *source, void *user_data)
+{
+    struct h2_stream *hs = source->ptr;
+    size_t n = 0;
+    (void)session;
+    (void)stream_id;
+    (void)user_data;
+    while (n < length && hs->out.n != 0) {
+        struct weir_slice run = weir_bufq_peek(&hs->out);
+        size_t take = run.n < length - n ? run.n : length - n;
+        memcpy(buf + n, run.p, take);
+        weir_bufq_consume(&hs->out, take);
+        n += take;
+    }
+    hs->base.last_out_ms = weir_loop_now_ms(hs->base.loop);
+    if (hs->base.is_full && !hs->resume_owed && hs->out.n <= hs->out.max / 2) {
+        hs->resume_owed = true;
+        weir_http__conn_post(hs->conn);
+    }
+    if (hs->out.n == 0 && hs->base.response_ended) {
+        *data_flags |= NGHTTP2_DATA_FLAG_EOF;
+    } else if (n == 0) {
+        hs->is_deferred = true;
+        return NGHTTP2_ERR_DEFERRED;
+    }
+    return (ssize_t)n;
+}
+
+static void wake(struct h2_stream *hs)
+{
+    if (hs->is_deferred) {
+        hs->is_deferred = false;
+        nghttp2_session_resume_data(session_of(hs), hs->id);
+    }
+    weir_sock_mark_dirty(&hs->conn->sock);
+}
+
+static void h2_respond(struct weir_http_stream *s, const struct weir_http_response *r)
+{
+    struct h2_stream *hs = h2_of(s);
+    WEIR_ASSERT(r->n_fields <= MAX_RESPONSE_FIELDS);
+    nghttp2_nv fields[MAX_RESPONSE_FIELDS + 3];
+    size_t n = 0;
+    char status[8];
+    int n_status = snprintf(status, sizeof status, "%03d", r->status);
+    fields[n++] = nv(WEIR_SLICE(":status"), weir_slice_make(status, (size_t)n_status));
+    for (size_t i = 0; i < r->n_fields; i++) {
+        fields[n++] = nv(r->fields[i].name, r->fields[i].value);
+    }
+    fields[n++] = nv(WEIR_SLICE("date"), weir_http_endpoint_date(hs->conn->ep));
+    char length[24];
+    if (r->body == WEIR_HTTP_BODY_LENGTH) {
+        int n_length = snprintf(length, sizeof length, "%llu", (unsigned long long)r->length);
+        fields[n++] = nv(WEIR_SLICE("content-length"), weir_slice_make(length, (size_t)n_length));
+    }
+    bool is_empty =
+        r->body == WEIR_HTTP_BODY_NONE || (r->body == WEIR_HTTP_BODY_LENGTH && r->length == 0);
+    hs->no_body_out = is_empty || s->req.method == WEIR_HTTP_HEAD;
+    nghttp2_data_provider provider = {.source.ptr = hs, .read_callback = read_body};
+    nghttp2_submit_response(session_of(hs), hs->id, fields, n, hs->no_body_out ? NULL : &provider);
+    weir_sock_mark_dirty(&hs->conn->sock);
+}
+
+static enum weir_flow h2_write(struct weir_http_stream *s, struct weir_slice bytes)
+{
+    struct h2_stream *hs = h2_of(s);
+    if (hs->no_body_out) {
+        return WEIR_FLOW_OK;
+    }
+    if (hs->out.n == 0) {
+        s->last_out_ms = weir_loop_now_ms(s->loop);
+    }
+    weir_bufq_append(&hs->out, bytes);
+    wake(hs);
+    s->is_full = weir_bufq_is_full(&hs->out);
+    return s->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+}
+
+static void h2_end(struct weir_http_stream *s)
+{
+    wake(h2_of(s));
+}
+
+static void h2_abort(struct weir_http_stream *s)
+{
+    struct h2_stream *hs = h2_of(s);
+    s->is_gone = true;
+    nghttp2_submit_rst_stream(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_INTERNAL_ERROR);
+    weir_sock_mark_dirty(&hs->conn->sock);
+}
+
+static void h2_set_paused(struct weir_http_stream *s, bool paused)
+{
+    struct h2_stream *hs = h2_of(s);
+    if (!paused) {
+        s->last_in_ms = weir_loop_now_ms(s->loop);
+        hs->resume_owed = true;
+        weir_http__conn_post(hs->conn);
+    }
+}
+
+static const struct weir_http_stream_ops STREAM_OPS = {
+    .respond = h2_respond,
+    .write = h2_write,
+    .end = h2_end,
+    .abort = h2_abort,
+    .set_paused = h2_set_paused,
+};
+
+/* ---- the request ---- */
+
+static bool wants_body(const struct weir_http_stream *s)
+{
+    return s->handler != NULL && s->handler->on_body != NULL && !s->response_ended;
+}
+
+static void body_ended(struct weir_http_stream *s)
+{
+    s->body_ended = true;
+    if (s->handler != NULL && s->handler->on_body_end != NULL && !s->response_ended) {
+        s->handler->on_body_end(s);
+    }
+}
+
+/* Delivers what came while the body was paused, until it is paused again. */
+static void deliver_held(struct h2_stream *hs)
+{
+    struct weir_http_stream *s = &hs->base;
+    while (hs->in.n != 0 && !s->body_paused) {
+        struct weir_slice run = weir_bufq_peek(&hs->in);
+        if (wants_body(s)) {
+            s->handler->on_body(s, run);
+        }
+        nghttp2_session_consume(session_of(hs), hs->id, run.n);
+        weir_bufq_consume(&hs->in, run.n);
+    }
+    if (hs->in.n == 0 && !s->body_paused && hs->end_received && !s->body_ended) {
+        body_ended(s);
+    }
+    weir_sock_mark_dirty(&hs->conn->sock);
+}
+
+static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t stream_id,
+                         const uint8_t *data, size_t len, void *user_data)
+{
+    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, stream_id);
+    (void)flags;
+    (void)user_data;
+    if (hs == NULL) {
+        nghttp2_session_consume_connection(session, len);
+        return 0;
+    }
+    struct weir_http_stream *s = &hs->base;
+    struct weir_slice bytes = {(const char *)data, len};
+    s->last_in_ms = weir_loop_now_ms(s->loop);
+    s->body_bytes += len;
+    if (wants_body(s) && (s->body_paused || hs->in.n != 0)) {
+        weir_bufq_append(&hs->in, bytes);
+        return 0;
+    }
+    if (wants_body(s)) {
+        s->handler->on_body(s, bytes);
+    }
+    nghttp2_session_consume(session, stream_id, len);
+    return 0;
+}
+
+static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+{
+    struct weir_http_conn *c = user_data;
+    if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
+        return 0;
+    }
+    struct h2_stream *hs = weir_mem_zalloc(sizeof *hs);
+    hs->conn = c;
+    hs->id = frame->hd.stream_id;
+    weir_bufq_init(&hs->out, c->limits.max_out_bytes);
+    weir_http__stream_init(&hs->base, c, &STREAM_OPS);
+    hs->base.req.version = WEIR_HTTP_2;
+    weir_list_append(&c->h2->streams, &hs->link);
+    c->h2->n_streams++;
+    nghttp2_session_set_stream_user_data(session, hs->id, hs);
+    tick_soon(c);
+    return 0;
+}
+
+static void add_field(struct h2_stream *hs, struct weir_slice name, struct weir_slice value)
+{
+    struct weir_http_request *req = &hs->base.req;
+    if (req->n_fields == hs->cap_fields) {
+        size_t cap = hs->cap_fields != 0 ? hs->cap_fields * 2 : 16;
+        struct weir_http_field *grown = weir_arena_array(&hs->base.arena, cap, sizeof *grown);
+        if (req->n_fields != 0) {
+            memcpy(grown, req->fields, req->n_fields * sizeof *grown);
+        }
+        req->fields = grown;
+        hs->cap_fields = cap;
+    }
+    req->fields[req->n_fields].name = weir_arena_dup(&hs->base.arena, name);
+    req->fields[req->n_fields].value = weir_arena_dup(&hs->base.arena, value);
+    req->n_fields++;
+}
+
+static void add_pseudo(struct h2_stream *hs, struct weir_slice name, struct weir_slice value)
+{
+    struct weir_http_request *req = &hs->base.req;
+    struct weir_slice copy = weir_arena_dup(&hs->base.arena, value);
+    if (weir_slice_eq(name, WEIR_SLICE(":method"))) {
+        req->method_name = copy;
+        req->method = weir_http_method_of(copy);
+    } else if (weir_slice_eq(name, WEIR_SLICE(":path"))) {
+        weir_http_request_set_target(req, copy);
+    } else if (weir_slice_eq(name, WEIR_SLICE(":authority"))) {
+        req->authority = copy;
+    }
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+                     size_t namelen, const uint8_t *value, size_t valuelen, uint8_t flags,
+                     void *user_data)
+{
+    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    const struct weir_http_conn *c = user_data;
+    (void)flags;
+    if (hs == NULL || hs->head_done) {
+        return 0; /* trailers: checked by nghttp2, of no use to us */
+    }
+    hs->head_bytes += namelen + valuelen + 32;
+    bool is_too_many = hs->base.req.n_fields >= c->limits.max_headers;
+    if (hs->head_bytes > c->limits.max_header_bytes || is_too_many) {
+        hs->head_too_large = true;
+        /* Compressed fields can be far larger than their bytes on the wire: stop unpacking. */
+        bool is_hopeless = hs->head_bytes > 2 * c->limits.max_header_bytes;
+        return is_hopeless ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : 0;
+    }
+    struct weir_slice n = {(const char *)name, namelen};
+    struct weir_slice v = {(const char *)value, valuelen};
+    if (namelen != 0 && name[0] == ':') {
+        add_pseudo(hs, n, v);
+    } else {
+        add_field(hs, n, v);
+    }
+    return 0;
+}
+
+/* An answer that HTTP itself gives. */
+static void refuse(struct h2_stream *hs, int status, const char *what)
+{
+    struct weir_http_endpoint *ep = hs->conn->ep;
+    struct weir_buf body = {0};
+    ep->service->render_error(ep->ctx, status, what, &body);
+    struct weir_http_field type = {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
+    hs->base.handler = NULL;
+    weir_http_stream_reply(&hs->base, status, &type, 1, weir_buf_slice(&body));
+    weir_buf_dispose(&body);
+}
+
+static void on_head(struct weir_http_conn *c, struct h2_stream *hs, bool is_end)
+{
+    struct weir_http_request *req = &hs->base.req;
+    hs->head_done = true;
+    hs->base.last_in_ms = weir_loop_now_ms(c->ep->loop);
+    hs->base.body_ended = is_end;
+    req->has_body = !is_end;
+    struct weir_slice length = weir_http_request_get(req, WEIR_SLICE("content-length"));
+    req->has_length = length.p != NULL && weir_slice_u64(length, &req->length) == 0;
+    if (req->authority.p == NULL) {
+        req->authority = weir_http_request_get(req, WEIR_SLICE("host"));
+    }
+    if (req->path.n == 0) {
+        req->path = WEIR_SLICE("*"); /* CONNECT has none */
+    }
+    if (hs->head_too_large) {
+        refuse(hs, 431, "the request head is too large: limits.max_header_bytes");
+        return;
+    }
+    c->ep->service->on_request(c->ep->ctx, &hs->base);
+    if (is_end && !hs->base.response_ended) {
+        body_ended(&hs->base);
+    }
+}
+
+static void on_end_stream(struct h2_stream *hs)
+{
+    if (hs->base.body_paused || hs->in.n != 0) {
+        hs->end_received = true;
+    } else if (!hs->base.body_ended) {
+        body_ended(&hs->base);
+    }
+}
+
+/* Frames that cost their sender nothing and us something: too many end the connection. */
+static bool is_flood(struct weir_http_conn *c, const nghttp2_frame *frame)
+{
+    struct weir_h2 *h = c->h2;
+    bool is_ack = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
+    bool is_end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    unsigned points = 0;
+    if (frame->hd.type == NGHTTP2_SETTINGS && !is_ack) {
+        points = SETTINGS_POINTS;
+    } else if (frame->hd.type == NGHTTP2_PING && !is_ack) {
+        points = 1;
+    } else if (frame->hd.type == NGHTTP2_DATA && frame->hd.length == 0 && !is_end) {
+        points = 1;
+    }
+    uint64_t now_ms = weir_loop_now_ms(c->ep->loop);
+    if (now_ms - h->calm_since_ms > CALM_WINDOW_MS) {
+        h->calm_since_ms = now_ms;
+        h->calm_points = 0;
+    }
+    h->calm_points += points;
+    return points != 0 && h->calm_points > CALM_POINTS;
+}
+
+static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+{
+    struct weir_http_conn *c = user_data;
+    if (is_flood(c, frame)) {
+        nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM);
+        return 0;
+    }
+    bool is_end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    bool carries = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+    struct h2_stream *hs =
+        carries ? nghttp2_session_get_stream_user_data(session, frame->hd.stream_id) : NULL;
+    if (hs == NULL) {
+        return 0;
+    }
+    if (frame->hd.type == NGHTTP2_HEADERS && !hs->head_done) {
+        on_head(c, hs, is_end);
+    } else if (is_end) {
+        on_end_stream(hs);
+    }
+    return 0;
+}
+
+/* The answer is complete and the caller still sends: tell it to stop. */
+static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+{
+    (void)user_data;
+    bool carries = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
+    if (!carries || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) {
+        return 0;
+    }
+    const struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    if (hs != NULL && !hs->base.body_ended && !hs->end_received) {
+        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_NO_ERROR);
+    }
+    return 0;
+}
+
+static void free_stream(struct h2_stream *hs, int err)
+{
+    struct weir_http_conn *c = hs->conn;
+    weir_list_remove(&hs->link);
+    c->h2->n_streams--;
+    c->since_ms = weir_loop_now_ms(c->ep->loop);
+    weir_http__stream_gone(&hs->base, err);
+    weir_http__stream_dispose(&hs->base, c);
+    weir_bufq_dispose(&hs->in);
+    weir_bufq_dispose(&hs->out);
+    free(hs);
+    if (c->h2->has_goaway && c->h2->n_streams == 0) {
+        weir_http__conn_post(c);
+    }
+}
+
+static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t error_code,
+                           void *user_data)
+{
+    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, stream_id);
+    (void)user_data;
+    if (hs != NULL) {
+        free_stream(hs, error_code == NGHTTP2_NO_ERROR ? WEIR_ECLOSED : WEIR_ERESET);
+    }
+    return 0;
+}
+
+/* ---- the connection ---- */
+
+static nghttp2_session *new_session(struct weir_http_conn *c)
+{
+    nghttp2_session_callbacks *cb;
+    nghttp2_option *option;
+    nghttp2_session *session;
+    int rc = nghttp2_session_callbacks_new(&cb);
+    rc = rc != 0 ? rc : nghttp2_option_new(&option);
+    WEIR_ASSERT(rc == 0);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
+    nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_sent);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data_chunk);
+    nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_stream_close);
+    nghttp2_option_set_no_auto_window_update(option, 1);
+    nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_max_settings(option, MAX_SETTINGS_ENTRIES);
+    nghttp2_option_set_stream_reset_rate_limit(option, RESET_BURST, RESETS_PER_S);
+    rc = nghttp2_session_server_new2(&session, cb, c, option);
+    WEIR_ASSERT(rc == 0);
+    nghttp2_option_del(option);
+    nghttp2_session_callbacks_del(cb);
+    return session;
+}
+
+static void h2_start(struct weir_http_conn *c)
+{
+    c->h2 = weir_mem_zalloc(sizeof *c->h2);
+    weir_list_init(&c->h2->streams);
+    c->h2->session = new_session(c);
+    c->h2->calm_since_ms = weir_loop_now_ms(c->ep->loop);
+    c->sock.out_max = SOCK_BYTES;
+    nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, c->limits.max_streams},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)c->limits.max_header_bytes},
+    };
+    nghttp2_submit_settings(c->h2->session, NGHTTP2_FLAG_NONE, settings, 2);
+    nghttp2_session_set_local_window_size(c->h2->session, NGHTTP2_FLAG_NONE, 0, CONN_WINDOW_BYTES);
+    weir_sock_mark_dirty(&c->sock);
+    tick_soon(c);
+}
+
+/* Frames for as much as the socket takes soon; drained tells when there is room for more. Runs
+ * right before the socket sends. */
+static void h2_flush(struct weir_http_conn *c)
+{
+    nghttp2_session *session = c->h2->session;
+    while (weir_sock_pending(&c->sock) < SOCK_BYTES) {
+        const uint8_t *data;
+        ssize_t n = nghttp2_session_mem_send(session, &data);
+        if (n <= 0) {
+            break;
+        }
+        weir_bufq_append(weir_sock_out(&c->sock), weir_slice_make((const char *)data, (size_t)n));
+    }
+    bool is_over = !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
+    if (is_over) {
+        weir_http__conn_post(c);
+    }
+}
+
+static void h2_input(struct weir_http_conn *c, struct weir_slice bytes)
+{
+    if (c->h2 == NULL) {
+        h2_start(c);
+    }
+    ssize_t used = nghttp2_session_mem_recv(c->h2->session, (const uint8_t *)bytes.p, bytes.n);
+    if (used < 0) {
+        weir_http__conn_close(c, WEIR_EPROTO, false);
+        return;
+    }
+    weir_sock_mark_dirty(&c->sock);
+}
+
+static void resume_streams(struct weir_http_conn *c)
+{
+    struct weir_list *at = c->h2->streams.next;
+    while (at != &c->h2->streams) {
+        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
+        struct weir_http_stream *s = &hs->base;
+        at = at->next;
+        if (!hs->resume_owed) {
+            continue;
+        }
+        hs->resume_owed = false;
+        deliver_held(hs);
+        if (s->is_full && hs->out.n <= hs->out.max / 2) {
+            s->is_full = false;
+            if (s->handler != NULL && s->handler->on_resume != NULL && !s->response_ended) {
+                s->handler->on_resume(s);
+            }
+        }
+    }
+}
+
+static void h2_posted(struct weir_http_conn *c)
+{
+    if (c->h2 == NULL) {
+        h2_start(c);
+        return;
+    }
+    resume_streams(c);
+    nghttp2_session *session = c->h2->session;
+    bool is_over = !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
+    if (is_over || (c->h2->has_goaway && c->h2->n_streams == 0)) {
+        h2_flush(c);
+        weir_sock_mark_dirty(&c->sock);
+        weir_http__conn_linger(c);
+    }
+}
+
+static void h2_drained(struct weir_http_conn *c)
+{
+    weir_sock_mark_dirty(&c->sock);
+}
+
+/* No end of a direction exists for a connection: whoever half-closes has gone. */
+static void h2_eof(struct weir_http_conn *c)
+{
+    weir_http__conn_close(c, WEIR_ECLOSED, false);
+}
+
+static void check_stream(struct h2_stream *hs, uint64_t now_ms)
+{
+    const struct weir_http_limits *l = &hs->conn->limits;
+    struct weir_http_stream *s = &hs->base;
+    bool is_head_late = !hs->head_done && now_ms >= s->started_ms + l->header_timeout_ms;
+    bool waits_for_body = hs->head_done && !s->body_ended && !s->body_paused;
+    bool is_body_late = waits_for_body && now_ms >= s->last_in_ms + l->idle_timeout_ms;
+    bool is_out_late = hs->out.n != 0 && now_ms >= s->last_out_ms + l->write_timeout_ms;
+    if (is_body_late && s->status == 0) {
+        weir_http__stream_gone(s, WEIR_ETIMEOUT);
+        refuse(hs, 408, "no more of the request body came in time: limits.idle_timeout");
+    } else if (is_head_late || is_out_late || is_body_late) {
+        weir_http__stream_gone(s, WEIR_ETIMEOUT);
+        nghttp2_submit_rst_stream(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_CANCEL);
+        weir_sock_mark_dirty(&hs->conn->sock);
+    }
+}
+
+static void say_goaway(struct weir_http_conn *c)
+{
+    nghttp2_session *session = c->h2->session;
+    nghttp2_submit_goaway(session, NGHTTP2_FLAG_NONE,
+                          nghttp2_session_get_last_proc_stream_id(session), NGHTTP2_NO_ERROR, NULL,
+                          0);
+    c->h2->has_goaway = true;
+    weir_sock_mark_dirty(&c->sock);
+    weir_http__conn_post(c);
+}
+
+static uint64_t h2_tick(struct weir_http_conn *c, uint64_t now_ms)
+{
+    struct weir_h2 *h = c->h2;
+    if (now_ms >= weir_http__conn_write_deadline(c, now_ms)) {
+        weir_http__conn_close(c, WEIR_ETIMEOUT, true);
+        return UINT64_MAX;
+    }
+    for (struct weir_list *at = h->streams.next; at != &h->streams; at = at->next) {
+        check_stream(WEIR_LIST_ENTRY(at, struct h2_stream, link), now_ms);
+    }
+    bool is_idle = h->n_streams == 0 && now_ms >= c->since_ms + c->limits.idle_timeout_ms;
+    bool is_due = h->goaway_at_ms != 0 && now_ms >= h->goaway_at_ms;
+    if ((is_idle || is_due) && !h->has_goaway) {
+        say_goaway(c);
+    }
+    if (h->has_goaway && h->n_streams == 0) {
+        weir_http__conn_post(c);
+    }
+    return now_ms + tick_interval_ms(&c->limits);
+}
+
+static void h2_drain(struct weir_http_conn *c)
+{
+    struct weir_h2 *h = c->h2;
+    if (h->n_streams == 0) {
+        say_goaway(c);
+        return;
+    }
+    nghttp2_submit_shutdown_notice(h->session);
+    h->goaway_at_ms = weir_loop_now_ms(c->ep->loop) + GOAWAY_GRACE_MS;
+    weir_sock_mark_dirty(&c->sock);
+    weir_http__conn_tick_at(c, h->goaway_at_ms);
+}
+
+static void h2_dispose(struct weir_http_conn *c, int err)
+{
+    if (c->h2 == NULL) {
+        return;
+    }
+    while (!weir_list_is_empty(&c->h2->streams)) {
+        struct h2_stream *hs = WEIR_LIST_ENTRY(c->h2->streams.next, struct h2_stream, link);
+        nghttp2_session_set_stream_user_data(c->h2->session, hs->id, NULL);
+        free_stream(hs, err);
+    }
+    nghttp2_session_del(c->h2->session);
+    free(c->h2);
+    c->h2 = NULL;
+}
+
+const struct weir_http_proto weir_h2__proto = {
+    .input = h2_input,
+    .eof = h2_eof,
+    .drained = h2_drained,
+    .flush = h2_flush,
+    .tick = h2_tick,
+    .drain = h2_drain,
+    .dispose = h2_dispose,
+    .posted = h2_posted,
+};

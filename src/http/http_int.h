@@ -1,0 +1,108 @@
+#ifndef WEIR_HTTP_HTTP_INT_H
+#define WEIR_HTTP_HTTP_INT_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "http/endpoint.h"
+#include "io/sock.h"
+#include "wire/http1.h"
+
+/*
+ * Inside the room: a connection and the two protocols that can run on it.
+ *
+ *   sock events ─► conn ─► proto->input / eof / drained / tick
+ *   proto ─► weir_http__conn_linger / _close
+ */
+struct weir_http_conn;
+struct weir_h2;
+
+struct weir_http_proto {
+    /* Takes all of the bytes. */
+    void (*input)(struct weir_http_conn *c, struct weir_slice bytes);
+    /* The peer will send no more. */
+    void (*eof)(struct weir_http_conn *c);
+    /* The socket has room again after FULL. */
+    void (*drained)(struct weir_http_conn *c);
+    /* The socket is about to send: what else is ready may be appended now. May be NULL. */
+    void (*flush)(struct weir_http_conn *c);
+    /* Acts on what is overdue; returns when to look again, UINT64_MAX for never. */
+    uint64_t (*tick)(struct weir_http_conn *c, uint64_t now_ms);
+    /* The endpoint drains: finish what runs, take nothing new. */
+    void (*drain)(struct weir_http_conn *c);
+    /* The connection is lost or closed: streams are gone, memory is freed. */
+    void (*dispose)(struct weir_http_conn *c, int err);
+    /* Posted work (see weir_http__conn_post). */
+    void (*posted)(struct weir_http_conn *c);
+};
+
+extern const struct weir_http_proto weir_h1__proto;
+extern const struct weir_http_proto weir_h2__proto;
+
+enum weir_http_conn_state {
+    WEIR_HTTP_CONN_OPENING, /* TLS handshake, or waiting for the first bytes to tell the protocol */
+    WEIR_HTTP_CONN_OPEN,    /* `proto` runs it */
+    WEIR_HTTP_CONN_LINGER,  /* our last byte is on its way; what still comes is discarded */
+    WEIR_HTTP_CONN_CLOSING, /* the socket is closing; the memory goes with it */
+};
+
+struct weir_h1 {
+    struct weir_http1_reader reader;
+    struct weir_http1_limits reader_limits;
+    struct weir_http_stream *stream; /* the exchange under way, or NULL */
+    struct weir_buf stash;           /* read but not yet parsed: pipelined, or body paused */
+    uint64_t out_left;               /* of a response with a length */
+    uint64_t head_since_ms;          /* when the head being read began; 0: none */
+    uint64_t n_events; /* the reader's, so far: tells whether another look at the stash helps */
+    bool is_pumping;
+    bool close_after; /* this exchange is the connection's last */
+    bool chunked_out;
+    bool no_body_out; /* HEAD, 204: body bytes are not sent */
+    bool aborted;
+};
+
+struct weir_http_conn {
+    struct weir_sock sock;
+    struct weir_http_endpoint *ep;
+    struct weir_http_limits limits;      /* those of the configuration it began with */
+    const struct weir_http_proto *proto; /* NULL while opening */
+    struct weir_list link;
+    struct weir_timer timer;
+    struct weir_post post;
+    enum weir_http_conn_state state;
+    bool is_rejected;
+    bool peer_ended;
+    uint64_t since_ms;     /* of the present state, or of the last exchange's end */
+    uint64_t seen_sent;    /* bytes the kernel had taken when last looked at */
+    uint64_t seen_sent_ms; /* and when that number last changed */
+    size_t lingered_bytes;
+    struct weir_buf sniffed; /* first bytes while they could still be either protocol */
+    struct weir_h1 h1;
+    struct weir_h2 *h2;
+};
+
+/* Sends what is queued and the end of stream, discards what still comes for a moment, closes. */
+void weir_http__conn_linger(struct weir_http_conn *c);
+
+/* Closes now. `err` is what streams are told; 0 becomes WEIR_ECLOSED. */
+void weir_http__conn_close(struct weir_http_conn *c, int err, bool reset);
+
+/* proto->posted at the end of this loop turn. */
+void weir_http__conn_post(struct weir_http_conn *c);
+
+/* Makes sure that tick is called at `at_ms` at the latest. */
+void weir_http__conn_tick_at(struct weir_http_conn *c, uint64_t at_ms);
+
+/* When queued bytes that the peer does not read become an error; UINT64_MAX with nothing queued. */
+uint64_t weir_http__conn_write_deadline(struct weir_http_conn *c, uint64_t now_ms);
+
+/* A zeroed stream with the common members set. */
+void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c,
+                            const struct weir_http_stream_ops *ops);
+
+/* Counts it, undoes it. The memory of the stream itself is the protocol's. */
+void weir_http__stream_dispose(struct weir_http_stream *s, struct weir_http_conn *c);
+
+/* Tells the handler, once, when the response was not complete. */
+void weir_http__stream_gone(struct weir_http_stream *s, int err);
+
+#endif
