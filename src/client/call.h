@@ -1,0 +1,96 @@
+#ifndef WEIR_CLIENT_CALL_H
+#define WEIR_CLIENT_CALL_H
+
+#include "base/flow.h"
+#include "base/slice.h"
+#include "client/target.h"
+#include "http/msg.h"
+#include "obs/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One outgoing HTTP exchange on a worker's client.
+ *
+ *   start ─► (wait for a slot, look up, connect or take from the pool, send) ─► on_head ─► on_body*
+ * ─► on_done
+ *
+ * on_done comes exactly once, unless cancel came first, and is the last event; the call is gone
+ * when it returns. No event comes from inside a call of the owner's. cancel is allowed at any time,
+ * also from inside events, and frees everything at once: after it nothing is called back.
+ *
+ * Time-outs, retries (before any byte of the answer), the one quiet retry on a stale pooled
+ * connection, limits, tracing and the fixed headers are done here; what a status means is the
+ * owner's business.
+ */
+struct weir_client;
+struct weir_call;
+
+/* What goes out with every call of one guarded request. Borrowed for the life of the call. */
+struct weir_call_context {
+    const struct weir_log_ctx *log;            /* ids; traceparent is made from its trace */
+    const struct weir_http_field *passthrough; /* headers of the caller's to be copied */
+    size_t n_passthrough;
+    uint64_t deadline_ms; /* of the whole request, loop time; 0: none */
+};
+
+enum weir_call_answer {
+    WEIR_CALL_WHOLE,  /* the body is gathered, up to max_body_bytes, and given in on_done */
+    WEIR_CALL_STREAM, /* on_head and on_body as they come */
+};
+
+struct weir_call_request {
+    const struct weir_target *target;
+    const struct weir_call_context *context; /* may be NULL */
+    struct weir_slice method;                /* "GET", "POST" */
+    struct weir_slice path;                  /* the target's prefix goes before it */
+    const struct weir_http_field *fields;    /* lower case; not host, content-length, te, … */
+    size_t n_fields;
+    struct weir_slice body; /* whole body; borrowed until on_done or cancel */
+    bool has_stream_body;   /* instead: weir_call_write … weir_call_end_body (HTTP/2 only) */
+    enum weir_call_answer answer;
+    size_t max_body_bytes; /* WHOLE: WEIR_ELIMIT beyond */
+    bool may_retry;        /* target->max_retries times on connect failure, 502, 503, 504 */
+};
+
+struct weir_call_result {
+    int err;         /* 0: there is an answer, complete. Otherwise why there is none */
+    const char *why; /* a phrase for the log, never for callers; valid during on_done */
+    bool has_head;   /* the answer had begun */
+    int status;      /* when has_head */
+    const struct weir_http_field *fields; /* WHOLE: the answer's; valid during on_done */
+    size_t n_fields;
+    const struct weir_http_field *trailers;
+    size_t n_trailers;
+    struct weir_slice body; /* WHOLE; valid during on_done */
+};
+
+struct weir_call_events {
+    /* STREAM only. The slices live during the call. */
+    void (*on_head)(void *ctx, int status, const struct weir_http_field *fields, size_t n_fields);
+    void (*on_body)(void *ctx, struct weir_slice bytes);
+    /* Room again after a write that answered FULL. */
+    void (*on_room)(void *ctx);
+    void (*on_done)(void *ctx, const struct weir_call_result *result);
+};
+
+/* Never NULL: what fails at once fails through on_done, later. The request struct is copied; what
+ * it points to is borrowed until the end of the call. */
+struct weir_call *weir_call_start(struct weir_client *client,
+                                  const struct weir_call_request *request,
+                                  const struct weir_call_events *events, void *ctx);
+
+/* The streamed request body. */
+enum weir_flow weir_call_write(struct weir_call *call, struct weir_slice bytes);
+void weir_call_end_body(struct weir_call *call);
+
+/* Back-pressure: no on_body until resumed; HTTP/1 stops reading, HTTP/2 keeps its window. */
+void weir_call_pause(struct weir_call *call);
+void weir_call_resume(struct weir_call *call);
+
+/* HTTP/1: the connection is closed; HTTP/2: RST_STREAM(CANCEL). */
+void weir_call_cancel(struct weir_call *call);
+
+#endif
