@@ -1,0 +1,51 @@
+#include "app/serve.h"
+
+#include "server/server.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static struct weir_server_options options_of(const struct weir_args *args)
+{
+    return (struct weir_server_options){
+        .config_path = args->config_path,
+        .host = args->host,
+        .http_port = (uint16_t)args->http_port,
+        .health_port = (uint16_t)args->health_http_port,
+        .n_workers = args->workers,
+        .tls_cert_path = args->tls_cert_path,
+        .tls_key_path = args->tls_key_path,
+        .tls_client_ca_path = args->tls_client_ca_cert_path,
+        .start_up_health_check = args->start_up_health_check,
+    };
+}
+
+int weir_serve(const struct weir_args *args)
+{
+    weir_log_setup(&(struct weir_log_options){
+        .fd = STDERR_FILENO,
+        .level = args->quiet ? WEIR_LOG_LEVEL_ERROR : args->log_level,
+        .format = args->log_format,
+        .colour = WEIR_LOG_COLOUR_AUTO,
+    });
+    if (args->warning != NULL) {
+        WEIR_LOG_WARN("app", NULL, args->warning);
+    }
+    struct weir_server_options options = options_of(args);
+    return weir_server_run(&options);
+}
+
+int weir_serve_check_config(const struct weir_args *args)
+{
+    struct weir_server_options options = options_of(args);
+    struct weir_conf_problems problems = {0};
+    struct weir_env *env = weir_server_load(&options, &problems);
+    struct weir_buf report = {0};
+    const char *name = args->config_path != NULL ? args->config_path : "embedded configuration";
+    weir_conf_problems_report(&problems, name, &report);
+    fputs(weir_buf_cstr(&report), stdout);
+    weir_buf_dispose(&report);
+    weir_conf_problems_dispose(&problems);
+    weir_env_unref(env);
+    return env != NULL ? 0 : 1;
+}

@@ -1,0 +1,45 @@
+#include "app/args.h"
+#include "app/serve.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static int unknown_command(const char *name)
+{
+    fprintf(stderr, "weir: `%s` is not part of this version\n", name);
+    return WEIR_ARGS_EXIT_USAGE;
+}
+
+static int run(const struct weir_args *args)
+{
+    switch (args->command) {
+    case WEIR_ARGS_HELP:
+    case WEIR_ARGS_VERSION:
+        fputs(args->output, stdout);
+        return 0;
+    case WEIR_ARGS_SERVE:
+        return args->check_config ? weir_serve_check_config(args) : weir_serve(args);
+    case WEIR_ARGS_DETECT:
+        return unknown_command("detect");
+    case WEIR_ARGS_MOCK:
+        return unknown_command("mock");
+    }
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct weir_args_input input = {.argc = argc,
+                                    .argv = argv,
+                                    .env = weir_conf_env_process,
+                                    .is_terminal = isatty(STDERR_FILENO) == 1};
+    struct weir_args args = {0};
+    int status = WEIR_ARGS_EXIT_USAGE;
+    if (weir_args_parse(&input, &args) != 0) {
+        fputs(args.message, stderr);
+    } else {
+        status = run(&args);
+    }
+    weir_args_dispose(&args);
+    return status;
+}

@@ -1,0 +1,99 @@
+#include "route/api.h"
+
+#include "route/auth.h"
+#include "route/decode.h"
+#include "route/env.h"
+#include "route/reply.h"
+#include "route/table.h"
+
+static bool has_generation(const void *env)
+{
+    const struct weir_conf *conf = ((const struct weir_env *)env)->conf;
+    return conf->generation.is_configured && conf->public_api;
+}
+
+static bool has_openai(const void *env)
+{
+    return ((const struct weir_env *)env)->conf->openai.kind != WEIR_CONF_OPENAI_NONE;
+}
+
+static bool has_public_openai(const void *env)
+{
+    return has_openai(env) && ((const struct weir_env *)env)->conf->public_api;
+}
+
+static void on_json(void *ctx, struct weir_http_stream *s, const struct weir_json *body)
+{
+    (void)ctx;
+    (void)body;
+    weir_reply_error(s, 501, WEIR_SLICE("this endpoint is not part of this version"));
+}
+
+static void begin_json(void *env, struct weir_http_stream *s)
+{
+    const struct weir_conf_limits *limits = &((const struct weir_env *)env)->conf->limits;
+    struct weir_decode_limits decode = {.max_body_bytes = limits->max_body_bytes,
+                                        .max_json_depth = limits->max_json_depth};
+    weir_decode_json_body(s, &decode, on_json, env);
+}
+
+static const struct weir_route_entry TABLE[] = {
+    {"/api/v2/chat/completions-detection", WEIR_HTTP_POST, begin_json, has_public_openai},
+    {"/api/v2/text/completions-detection", WEIR_HTTP_POST, begin_json, has_public_openai},
+    {"/api/v2/text/detection/content", WEIR_HTTP_POST, begin_json, NULL},
+    {"/api/v2/text/detection/chat", WEIR_HTTP_POST, begin_json, NULL},
+    {"/api/v2/text/detection/context", WEIR_HTTP_POST, begin_json, NULL},
+    {"/api/v2/text/detection/generated", WEIR_HTTP_POST, begin_json, NULL},
+    {"/api/v2/text/generation-detection", WEIR_HTTP_POST, begin_json, has_generation},
+    {"/api/v1/task/classification-with-text-generation", WEIR_HTTP_POST, begin_json,
+     has_generation},
+    {"/api/v1/task/server-streaming-classification-with-text-generation", WEIR_HTTP_POST,
+     begin_json, has_generation},
+};
+
+/* Below a route's name: /v1/… of the route `default`, /NAME/v1/… of the others. */
+static const struct weir_route_entry OPENAI_TABLE[] = {
+    {"/v1/chat/completions", WEIR_HTTP_POST, begin_json, has_openai},
+    {"/v1/completions", WEIR_HTTP_POST, begin_json, has_openai},
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
+
+/* The route whose policy guards this path, and the path below its name. NULL: no such route. */
+static const struct weir_conf_route *guard_of(const struct weir_conf *conf, struct weir_slice path,
+                                              struct weir_slice *below)
+{
+    *below = path;
+    if (weir_slice_starts_with(path, WEIR_SLICE("/v1/"))) {
+        return weir_conf_route(conf, WEIR_SLICE("default"));
+    }
+    if (path.n < 2 || path.p[0] != '/') {
+        return NULL;
+    }
+    struct weir_slice rest = weir_slice_sub(path, 1, path.n);
+    struct weir_slice name = weir_slice_cut(&rest, '/');
+    if (rest.p == NULL) {
+        return NULL;
+    }
+    *below = weir_slice_sub(path, 1 + name.n, path.n);
+    return weir_conf_route(conf, name);
+}
+
+void weir_api_begin(struct weir_http_stream *s)
+{
+    struct weir_env *env = weir_request_of(s)->env;
+    if (!weir_auth_may_enter(&env->conf->auth, &s->req)) {
+        struct weir_http_field how = {WEIR_SLICE("www-authenticate"), WEIR_SLICE("Bearer")};
+        weir_reply_error_with(s, 401, WEIR_SLICE("a valid API key is required as bearer token"),
+                              how);
+        return;
+    }
+    const struct weir_route_entry *entry = weir_route_find(TABLE, COUNT(TABLE), s->req.path);
+    if (entry == NULL) {
+        struct weir_slice below;
+        if (guard_of(env->conf, s->req.path, &below) != NULL) {
+            entry = weir_route_find(OPENAI_TABLE, COUNT(OPENAI_TABLE), below);
+        }
+    }
+    weir_route_dispatch(entry, env, s);
+}

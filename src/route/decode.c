@@ -1,0 +1,91 @@
+#include "route/decode.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "route/reply.h"
+
+struct decoder {
+    struct weir_buf body;
+    struct weir_decode_limits limits;
+    weir_decode_done_fn done;
+    void *ctx;
+};
+
+/* A body of announced length gets its memory at once, up to this; then it grows as bytes come. */
+enum { FIRST_BYTES = 64 * 1024 };
+
+bool weir_decode_has_type(const struct weir_http_stream *s, struct weir_slice type)
+{
+    struct weir_slice value = weir_http_request_get(&s->req, WEIR_SLICE("content-type"));
+    if (value.p == NULL) {
+        return false;
+    }
+    struct weir_slice media = weir_slice_trim(weir_slice_cut(&value, ';'));
+    return weir_slice_eq_nocase(media, type);
+}
+
+static void too_large(struct weir_http_stream *s, const struct decoder *d)
+{
+    weir_reply_errorf(s, 413, "the request body is larger than %llu bytes: limits.max_body_bytes",
+                      (unsigned long long)d->limits.max_body_bytes);
+}
+
+static void on_body(struct weir_http_stream *s, struct weir_slice bytes)
+{
+    struct decoder *d = s->ctx;
+    if (weir_buf_append(&d->body, bytes) != 0) {
+        too_large(s, d);
+    }
+}
+
+static void on_body_end(struct weir_http_stream *s)
+{
+    struct decoder *d = s->ctx;
+    struct weir_json *json = weir_arena_alloc(&s->arena, sizeof *json);
+    struct weir_json_limits limits = {.max_depth = d->limits.max_json_depth};
+    struct weir_json_error err;
+    int rc = weir_json_parse(json, weir_buf_slice(&d->body), &limits, &s->arena, &err);
+    if (rc == 0) {
+        d->done(d->ctx, s, json);
+    } else if (rc == WEIR_ELIMIT) {
+        weir_reply_errorf(s, 400, "the request body cannot be read: %s at byte %zu (limits.%s)",
+                          err.what, err.at_byte, "max_json_depth");
+    } else {
+        weir_reply_errorf(s, 400, "the request body is not JSON: %s at line %zu, column %zu",
+                          err.what, err.line, err.column);
+    }
+}
+
+static const struct weir_http_handler HANDLER = {
+    .on_body = on_body,
+    .on_body_end = on_body_end,
+};
+
+static void dispose_body(void *ctx)
+{
+    weir_buf_dispose(ctx);
+}
+
+void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_limits *limits,
+                           weir_decode_done_fn done, void *ctx)
+{
+    if (!weir_decode_has_type(s, WEIR_SLICE("application/json"))) {
+        weir_reply_error(s, 415, WEIR_SLICE("expected `content-type: application/json`"));
+        return;
+    }
+    struct decoder *d = weir_arena_zalloc(&s->arena, sizeof *d);
+    d->limits = *limits;
+    d->done = done;
+    d->ctx = ctx;
+    weir_buf_init(&d->body, limits->max_body_bytes);
+    if (s->req.has_length && s->req.length > limits->max_body_bytes) {
+        too_large(s, d);
+        return;
+    }
+    weir_arena_defer(&s->arena, dispose_body, &d->body);
+    if (s->req.has_length) {
+        weir_buf_reserve(&d->body, s->req.length < FIRST_BYTES ? s->req.length : FIRST_BYTES);
+    }
+    s->ctx = d;
+    s->handler = &HANDLER;
+}

@@ -1,0 +1,38 @@
+#ifndef WEIR_ROUTE_ENV_H
+#define WEIR_ROUTE_ENV_H
+
+#include "conf/conf.h"
+#include "http/endpoint.h"
+#include "http/stream.h"
+#include "io/tls.h"
+#include "obs/log.h"
+
+#include <stdatomic.h>
+
+/*
+ * One configuration and everything made from it: what a request needs to know of the world. Built
+ * by the server, then const, shared by reference. A request keeps the one it began with, so a
+ * reload never changes a rule in the middle of an answer.
+ */
+struct weir_env {
+    atomic_int refs;
+    struct weir_conf *conf;
+    struct weir_http_limits http;
+    struct weir_tls *tls; /* of the API listener; NULL: plain */
+};
+
+struct weir_env *weir_env_ref(struct weir_env *env);
+void weir_env_unref(struct weir_env *env); /* NULL is fine */
+
+/* A request on the API port: s->service_ctx. Lives in the stream's arena. */
+struct weir_request {
+    struct weir_env *env; /* a reference */
+    struct weir_log_ctx log;
+};
+
+static inline struct weir_request *weir_request_of(const struct weir_http_stream *s)
+{
+    return s->service_ctx;
+}
+
+#endif

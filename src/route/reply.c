@@ -1,0 +1,174 @@
+#include "route/reply.h"
+
+#include "base/err.h"
+#include "wire/json_write.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* A body up to this long is read and thrown away rather than paid for with a new connection. */
+enum { MAX_DISCARD_BYTES = 64 * 1024, MAX_DETAILS_BYTES = 1024 };
+
+enum weir_reply_shape weir_reply_shape_of(struct weir_slice path)
+{
+    if (weir_slice_starts_with(path, WEIR_SLICE("/v1/"))) {
+        return WEIR_REPLY_OPENAI;
+    }
+    if (path.n == 0 || path.p[0] != '/' || weir_slice_starts_with(path, WEIR_SLICE("/api/"))) {
+        return WEIR_REPLY_FMS;
+    }
+    struct weir_slice rest = weir_slice_sub(path, 1, path.n);
+    weir_slice_cut(&rest, '/');
+    bool is_v1 = rest.p != NULL && weir_slice_starts_with(rest, WEIR_SLICE("v1/"));
+    return is_v1 ? WEIR_REPLY_OPENAI : WEIR_REPLY_FMS;
+}
+
+static const char *openai_type(int status)
+{
+    switch (status) {
+    case 401:
+        return "authentication_error";
+    case 403:
+        return "permission_error";
+    case 404:
+        return "not_found_error";
+    case 429:
+        return "rate_limit_error";
+    default:
+        return status < 500 ? "invalid_request_error" : "server_error";
+    }
+}
+
+/* At most `max` bytes, never through the middle of a code point. */
+static struct weir_slice cut(struct weir_slice s, size_t max)
+{
+    if (s.n <= max) {
+        return s;
+    }
+    while (max != 0 && ((unsigned char)s.p[max] & 0xC0) == 0x80) {
+        max--;
+    }
+    return weir_slice_sub(s, 0, max);
+}
+
+void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, int status,
+                           struct weir_slice details)
+{
+    struct weir_json_write w;
+    details = cut(details, MAX_DETAILS_BYTES);
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    if (shape == WEIR_REPLY_FMS) {
+        weir_json_write_key(&w, WEIR_SLICE("code"));
+        weir_json_write_i64(&w, status);
+        weir_json_write_key(&w, WEIR_SLICE("details"));
+        weir_json_write_string(&w, details);
+    } else {
+        weir_json_write_key(&w, WEIR_SLICE("error"));
+        weir_json_write_begin_object(&w);
+        weir_json_write_key(&w, WEIR_SLICE("message"));
+        weir_json_write_string(&w, details);
+        weir_json_write_key(&w, WEIR_SLICE("type"));
+        weir_json_write_string(&w, weir_slice_cstr(openai_type(status)));
+        weir_json_write_key(&w, WEIR_SLICE("param"));
+        weir_json_write_null(&w);
+        weir_json_write_key(&w, WEIR_SLICE("code"));
+        weir_json_write_i64(&w, status);
+        weir_json_write_end_object(&w);
+    }
+    weir_json_write_end_object(&w);
+}
+
+/* An answer that waits for the end of a body nobody wants. */
+struct late_reply {
+    int status;
+    struct weir_slice body;
+    struct weir_http_field fields[2];
+    size_t n_fields;
+};
+
+static void send_late(struct weir_http_stream *s)
+{
+    const struct late_reply *late = s->ctx;
+    weir_http_stream_reply(s, late->status, late->fields, late->n_fields, late->body);
+}
+
+static void discard(struct weir_http_stream *s, struct weir_slice bytes)
+{
+    (void)bytes;
+    if (s->body_bytes > MAX_DISCARD_BYTES) {
+        send_late(s);
+    }
+}
+
+static const struct weir_http_handler LATE_HANDLER = {
+    .on_body = discard,
+    .on_body_end = send_late,
+};
+
+static bool is_worth_waiting(const struct weir_http_stream *s)
+{
+    if (s->body_ended || weir_http_request_get(&s->req, WEIR_SLICE("expect")).p != NULL) {
+        return false;
+    }
+    return !s->req.has_length || s->req.length - s->body_bytes <= MAX_DISCARD_BYTES;
+}
+
+void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
+                           struct weir_http_field field)
+{
+    struct weir_buf body = {0};
+    weir_reply_error_body(&body, weir_reply_shape_of(s->req.path), status, details);
+    struct late_reply *late = weir_arena_zalloc(&s->arena, sizeof *late);
+    late->status = status;
+    late->body = weir_arena_dup(&s->arena, weir_buf_slice(&body));
+    late->fields[0].name = WEIR_SLICE("content-type");
+    late->fields[0].value = WEIR_SLICE("application/json");
+    late->n_fields = 1;
+    if (field.name.n != 0) {
+        late->fields[1].name = weir_arena_dup(&s->arena, field.name);
+        late->fields[1].value = weir_arena_dup(&s->arena, field.value);
+        late->n_fields = 2;
+    }
+    weir_buf_dispose(&body);
+    s->ctx = late;
+    if (is_worth_waiting(s)) {
+        s->handler = &LATE_HANDLER;
+        weir_http_stream_resume_body(s);
+    } else {
+        s->handler = NULL;
+        send_late(s);
+    }
+}
+
+void weir_reply_error(struct weir_http_stream *s, int status, struct weir_slice details)
+{
+    weir_reply_error_with(s, status, details, (struct weir_http_field){{0}, {0}});
+}
+
+void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, ...)
+{
+    char text[MAX_DETAILS_BYTES + 8];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    weir_reply_error(s, status, weir_slice_cstr(text));
+}
+
+void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct weir_slice body)
+{
+    struct weir_http_field field = {WEIR_SLICE("content-type"), type};
+    weir_http_stream_reply(s, 200, &field, 1, body);
+}
+
+void weir_reply_json(struct weir_http_stream *s, struct weir_slice body)
+{
+    weir_reply_text(s, WEIR_SLICE("application/json"), body);
+}
+
+void weir_reply_allow(struct weir_http_stream *s, struct weir_slice allow)
+{
+    struct weir_http_field field = {WEIR_SLICE("allow"), allow};
+    weir_http_stream_reply(s, 204, &field, 1, WEIR_SLICE(""));
+}

@@ -1,0 +1,49 @@
+#ifndef WEIR_ROUTE_REPLY_H
+#define WEIR_ROUTE_REPLY_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+#include "http/stream.h"
+
+/*
+ * Answers to callers. This is the one place that knows what an error looks like:
+ *
+ *   WEIR_REPLY_FMS     {"code":404,"details":"…"}
+ *   WEIR_REPLY_OPENAI  {"error":{"message":"…","type":"…","param":null,"code":404}}, under /v1
+ */
+enum weir_reply_shape {
+    WEIR_REPLY_FMS,
+    WEIR_REPLY_OPENAI,
+};
+
+/* Which shape a path's errors have. */
+enum weir_reply_shape weir_reply_shape_of(struct weir_slice path);
+
+/* Appends the body of an error. `details` may hold anything: it is escaped and cut at 1 KiB. */
+void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, int status,
+                           struct weir_slice details);
+
+/*
+ * Answers with an error, in the shape of the request's path. A small request body that is still on
+ * its way is read to its end first, so that the connection can be used again.
+ */
+void weir_reply_error(struct weir_http_stream *s, int status, struct weir_slice details);
+
+/* The same with one more header field, which is copied. */
+void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
+                           struct weir_http_field field);
+
+/* printf for the details. */
+void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* 200 with a JSON body. */
+void weir_reply_json(struct weir_http_stream *s, struct weir_slice body);
+
+/* 200 with a body of another type. */
+void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct weir_slice body);
+
+/* 204 with Allow, for OPTIONS. */
+void weir_reply_allow(struct weir_http_stream *s, struct weir_slice allow);
+
+#endif

@@ -1,0 +1,179 @@
+#include "server/admin.h"
+
+#include "base/buf.h"
+#include "obs/metric.h"
+#include "route/reply.h"
+#include "route/table.h"
+#include "server/stats.h"
+#include "wire/json_write.h"
+
+/* This port is for probes and scrapers: its limits are its own and small. */
+static const struct weir_http_limits LIMITS = {
+    .max_header_bytes = 16 * 1024,
+    .max_headers = 64,
+    .max_out_bytes = 256 * 1024,
+    .max_streams = 32,
+    .header_timeout_ms = 10 * 1000,
+    .idle_timeout_ms = 120 * 1000,
+    .write_timeout_ms = 30 * 1000,
+};
+
+static void begin_health(void *ctx, struct weir_http_stream *s)
+{
+    const struct weir_admin *a = ctx;
+    bool is_fms = a->env->conf->compat == WEIR_CONF_FMS;
+    weir_reply_json(s, is_fms ? WEIR_SLICE("{\"fms-guardrails-orchestr8\":\"" WEIR_VERSION "\"}")
+                              : WEIR_SLICE("{\"weir\":\"" WEIR_VERSION "\"}"));
+}
+
+static void begin_info(void *ctx, struct weir_http_stream *s)
+{
+    const struct weir_admin *a = ctx;
+    struct weir_buf body = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &body);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("services"));
+    weir_json_write_begin_object(&w);
+    weir_json_write_end_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("revision"));
+    weir_json_write_string(&w, weir_slice_cstr(a->env->conf->revision));
+    weir_json_write_end_object(&w);
+    weir_reply_json(s, weir_buf_slice(&body));
+    weir_buf_dispose(&body);
+}
+
+static void begin_healthz(void *ctx, struct weir_http_stream *s)
+{
+    (void)ctx;
+    weir_reply_json(s, WEIR_SLICE("{\"status\":\"alive\"}"));
+}
+
+static void begin_readyz(void *ctx, struct weir_http_stream *s)
+{
+    const struct weir_admin *a = ctx;
+    switch (a->state) {
+    case WEIR_ADMIN_STARTING:
+        weir_reply_error(s, 503, WEIR_SLICE("starting"));
+        break;
+    case WEIR_ADMIN_READY:
+        weir_reply_json(s, WEIR_SLICE("{\"status\":\"ready\"}"));
+        break;
+    case WEIR_ADMIN_DRAINING:
+        weir_reply_error(s, 503, WEIR_SLICE("draining"));
+        break;
+    }
+}
+
+static void begin_metrics(void *ctx, struct weir_http_stream *s)
+{
+    struct weir_buf text = {0};
+    (void)ctx;
+    weir_metric_render(&text);
+    weir_reply_text(s, WEIR_SLICE("text/plain; version=0.0.4; charset=utf-8"),
+                    weir_buf_slice(&text));
+    weir_buf_dispose(&text);
+}
+
+static const struct weir_route_entry TABLE[] = {
+    {"/health", WEIR_HTTP_GET, begin_health, NULL},
+    {"/info", WEIR_HTTP_GET, begin_info, NULL},
+    {"/healthz", WEIR_HTTP_GET, begin_healthz, NULL},
+    {"/readyz", WEIR_HTTP_GET, begin_readyz, NULL},
+    {"/metrics", WEIR_HTTP_GET, begin_metrics, NULL},
+};
+
+static void on_request(void *ctx, struct weir_http_stream *s)
+{
+    const struct weir_route_entry *entry =
+        weir_route_find(TABLE, sizeof TABLE / sizeof TABLE[0], s->req.path);
+    weir_route_dispatch(entry, ctx, s);
+}
+
+static void on_done(void *ctx, const struct weir_http_stream *s)
+{
+    const struct weir_admin *a = ctx;
+    weir_stats_request(WEIR_STATS_HEALTH, s, weir_loop_now_ms(a->loop));
+}
+
+static void render_error(void *ctx, int status, const char *what, struct weir_buf *body)
+{
+    (void)ctx;
+    weir_reply_error_body(body, WEIR_REPLY_FMS, status, weir_slice_cstr(what));
+}
+
+static bool may_open(void *ctx)
+{
+    struct weir_admin *a = ctx;
+    if (a->n_connections >= a->env->conf->limits.max_connections) {
+        weir_stats_rejected(WEIR_STATS_HEALTH);
+        return false;
+    }
+    a->n_connections++;
+    weir_stats_connection(WEIR_STATS_HEALTH, 1);
+    return true;
+}
+
+static void on_close(void *ctx)
+{
+    struct weir_admin *a = ctx;
+    a->n_connections--;
+    weir_stats_connection(WEIR_STATS_HEALTH, -1);
+}
+
+static const struct weir_http_service SERVICE = {
+    .on_request = on_request,
+    .on_done = on_done,
+    .render_error = render_error,
+    .may_open = may_open,
+    .on_close = on_close,
+};
+
+static void on_connection(void *ctx, uv_stream_t *listener)
+{
+    struct weir_admin *a = ctx;
+    weir_http_endpoint_accept(&a->endpoint, listener);
+}
+
+int weir_admin_open(struct weir_admin *a, struct weir_loop *loop, const char *host, uint16_t port)
+{
+    a->loop = loop;
+    a->limits = LIMITS;
+    weir_http_endpoint_init(&a->endpoint, loop);
+    a->endpoint.service = &SERVICE;
+    a->endpoint.ctx = a;
+    a->endpoint.limits = &a->limits;
+    int rc = weir_listener_open(&a->listener, loop, host, port, false);
+    if (rc != 0) {
+        return rc;
+    }
+    a->listener.on_connection = on_connection;
+    a->listener.ctx = a;
+    return weir_listener_start(&a->listener);
+}
+
+void weir_admin_set_env(struct weir_admin *a, struct weir_env *env)
+{
+    struct weir_env *old = a->env;
+    a->env = weir_env_ref(env);
+    weir_env_unref(old);
+}
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+void weir_admin_close(struct weir_admin *a)
+{
+    if (a->listener.loop != NULL) {
+        weir_listener_close(&a->listener, nothing, NULL);
+        weir_http_endpoint_abort(&a->endpoint);
+    }
+}
+
+void weir_admin_dispose(struct weir_admin *a)
+{
+    weir_env_unref(a->env);
+    a->env = NULL;
+}

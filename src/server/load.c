@@ -1,0 +1,91 @@
+/*
+ * From options to an environment: the configuration file, and what is made from it.
+ */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "conf/conf_load.h"
+#include "server/server.h"
+
+enum { MAX_HEADERS = 256, MAX_STREAMS = 128 };
+
+static struct weir_http_limits http_limits(const struct weir_conf_limits *l)
+{
+    return (struct weir_http_limits){
+        .max_header_bytes = l->max_header_bytes,
+        .max_headers = MAX_HEADERS,
+        .max_out_bytes = l->max_stream_buffer_bytes,
+        .max_streams = MAX_STREAMS,
+        .header_timeout_ms = l->header_timeout_ms,
+        .idle_timeout_ms = l->idle_timeout_ms,
+        .write_timeout_ms = l->write_timeout_ms,
+    };
+}
+
+/* The listener's own certificate, from the command line. False: told in `problems`. */
+static bool load_listener_tls(const struct weir_server_options *o, struct weir_tls **out,
+                              struct weir_conf_problems *problems)
+{
+    struct weir_conf_pos nowhere = {0};
+    *out = NULL;
+    if (o->tls_cert_path == NULL && o->tls_key_path == NULL && o->tls_client_ca_path == NULL) {
+        return true;
+    }
+    if (o->tls_cert_path == NULL || o->tls_key_path == NULL) {
+        weir_conf_problems_add(problems, WEIR_CONF_ERROR, nowhere,
+                               "--tls-cert-path and --tls-key-path must be given together");
+        return false;
+    }
+    struct weir_tls_options tls = {.cert_path = o->tls_cert_path,
+                                   .key_path = o->tls_key_path,
+                                   .ca_path = o->tls_client_ca_path,
+                                   .offer_h2 = true};
+    struct weir_buf why = {0};
+    *out = weir_tls_new_server(&tls, &why);
+    if (*out == NULL) {
+        weir_conf_problems_add(problems, WEIR_CONF_ERROR, nowhere, "%s", weir_buf_cstr(&why));
+    }
+    weir_buf_dispose(&why);
+    return *out != NULL;
+}
+
+/* An entry under `tls:` is tried out, so that a wrong key shows now and not at the first call. */
+static void check_named_tls(const struct weir_conf_tls *t, struct weir_conf_problems *problems)
+{
+    struct weir_tls_options tls = {.cert_path = t->cert_path.s.p,
+                                   .key_path = t->key_path.s.p,
+                                   .ca_path = t->client_ca_cert_path.s.p,
+                                   .insecure = t->insecure};
+    struct weir_buf why = {0};
+    struct weir_tls *made = weir_tls_new_client(&tls, &why);
+    if (made == NULL) {
+        weir_conf_problems_add(problems, WEIR_CONF_ERROR, t->at, "%s", weir_buf_cstr(&why));
+    }
+    weir_tls_unref(made);
+    weir_buf_dispose(&why);
+}
+
+struct weir_env *weir_server_load(const struct weir_server_options *o,
+                                  struct weir_conf_problems *problems)
+{
+    struct weir_conf_load_options load = {
+        .path = o->config_path, .env = weir_conf_env_process, .own_http_port = o->http_port};
+    struct weir_conf *conf = NULL;
+    struct weir_tls *tls = NULL;
+    int rc = weir_conf_load(&load, &conf, problems);
+    bool ok = load_listener_tls(o, &tls, problems) && rc == 0;
+    for (size_t i = 0; ok && i < conf->n_tls; i++) {
+        check_named_tls(conf->tls[i], problems);
+    }
+    if (!ok || problems->n_errors != 0) {
+        weir_tls_unref(tls);
+        weir_conf_unref(conf);
+        return NULL;
+    }
+    struct weir_env *env = weir_mem_zalloc(sizeof *env);
+    atomic_init(&env->refs, 1);
+    env->conf = conf;
+    env->tls = tls;
+    env->http = http_limits(&conf->limits);
+    return env;
+}

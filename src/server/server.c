@@ -1,0 +1,307 @@
+/*
+ * The main thread: starts the workers, then serves the health port and listens to signals and to
+ * the configuration file.
+ *
+ *   STARTING ─► READY ──signal──► DRAINING ──all workers empty, time out, second signal──► stopped
+ */
+#include "server/server.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "io/watch.h"
+#include "obs/log.h"
+#include "server/admin.h"
+#include "server/stats.h"
+#include "server/worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+struct server {
+    const struct weir_server_options *options;
+    const char *host;
+    struct weir_loop loop;
+    struct weir_admin admin;
+    struct weir_env *env;
+    struct weir_worker *workers;
+    unsigned n_workers;
+    unsigned n_drained;
+    atomic_uint n_connections;
+    uv_signal_t on_term;
+    uv_signal_t on_int;
+    uv_signal_t on_hup;
+    struct weir_watch watch;
+    bool is_watching;
+    struct weir_timer drain_timer;
+};
+
+static void log_problems(struct weir_conf_problems *problems)
+{
+    weir_conf_problems_sort(problems);
+    for (size_t i = 0; i < problems->n; i++) {
+        struct weir_buf line = {0};
+        weir_conf_problem_format(&problems->items[i], &line);
+        if (problems->items[i].severity == WEIR_CONF_ERROR) {
+            WEIR_LOG_ERROR("conf", NULL, weir_buf_cstr(&line));
+        } else {
+            WEIR_LOG_WARN("conf", NULL, weir_buf_cstr(&line));
+        }
+        weir_buf_dispose(&line);
+    }
+}
+
+/* ---- stopping ---- */
+
+static void stop(struct server *sv)
+{
+    weir_loop_cancel(&sv->loop, &sv->drain_timer);
+    weir_loop_stop(&sv->loop);
+}
+
+static void count_drained(void *arg)
+{
+    struct server *sv = arg;
+    sv->n_drained++;
+    if (sv->n_drained == sv->n_workers) {
+        stop(sv);
+    }
+}
+
+/* On a worker's thread. */
+static void on_worker_drained(void *ctx)
+{
+    struct server *sv = ctx;
+    weir_loop_call(&sv->loop, count_drained, sv);
+}
+
+static void on_drain_timeout(struct weir_timer *t, void *ctx)
+{
+    struct server *sv = ctx;
+    (void)t;
+    WEIR_LOG_WARN("server", NULL, "drain timed out, ending what still runs");
+    for (unsigned i = 0; i < sv->n_workers; i++) {
+        weir_worker_abort(&sv->workers[i]);
+    }
+}
+
+static void drain(struct server *sv)
+{
+    sv->admin.state = WEIR_ADMIN_DRAINING;
+    uint64_t timeout_ms = sv->env->conf->limits.drain_timeout_ms;
+    WEIR_LOG_INFO("server", NULL, "draining", weir_log_u64("timeout_ms", timeout_ms));
+    sv->drain_timer.fn = on_drain_timeout;
+    sv->drain_timer.ctx = sv;
+    weir_loop_after(&sv->loop, &sv->drain_timer, timeout_ms);
+    for (unsigned i = 0; i < sv->n_workers; i++) {
+        weir_worker_drain(&sv->workers[i]);
+    }
+}
+
+static void on_stop_signal(uv_signal_t *handle, int signum)
+{
+    struct server *sv = handle->data;
+    (void)signum;
+    if (sv->admin.state != WEIR_ADMIN_DRAINING) {
+        drain(sv);
+        return;
+    }
+    WEIR_LOG_WARN("server", NULL, "told twice to stop, ending at once");
+    stop(sv);
+}
+
+/* ---- reload ---- */
+
+static void reload(struct server *sv, const char *why)
+{
+    if (sv->admin.state != WEIR_ADMIN_READY) {
+        return;
+    }
+    struct weir_conf_problems problems = {0};
+    struct weir_env *env = weir_server_load(sv->options, &problems);
+    log_problems(&problems);
+    weir_stats_reload(env != NULL);
+    if (env == NULL) {
+        WEIR_LOG_ERROR("server", NULL, "reload refused, the old configuration stays",
+                       weir_log_cstr("why", why), weir_log_u64("errors", problems.n_errors),
+                       weir_log_cstr("revision", sv->env->conf->revision));
+        weir_conf_problems_dispose(&problems);
+        return;
+    }
+    weir_conf_problems_dispose(&problems);
+    weir_env_unref(sv->env);
+    sv->env = env;
+    weir_admin_set_env(&sv->admin, env);
+    for (unsigned i = 0; i < sv->n_workers; i++) {
+        weir_worker_set_env(&sv->workers[i], env);
+    }
+    weir_stats_revision(env->conf->revision);
+    WEIR_LOG_INFO("server", NULL, "configuration reloaded", weir_log_cstr("why", why),
+                  weir_log_cstr("revision", env->conf->revision));
+}
+
+static void on_reload_signal(uv_signal_t *handle, int signum)
+{
+    (void)signum;
+    reload(handle->data, "SIGHUP");
+}
+
+static void on_file_change(void *ctx)
+{
+    reload(ctx, "the file changed");
+}
+
+/* ---- starting ---- */
+
+static int start_workers(struct server *sv)
+{
+    uint16_t port = sv->options->http_port;
+    /* SO_REUSEPORT would let a second server share the port, and take half of the connections. */
+    int rc = port != 0 ? weir_listener_probe(sv->host, port) : 0;
+    for (unsigned i = 0; rc == 0 && i < sv->n_workers; i++) {
+        struct weir_worker *w = &sv->workers[i];
+        w->n_connections = &sv->n_connections;
+        w->on_drained = on_worker_drained;
+        w->ctx = sv;
+        rc = weir_worker_init(w, sv->env, sv->host, port);
+        port = w->listener.port;
+    }
+    for (unsigned i = 0; rc == 0 && i < sv->n_workers; i++) {
+        rc = weir_worker_start(&sv->workers[i]);
+    }
+    if (rc != 0) {
+        WEIR_LOG_ERROR("server", NULL, "cannot listen", weir_log_cstr("listener", "api"),
+                       weir_log_cstr("host", sv->host),
+                       weir_log_u64("port", sv->options->http_port),
+                       weir_log_cstr("why", weir_err_text(rc)));
+        return rc;
+    }
+    WEIR_LOG_INFO("server", NULL, "listening", weir_log_cstr("listener", "api"),
+                  weir_log_cstr("host", sv->host), weir_log_u64("port", port),
+                  weir_log_bool("tls", sv->env->tls != NULL),
+                  weir_log_u64("workers", sv->n_workers));
+    return 0;
+}
+
+static int start_admin(struct server *sv)
+{
+    weir_admin_set_env(&sv->admin, sv->env);
+    int rc = weir_admin_open(&sv->admin, &sv->loop, sv->host, sv->options->health_port);
+    if (rc != 0) {
+        WEIR_LOG_ERROR("server", NULL, "cannot listen", weir_log_cstr("listener", "health"),
+                       weir_log_cstr("host", sv->host),
+                       weir_log_u64("port", sv->options->health_port),
+                       weir_log_cstr("why", weir_err_text(rc)));
+        return rc;
+    }
+    WEIR_LOG_INFO("server", NULL, "listening", weir_log_cstr("listener", "health"),
+                  weir_log_cstr("host", sv->host), weir_log_u64("port", sv->admin.listener.port));
+    return 0;
+}
+
+static void start_signal(struct server *sv, uv_signal_t *handle, uv_signal_cb fn, int signum)
+{
+    int rc = uv_signal_init(&sv->loop.uv, handle);
+    WEIR_ASSERT(rc == 0);
+    handle->data = sv;
+    rc = uv_signal_start(handle, fn, signum);
+    WEIR_ASSERT(rc == 0);
+}
+
+static void start_listening_to_the_outside(struct server *sv)
+{
+    start_signal(sv, &sv->on_term, on_stop_signal, SIGTERM);
+    start_signal(sv, &sv->on_int, on_stop_signal, SIGINT);
+    start_signal(sv, &sv->on_hup, on_reload_signal, SIGHUP);
+    if (sv->options->config_path != NULL) {
+        weir_watch_open(&sv->watch, &sv->loop, sv->options->config_path, on_file_change, sv);
+        sv->is_watching = true;
+    }
+}
+
+/* As many descriptors as the system lets us have: every connection is one. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    (void)handle;
+}
+
+static void close_all(struct server *sv, bool is_started)
+{
+    for (unsigned i = 0; i < sv->n_workers; i++) {
+        weir_worker_dispose(&sv->workers[i]);
+    }
+    weir_admin_close(&sv->admin);
+    if (is_started) {
+        uv_close((uv_handle_t *)&sv->on_term, on_handle_closed);
+        uv_close((uv_handle_t *)&sv->on_int, on_handle_closed);
+        uv_close((uv_handle_t *)&sv->on_hup, on_handle_closed);
+    }
+    if (sv->is_watching) {
+        weir_watch_close(&sv->watch, NULL, NULL);
+    }
+    weir_loop_dispose(&sv->loop);
+    weir_admin_dispose(&sv->admin);
+    weir_env_unref(sv->env);
+    free(sv->workers);
+}
+
+static struct weir_env *first_env(const struct weir_server_options *options)
+{
+    struct weir_conf_problems problems = {0};
+    struct weir_env *env = weir_server_load(options, &problems);
+    log_problems(&problems);
+    weir_conf_problems_dispose(&problems);
+    return env;
+}
+
+static unsigned count_workers(const struct weir_server_options *options)
+{
+    unsigned n =
+        options->n_workers != 0 ? options->n_workers : (unsigned)uv_available_parallelism();
+    return n != 0 ? n : 1;
+}
+
+int weir_server_run(const struct weir_server_options *options)
+{
+    raise_descriptor_limit();
+    weir_stats_declare();
+    struct weir_env *env = first_env(options);
+    if (env == NULL) {
+        return 1;
+    }
+    weir_stats_revision(env->conf->revision);
+    struct server sv = {.options = options, .env = env};
+    sv.host = options->host;
+    if (sv.host == NULL) {
+        sv.host = env->conf->is_embedded ? "127.0.0.1" : "0.0.0.0";
+    }
+    int rc = weir_loop_init(&sv.loop);
+    WEIR_ASSERT(rc == 0);
+    sv.n_workers = count_workers(options);
+    sv.workers = weir_mem_array(sv.n_workers, sizeof *sv.workers);
+    bool is_started = start_admin(&sv) == 0 && start_workers(&sv) == 0;
+    if (is_started) {
+        start_listening_to_the_outside(&sv);
+        sv.admin.state = WEIR_ADMIN_READY;
+        WEIR_LOG_INFO("server", NULL, "ready", weir_log_cstr("version", WEIR_VERSION),
+                      weir_log_cstr("config", env->conf->file),
+                      weir_log_cstr("revision", env->conf->revision));
+        weir_loop_run(&sv.loop);
+    }
+    close_all(&sv, is_started);
+    if (is_started) {
+        WEIR_LOG_INFO("server", NULL, "stopped");
+    }
+    return is_started ? 0 : 1;
+}

@@ -1,0 +1,224 @@
+#include "server/worker.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "obs/log.h"
+#include "obs/trace.h"
+#include "route/api.h"
+#include "route/reply.h"
+#include "server/stats.h"
+
+#include <stdlib.h>
+
+static void unref_env(void *ctx)
+{
+    weir_env_unref(ctx);
+}
+
+/* The caller's trace is continued only where the configuration trusts it. */
+static void start_trace(struct weir_request *r, const struct weir_http_stream *s)
+{
+    struct weir_slice parent = weir_http_request_get(&s->req, WEIR_SLICE("traceparent"));
+    struct weir_trace theirs;
+    bool is_trusted = r->env->conf->trust_traceparent && parent.p != NULL;
+    if (is_trusted && weir_trace_parse(parent, &theirs) == 0) {
+        weir_trace_child(&theirs, &r->log.trace);
+    } else {
+        weir_trace_start(&r->log.trace, false);
+    }
+}
+
+static void on_request(void *ctx, struct weir_http_stream *s)
+{
+    struct weir_worker *w = ctx;
+    struct weir_request *r = weir_arena_zalloc(&s->arena, sizeof *r);
+    r->env = weir_env_ref(w->env);
+    weir_arena_defer(&s->arena, unref_env, r->env);
+    char *id = weir_arena_alloc(&s->arena, WEIR_TRACE_ID_BYTES + 1);
+    weir_trace_request_id(id);
+    r->log.request_id = weir_slice_make(id, WEIR_TRACE_ID_BYTES);
+    start_trace(r, s);
+    s->service_ctx = r;
+    weir_api_begin(s);
+}
+
+static void on_done(void *ctx, const struct weir_http_stream *s)
+{
+    struct weir_worker *w = ctx;
+    uint64_t now_ms = weir_loop_now_ms(&w->loop);
+    weir_stats_request(WEIR_STATS_API, s, now_ms);
+    const struct weir_request *r = weir_request_of(s);
+    WEIR_LOG_INFO(
+        "http", r != NULL ? &r->log : NULL, s->is_gone ? "caller gone" : "request",
+        weir_log_str("method", s->req.method_name), weir_log_str("path", s->req.path),
+        weir_log_i64("status", s->status), weir_log_u64("took_ms", now_ms - s->started_ms),
+        weir_log_u64("in_bytes", s->body_bytes), weir_log_u64("out_bytes", s->sent_bytes));
+}
+
+static void render_error(void *ctx, int status, const char *what, struct weir_buf *body)
+{
+    (void)ctx;
+    weir_reply_error_body(body, WEIR_REPLY_FMS, status, weir_slice_cstr(what));
+}
+
+static bool may_open(void *ctx)
+{
+    struct weir_worker *w = ctx;
+    unsigned n = atomic_fetch_add_explicit(w->n_connections, 1, memory_order_relaxed);
+    if (n >= w->env->conf->limits.max_connections) {
+        atomic_fetch_sub_explicit(w->n_connections, 1, memory_order_relaxed);
+        weir_stats_rejected(WEIR_STATS_API);
+        return false;
+    }
+    weir_stats_connection(WEIR_STATS_API, 1);
+    return true;
+}
+
+static void on_close(void *ctx)
+{
+    struct weir_worker *w = ctx;
+    atomic_fetch_sub_explicit(w->n_connections, 1, memory_order_relaxed);
+    weir_stats_connection(WEIR_STATS_API, -1);
+}
+
+static const struct weir_http_service SERVICE = {
+    .on_request = on_request,
+    .on_done = on_done,
+    .render_error = render_error,
+    .may_open = may_open,
+    .on_close = on_close,
+};
+
+static void on_connection(void *ctx, uv_stream_t *listener)
+{
+    struct weir_worker *w = ctx;
+    weir_http_endpoint_accept(&w->endpoint, listener);
+}
+
+/* The endpoint borrows from the environment, so both change together. */
+static void take_env(struct weir_worker *w, struct weir_env *env)
+{
+    struct weir_env *old = w->env;
+    w->env = env;
+    w->endpoint.limits = &env->http;
+    w->endpoint.tls = env->tls;
+    weir_env_unref(old);
+}
+
+int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *host, uint16_t port)
+{
+    int rc = weir_loop_init(&w->loop);
+    WEIR_ASSERT(rc == 0);
+    weir_http_endpoint_init(&w->endpoint, &w->loop);
+    w->endpoint.service = &SERVICE;
+    w->endpoint.ctx = w;
+    take_env(w, weir_env_ref(env));
+    rc = weir_listener_open(&w->listener, &w->loop, host, port, true);
+    w->listener.on_connection = on_connection;
+    w->listener.ctx = w;
+    return rc;
+}
+
+static void *run(void *arg)
+{
+    struct weir_worker *w = arg;
+    weir_loop_run(&w->loop);
+    return NULL;
+}
+
+int weir_worker_start(struct weir_worker *w)
+{
+    int rc = weir_listener_start(&w->listener);
+    if (rc != 0) {
+        return rc;
+    }
+    int sys = pthread_create(&w->thread, NULL, run, w);
+    w->is_running = sys == 0;
+    return sys == 0 ? 0 : weir_err_from_errno(sys);
+}
+
+struct env_change {
+    struct weir_worker *worker;
+    struct weir_env *env;
+};
+
+static void do_set_env(void *arg)
+{
+    struct env_change *change = arg;
+    take_env(change->worker, change->env);
+    free(change);
+}
+
+void weir_worker_set_env(struct weir_worker *w, struct weir_env *env)
+{
+    struct env_change *change = weir_mem_alloc(sizeof *change);
+    *change = (struct env_change){.worker = w, .env = weir_env_ref(env)};
+    weir_loop_call(&w->loop, do_set_env, change);
+}
+
+static void on_empty(void *ctx)
+{
+    struct weir_worker *w = ctx;
+    w->on_drained(w->ctx);
+}
+
+static void on_listener_closed(void *ctx)
+{
+    struct weir_worker *w = ctx;
+    w->endpoint.on_empty = on_empty;
+    weir_http_endpoint_drain(&w->endpoint);
+}
+
+static void do_drain(void *arg)
+{
+    struct weir_worker *w = arg;
+    w->is_draining = true;
+    weir_listener_close(&w->listener, on_listener_closed, w);
+}
+
+void weir_worker_drain(struct weir_worker *w)
+{
+    weir_loop_call(&w->loop, do_drain, w);
+}
+
+static void do_abort(void *arg)
+{
+    struct weir_worker *w = arg;
+    weir_http_endpoint_abort(&w->endpoint);
+}
+
+void weir_worker_abort(struct weir_worker *w)
+{
+    weir_loop_call(&w->loop, do_abort, w);
+}
+
+static void do_stop(void *arg)
+{
+    struct weir_worker *w = arg;
+    weir_loop_stop(&w->loop);
+}
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+void weir_worker_dispose(struct weir_worker *w)
+{
+    if (w->env == NULL) {
+        return;
+    }
+    if (w->is_running) {
+        weir_loop_call(&w->loop, do_stop, w);
+        pthread_join(w->thread, NULL);
+        w->is_running = false;
+    }
+    if (!w->is_draining && w->listener.loop != NULL) {
+        weir_listener_close(&w->listener, nothing, NULL);
+    }
+    weir_http_endpoint_abort(&w->endpoint);
+    weir_loop_dispose(&w->loop);
+    weir_env_unref(w->env);
+    w->env = NULL;
+}

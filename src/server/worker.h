@@ -1,0 +1,42 @@
+#ifndef WEIR_SERVER_WORKER_H
+#define WEIR_SERVER_WORKER_H
+
+#include "http/endpoint.h"
+#include "io/listener.h"
+#include "io/loop.h"
+#include "route/env.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/*
+ * A worker: a thread with its own loop, its own listening socket and the connections the kernel
+ * gave it. A request never leaves it. Others talk to it through weir_loop_call.
+ */
+struct weir_worker {
+    struct weir_loop loop;
+    struct weir_listener listener;
+    struct weir_http_endpoint endpoint;
+    struct weir_env *env; /* the current one; a reference, changed on this thread only */
+    pthread_t thread;
+    atomic_uint *n_connections; /* of all workers together */
+    void (*on_drained)(void *ctx);
+    void *ctx;
+    bool is_running;
+    bool is_draining;
+};
+
+/* Binds, but does not run yet. `port` 0 picks one (w->listener.port tells). */
+int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *host, uint16_t port);
+int weir_worker_start(struct weir_worker *w);
+
+/* From the main thread. set_env takes a reference of its own. */
+void weir_worker_set_env(struct weir_worker *w, struct weir_env *env);
+void weir_worker_drain(struct weir_worker *w); /* then on_drained, on the worker's thread */
+void weir_worker_abort(struct weir_worker *w); /* drained or not, everything ends now */
+
+/* Stops the loop, waits for the thread, frees. Also for a worker that was never started. */
+void weir_worker_dispose(struct weir_worker *w);
+
+#endif
