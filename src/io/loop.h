@@ -41,7 +41,8 @@ struct weir_loop {
     uv_timer_t clock;
     struct weir_timers timers;
     struct weir_list posted;
-    struct weir_list dirty; /* sockets with bytes to send, io/sock.c */
+    struct weir_list dirty;     /* sockets with bytes to send, io/sock.c */
+    struct weir_list dirty_end; /* in it while flushing: where the present turn ends */
     pthread_mutex_t calls_lock;
     struct weir_loop_call *calls; /* newest first */
     char *read_buf;               /* WEIR_LOOP_READ_BYTES, shared by all sockets of the loop */

@@ -254,9 +254,8 @@ static void on_later(struct weir_post *post)
 static void flush_dirty(struct weir_loop *loop)
 {
     struct weir_list *link;
-    struct weir_list end = {NULL, NULL};
-    weir_list_append(&loop->dirty, &end); /* what is marked from here on waits for the next turn */
-    while ((link = weir_list_pop(&loop->dirty)) != &end) {
+    weir_list_append(&loop->dirty, &loop->dirty_end); /* who is marked now waits for the next turn */
+    while ((link = weir_list_pop(&loop->dirty)) != &loop->dirty_end) {
         weir_sock__flush(WEIR_LIST_ENTRY(link, struct weir_sock, dirty_link));
     }
 }
