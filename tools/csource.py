@@ -26,11 +26,10 @@ def arguments(description):
 
 def files(root, *suffixes, under=("",)):
     """Paths relative to root: tracked files and new ones git does not ignore, that exist."""
+    names = walk(root)
     if (root / ".git").exists():
         command = ["git", "-C", str(root), "ls-files", "-z", "-c", "-o", "--exclude-standard"]
         names = subprocess.run(command, check=True, capture_output=True).stdout.decode().split("\0")
-    else:
-        names = walk(root)
     chosen = {
         Path(name)
         for name in names
