@@ -26,7 +26,6 @@ enum weir_flag_kind {
 typedef bool weir_flag_call_fn(void *target, const char *value);
 
 struct weir_flag {
-    char letter;           /* 'h' for -h, a switch only; 0: none */
     const char *name;      /* "http-port" */
     const char *alias;     /* a second name, or NULL */
     const char *env;       /* or NULL */
@@ -34,12 +33,13 @@ struct weir_flag {
     const char *value;     /* "PATH" in the help; NULL for a switch */
     const char *help;      /* one phrase */
     const char *otherwise; /* its default in the help, or NULL */
-    enum weir_flag_kind kind;
+    const char *expected;  /* CALL: "one of trace, debug, …" */
+    weir_flag_call_fn *call;
     size_t offset; /* in the target */
+    enum weir_flag_kind kind;
     uint32_t min;
     uint32_t max;
-    const char *expected; /* CALL: "one of trace, debug, …" */
-    weir_flag_call_fn *call;
+    char letter; /* 'h' for -h, a switch only; 0: none */
 };
 
 struct weir_flags {

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { READ_BYTES = 65536 };
+
 const char *weir_conf_env_process(void *ctx, const char *name)
 {
     (void)ctx;
@@ -32,11 +34,11 @@ static int fail(struct weir_conf_problems *problems, const char *file, int err, 
 static int read_all(int fd, struct weir_buf *out)
 {
     for (;;) {
-        int err = weir_buf_reserve(out, 64 * 1024);
+        int err = weir_buf_reserve(out, READ_BYTES);
         if (err != 0) {
             return err;
         }
-        ssize_t n = read(fd, out->p + out->n, 64 * 1024);
+        ssize_t n = read(fd, out->p + out->n, READ_BYTES);
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -54,7 +56,7 @@ static int read_file(const char *path, struct weir_buf *out, struct weir_conf_pr
         return fail(problems, path, WEIR_EIO, strerror(errno));
     }
     /* Room for the last, empty read; the limit itself is checked below for every source. */
-    weir_buf_init(out, WEIR_CONF_MAX_FILE_BYTES + 2 * 64 * 1024);
+    weir_buf_init(out, WEIR_CONF_MAX_FILE_BYTES + READ_BYTES);
     int err = read_all(fd, out);
     if (err == WEIR_EIO) {
         fail(problems, path, err, strerror(errno));
@@ -79,7 +81,7 @@ static void set_revision(struct weir_conf *conf, struct weir_slice text)
 
 static void keep_tls(struct weir_conf_reader *r)
 {
-    const struct weir_conf_tls **all = weir_arena_array(r->arena, r->n_tls, sizeof *all);
+    const struct weir_conf_tls **all = weir_arena_array(r->arena, r->n_tls, sizeof(void *));
     for (size_t i = 0; i < r->n_tls; i++) {
         all[i] = r->tls[i];
     }

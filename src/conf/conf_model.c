@@ -124,8 +124,7 @@ static const char *const provider_words[] = {"tgis", "nlp", NULL};
 static const struct weir_conf_key generation_keys[] = {
     WEIR_CONF_KEY(struct weir_conf_generation, provider, ENUM, .words = provider_words,
                   .is_required = true),
-    WEIR_CONF_KEY(struct weir_conf_generation, service, CALL, .call = on_generation_service,
-                  .is_required = true),
+    WEIR_CONF_KEY_CALL("service", on_generation_service, .is_required = true),
 };
 static const struct weir_conf_object generation_object = {WEIR_CONF_OBJECT(generation_keys)};
 

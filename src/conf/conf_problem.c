@@ -56,35 +56,17 @@ void weir_conf_problems_add(struct weir_conf_problems *p, enum weir_conf_severit
     va_end(args);
 }
 
-/* Stable for equal lines because the addresses still tell the order of discovery. */
-static int by_line(const void *a, const void *b)
-{
-    const struct weir_conf_problem *const *x = a;
-    const struct weir_conf_problem *const *y = b;
-    if ((*x)->at.line != (*y)->at.line) {
-        return (*x)->at.line < (*y)->at.line ? -1 : 1;
-    }
-    return *x < *y ? -1 : *x > *y;
-}
-
+/* By insertion: stable, and there are never many. */
 void weir_conf_problems_sort(struct weir_conf_problems *p)
 {
-    if (p->n < 2) {
-        return;
+    for (size_t i = 1; i < p->n; i++) {
+        struct weir_conf_problem moved = p->items[i];
+        size_t to = i;
+        for (; to > 0 && p->items[to - 1].at.line > moved.at.line; to--) {
+            p->items[to] = p->items[to - 1];
+        }
+        p->items[to] = moved;
     }
-    const struct weir_conf_problem **order = weir_mem_array(p->n, sizeof *order);
-    for (size_t i = 0; i < p->n; i++) {
-        order[i] = &p->items[i];
-    }
-    qsort(order, p->n, sizeof *order, by_line);
-    struct weir_conf_problem *sorted = weir_mem_array(p->n, sizeof *sorted);
-    for (size_t i = 0; i < p->n; i++) {
-        sorted[i] = *order[i];
-    }
-    free(order);
-    free(p->items);
-    p->items = sorted;
-    p->cap = p->n;
 }
 
 void weir_conf_problem_format(const struct weir_conf_problem *problem, struct weir_buf *out)

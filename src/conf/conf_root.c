@@ -49,7 +49,7 @@ static void on_held_total(struct weir_conf_reader *r, const struct weir_conf_nod
     int64_t bytes;
     double share;
     r->has_memory_limit = true;
-    if (weir_conf__as_int(n, &bytes) && bytes >= MEBIBYTE) {
+    if (weir_conf__as_int(n, &bytes) && (double)bytes >= MEBIBYTE) {
         limits->max_held_bytes_total = (uint64_t)bytes;
     } else if (n->kind == WEIR_CONF_SCALAR && parse_share(n->text, &share)) {
         limits->max_held_bytes_total = share_of_memory(r, share);
@@ -226,7 +226,7 @@ static void on_keys_env(struct weir_conf_reader *r, const struct weir_conf_node 
 }
 
 static const struct weir_conf_key auth_keys[] = {
-    WEIR_CONF_KEY(struct weir_conf_auth, keys_env, CALL, .call = on_keys_env, .is_required = true),
+    WEIR_CONF_KEY_CALL("keys_env", on_keys_env, .is_required = true),
 };
 static const struct weir_conf_object auth_object = {WEIR_CONF_OBJECT(auth_keys)};
 

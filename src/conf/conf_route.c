@@ -211,7 +211,7 @@ static void on_fallback(struct weir_conf_reader *r, const struct weir_conf_node 
 
 #define T struct weir_conf_route
 static const struct weir_conf_key route_keys[] = {
-    WEIR_CONF_KEY(T, name, CALL, .call = on_name, .is_required = true),
+    WEIR_CONF_KEY_CALL("name", on_name, .is_required = true),
     WEIR_CONF_KEY_CALL("input", on_input),
     WEIR_CONF_KEY_CALL("output", on_output),
     WEIR_CONF_KEY(T, on_detection, ENUM, .words = action_words),

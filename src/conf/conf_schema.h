@@ -63,9 +63,9 @@ struct weir_conf_object {
         .size = sizeof(((T *)NULL)->field), __VA_ARGS__                                            \
     }
 /* A key without a field of its own. */
-#define WEIR_CONF_KEY_CALL(name_, call_)                                                           \
+#define WEIR_CONF_KEY_CALL(name_, call_, ...)                                                      \
     {                                                                                              \
-        .name = (name_), .kind = WEIR_CONF_KIND_CALL, .call = (call_)                              \
+        .name = (name_), .kind = WEIR_CONF_KIND_CALL, .call = (call_), __VA_ARGS__                 \
     }
 #define WEIR_CONF_KEY_IGNORED(name_)                                                               \
     {                                                                                              \

@@ -66,7 +66,7 @@ static struct weir_conf_tls *new_tls(struct weir_conf_reader *r, const struct we
     tls->at = weir_conf__pos(r, n);
     if (r->n_tls == r->cap_tls) {
         r->cap_tls = r->cap_tls == 0 ? 8 : r->cap_tls * 2;
-        r->tls = weir_mem_realloc(r->tls, r->cap_tls * sizeof(*r->tls));
+        r->tls = weir_mem_realloc(r->tls, r->cap_tls * sizeof(void *));
     }
     r->tls[r->n_tls++] = tls;
     if (weir_conf__want_mapping(r, n, "tls")) {
@@ -252,7 +252,7 @@ static void on_api_token(struct weir_conf_reader *r, const struct weir_conf_node
     WEIR_CONF_KEY_AS(#name, T, name##_ms, SECONDS, .min = (min_), .max = DAY_SECONDS)
 
 static const struct weir_conf_key service_keys[] = {
-    WEIR_CONF_KEY(T, hostname, CALL, .call = on_hostname, .is_required = true),
+    WEIR_CONF_KEY_CALL("hostname", on_hostname, .is_required = true),
     WEIR_CONF_KEY(T, port, U32, .min = 1, .max = 65535),
     WEIR_CONF_KEY_CALL("path_prefix", on_path_prefix),
     WEIR_CONF_KEY_CALL("tls", on_tls),

@@ -20,15 +20,15 @@ struct builder {
     struct weir_conf_yaml *y;
     yaml_parser_t parser;
     struct weir_map anchors; /* name to node */
-    const struct weir_conf_node **pending;
+    struct weir_conf_node **pending;
     size_t n_pending;
     size_t cap_pending;
     uint32_t n_nodes; /* aliases written out */
     size_t n_bytes;   /* likewise */
 };
 
-static const struct weir_conf_node *build(struct builder *b, yaml_event_t *event, uint32_t depth,
-                                          bool is_key);
+static struct weir_conf_node *build(struct builder *b, yaml_event_t *event, uint32_t depth,
+                                    bool is_key);
 
 static void complain(struct weir_conf_yaml *y, int line, const char *text)
 {
@@ -54,16 +54,29 @@ static int error_line(const struct builder *b)
     return line;
 }
 
+/* An unclosed bracket is noticed at the end of the file: say where it was opened. */
+static void complain_yaml(struct builder *b)
+{
+    const yaml_parser_t *p = &b->parser;
+    struct weir_conf_pos at = {b->y->file, error_line(b)};
+    const char *problem = p->problem != NULL ? p->problem : "cannot be read";
+    const char *context = "";
+    if (p->context != NULL) {
+        int line = (int)p->context_mark.line + 1;
+        context = line == at.line
+                      ? weir_arena_printf(b->y->arena, "%s, ", p->context)
+                      : weir_arena_printf(b->y->arena, "%s from line %d, ", p->context, line);
+    }
+    weir_conf_problems_add(b->y->problems, WEIR_CONF_ERROR, at, "not valid YAML: %s%s", context,
+                           problem);
+}
+
 static bool next_event(struct builder *b, yaml_event_t *event)
 {
     if (yaml_parser_parse(&b->parser, event)) {
         return true;
     }
-    struct weir_conf_pos at = {b->y->file, error_line(b)};
-    const char *context = b->parser.context;
-    const char *problem = b->parser.problem != NULL ? b->parser.problem : "cannot be read";
-    weir_conf_problems_add(b->y->problems, WEIR_CONF_ERROR, at, "not valid YAML: %s%s%s",
-                           context != NULL ? context : "", context != NULL ? ", " : "", problem);
+    complain_yaml(b);
     return false;
 }
 
@@ -99,11 +112,11 @@ static bool check_depth(struct builder *b, uint32_t depth, int line)
     return false;
 }
 
-static void push(struct builder *b, const struct weir_conf_node *n)
+static void push(struct builder *b, struct weir_conf_node *n)
 {
     if (b->n_pending == b->cap_pending) {
         b->cap_pending = b->cap_pending == 0 ? 64 : b->cap_pending * 2;
-        b->pending = weir_mem_realloc(b->pending, b->cap_pending * sizeof(*b->pending));
+        b->pending = weir_mem_realloc(b->pending, b->cap_pending * sizeof(void *));
     }
     b->pending[b->n_pending++] = n;
 }
@@ -127,11 +140,11 @@ static void note_anchor(struct builder *b, const yaml_char_t *anchor, struct wei
     }
 }
 
-static const struct weir_conf_node *build_alias(struct builder *b, const yaml_event_t *event,
-                                                uint32_t depth)
+static struct weir_conf_node *build_alias(struct builder *b, const yaml_event_t *event,
+                                          uint32_t depth)
 {
     struct weir_slice name = weir_slice_cstr((const char *)event->data.alias.anchor);
-    const struct weir_conf_node *n = weir_map_get(&b->anchors, name);
+    struct weir_conf_node *n = weir_map_get(&b->anchors, name);
     int line = line_of(event);
     if (n == NULL) {
         struct weir_conf_pos at = {b->y->file, line};
@@ -158,8 +171,8 @@ static void refuse_tag(struct builder *b, const yaml_char_t *tag, int line)
     }
 }
 
-static const struct weir_conf_node *build_scalar(struct builder *b, const yaml_event_t *event,
-                                                 bool is_key)
+static struct weir_conf_node *build_scalar(struct builder *b, const yaml_event_t *event,
+                                           bool is_key)
 {
     struct weir_conf_node *n = new_node(b, WEIR_CONF_SCALAR, event);
     const yaml_char_t *tag = event->data.scalar.tag;
@@ -188,7 +201,7 @@ static const struct weir_conf_node *build_scalar(struct builder *b, const yaml_e
 static void finish_sequence(struct builder *b, struct weir_conf_node *n, size_t base)
 {
     n->n = b->n_pending - base;
-    n->items = weir_arena_array(b->y->arena, n->n, sizeof *n->items);
+    n->items = weir_arena_array(b->y->arena, n->n, sizeof(void *));
     for (size_t i = 0; i < n->n; i++) {
         n->items[i] = b->pending[base + i];
     }
@@ -201,11 +214,11 @@ static void finish_mapping(struct builder *b, struct weir_conf_node *n, size_t b
     struct weir_conf_member *members = weir_arena_array(b->y->arena, n_pairs, sizeof *members);
     struct weir_map seen = {0};
     for (size_t i = 0; i < n_pairs; i++) {
-        const struct weir_conf_node *key = b->pending[base + 2 * i];
+        struct weir_conf_node *key = b->pending[base + 2 * i];
         const struct weir_conf_node *first = weir_map_get(&seen, key->text);
         if (first == NULL) {
             members[n->n++] = (struct weir_conf_member){key, b->pending[base + 2 * i + 1]};
-            weir_map_put(&seen, key->text, (void *)(uintptr_t)key);
+            weir_map_put(&seen, key->text, key);
             continue;
         }
         struct weir_conf_pos at = {b->y->file, key->line};
@@ -229,6 +242,14 @@ static bool check_key(struct builder *b, const struct weir_conf_node *key)
     return true;
 }
 
+/* A block that begins on the line below its key is looked for at the key. */
+static void place(struct weir_conf_node *value, const struct weir_conf_node *key)
+{
+    if (value->kind != WEIR_CONF_SCALAR) {
+        value->line = key->line;
+    }
+}
+
 /* Children up to the container's end event; false when reading must stop. */
 static bool build_children(struct builder *b, struct weir_conf_node *n, uint32_t depth,
                            yaml_event_type_t end)
@@ -244,10 +265,14 @@ static bool build_children(struct builder *b, struct weir_conf_node *n, uint32_t
             return true;
         }
         bool is_key = n->kind == WEIR_CONF_MAPPING && (b->n_pending - base) % 2 == 0;
-        const struct weir_conf_node *child = build(b, &event, depth + 1, is_key);
+        struct weir_conf_node *child = build(b, &event, depth + 1, is_key);
+        bool is_alias = event.type == YAML_ALIAS_EVENT;
         yaml_event_delete(&event);
         if (child == NULL || (is_key && !check_key(b, child))) {
             return false;
+        }
+        if (n->kind == WEIR_CONF_MAPPING && !is_key && !is_alias) {
+            place(child, b->pending[b->n_pending - 1]);
         }
         push(b, child);
         n->weight += child->weight;
@@ -256,8 +281,8 @@ static bool build_children(struct builder *b, struct weir_conf_node *n, uint32_t
     }
 }
 
-static const struct weir_conf_node *build_container(struct builder *b, const yaml_event_t *event,
-                                                    uint32_t depth)
+static struct weir_conf_node *build_container(struct builder *b, const yaml_event_t *event,
+                                              uint32_t depth)
 {
     bool is_mapping = event->type == YAML_MAPPING_START_EVENT;
     struct weir_conf_node *n =
@@ -280,8 +305,8 @@ static const struct weir_conf_node *build_container(struct builder *b, const yam
     return n;
 }
 
-static const struct weir_conf_node *build(struct builder *b, yaml_event_t *event, uint32_t depth,
-                                          bool is_key)
+static struct weir_conf_node *build(struct builder *b, yaml_event_t *event, uint32_t depth,
+                                    bool is_key)
 {
     if (event->type == YAML_ALIAS_EVENT) {
         return build_alias(b, event, depth);

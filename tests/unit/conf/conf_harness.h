@@ -35,6 +35,8 @@ static inline const char *test_env(void *ctx, const char *name)
         {"RATE", "0.75"},
         {"LATIN1", "caf\xe9"},
         {"BAD_KEYS", "k1,,k2"},
+        {"MODEL_TOKEN", "s3cret"},
+        {"WEIR_API_KEYS", "k1,k2"},
         {"SENTENCE", "a b"},
     };
     for (size_t i = 0; i < sizeof vars / sizeof *vars; i++) {

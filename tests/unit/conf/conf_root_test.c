@@ -1,0 +1,271 @@
+/* The top level, limits, auth and headers. */
+#include "conf/conf_near.h"
+#include "unit/conf/conf_harness.h"
+
+#define DEMO "openai: {builtin: demo}\n"
+
+static void test_unknown_keys(void **state)
+{
+    (void)state;
+    expect(DEMO "\n\nlimit: {}\n",
+           "c.yaml:4: error: unknown key `limit`; did you mean `limits`?\n");
+    expect(DEMO "Playground: true\n",
+           "c.yaml:2: error: unknown key `Playground`; did you mean `playground`?\n");
+    expect(DEMO "trust-traceparent: true\n",
+           "c.yaml:2: error: unknown key `trust-traceparent`; did you mean `trust_traceparent`?\n");
+    expect(DEMO "auth: {keys: x}\n", "c.yaml:2: error: unknown key `keys`; known keys: `keys_env`\n"
+                                     "c.yaml:2: error: `keys_env` is missing\n");
+}
+
+static void test_compat_makes_them_warnings(void **state)
+{
+    (void)state;
+    expect(DEMO "limit: {}\ncompat: fms\n",
+           "c.yaml:2: warning: unknown key `limit`; did you mean `limits`?\n"
+           "c.yaml:3: warning: `compat: fms` lets requests without detectors pass unguarded\n");
+    expect(DEMO "compat: fsm\n",
+           "c.yaml:2: error: `compat` must be `adr` or `fms`, not `fsm`; did you mean `fms`?\n");
+    /* Only unknown keys: a wrong value stays wrong. */
+    expect(DEMO "compat: fms\nplayground: 5\n",
+           "c.yaml:2: warning: `compat: fms` lets requests without detectors pass unguarded\n"
+           "c.yaml:3: error: `playground` must be true or false, not the number `5`\n");
+}
+
+static void test_router(void **state)
+{
+    (void)state;
+    expect(DEMO "router: {enabled: false, queue: 5}\n",
+           "c.yaml:2: warning: `router` is not supported; with `enabled: false` it is ignored\n");
+    const char *error =
+        "c.yaml:2: error: `router` is not supported: remove it or write `enabled: false`\n";
+    expect(DEMO "router: {enabled: true}\n", error);
+    expect(DEMO "router: {}\n", error);
+    expect(DEMO "router: [enabled]\n", error);
+    expect(DEMO "compat: fms\nrouter: {enabled: true}\n",
+           "c.yaml:2: warning: `compat: fms` lets requests without detectors pass unguarded\n"
+           "c.yaml:3: error: `router` is not supported: remove it or write `enabled: false`\n");
+}
+
+static void test_switches(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(DEMO "public_api: false\nplayground: true\n"
+                                      "trust_traceparent: true\naggregation: aligned\n"
+                                      "compat: adr\n");
+    assert_false(l.conf->public_api);
+    assert_true(l.conf->playground);
+    assert_true(l.conf->trust_traceparent);
+    assert_int_equal(l.conf->aggregation, WEIR_CONF_ALIGNED);
+    assert_string_equal(weir_conf_aggregation_name(l.conf->aggregation), "aligned");
+    drop(&l);
+    l = load_clean(DEMO);
+    assert_true(l.conf->public_api);
+    assert_false(l.conf->playground || l.conf->trust_traceparent || l.conf->is_embedded);
+    assert_int_equal(l.conf->aggregation, WEIR_CONF_MAX_PROCESSED_INDEX);
+    assert_int_equal(l.conf->compat, WEIR_CONF_ADR);
+    drop(&l);
+    expect(DEMO "detector_concurrent_requests: 0\n",
+           "c.yaml:2: error: `detector_concurrent_requests` must be an integer from 1 to 10000, "
+           "not the number `0`\n");
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(
+        DEMO "limits: {max_body_bytes: 1024, max_header_bytes: 2048, max_json_depth: 5,\n"
+             "  header_timeout: 0.5, idle_timeout: 1, write_timeout: 2, max_connections: 3,\n"
+             "  max_stream_buffer_bytes: 4096, max_held_bytes_per_stream: 5000,\n"
+             "  max_held_bytes_total: 6000000, max_event_bytes: 7000,\n"
+             "  max_service_body_bytes: 8000, max_choices: 9, max_tool_calls: 10,\n"
+             "  drain_timeout: 11}\n");
+    const struct weir_conf_limits *m = &l.conf->limits;
+    assert_int_equal(m->max_body_bytes, 1024);
+    assert_int_equal(m->max_header_bytes, 2048);
+    assert_int_equal(m->max_json_depth, 5);
+    assert_int_equal(m->header_timeout_ms, 500);
+    assert_int_equal(m->idle_timeout_ms, 1000);
+    assert_int_equal(m->write_timeout_ms, 2000);
+    assert_int_equal(m->max_connections, 3);
+    assert_int_equal(m->max_stream_buffer_bytes, 4096);
+    assert_int_equal(m->max_held_bytes_per_stream, 5000);
+    assert_int_equal(m->max_held_bytes_total, 6000000);
+    assert_int_equal(m->max_event_bytes, 7000);
+    assert_int_equal(m->max_service_body_bytes, 8000);
+    assert_int_equal(m->max_choices, 9);
+    assert_int_equal(m->max_tool_calls, 10);
+    assert_int_equal(m->drain_timeout_ms, 11000);
+    drop(&l);
+    expect(DEMO "limits: {max_body_bytes: -1}\n",
+           "c.yaml:2: error: `max_body_bytes` must be an integer from 1024 to 1073741824, not the "
+           "number `-1`\n");
+}
+
+/* The harness says the machine has 1 GiB. */
+static void test_share_of_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *written;
+        uint64_t bytes;
+    } cases[] = {
+        {"0.25 of memory", UINT64_C(1) << 28},
+        {"1 of memory", UINT64_C(1) << 30},
+        {".5 of memory", UINT64_C(1) << 29},
+        {"\"0.5   of memory\"", UINT64_C(1) << 29},
+        {"1048576", 1048576},
+        {"null", UINT64_C(1) << 28},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        snprintf(text, sizeof text, DEMO "limits: {max_held_bytes_total: %s}\n", cases[i].written);
+        struct loaded l = load_clean(text);
+        assert_int_equal(l.conf->limits.max_held_bytes_total, cases[i].bytes);
+        drop(&l);
+    }
+    static const char *const bad[] = {"1.5 of memory", "0 of memory", "half of memory", "of memory",
+                                      "0.25 of disk"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[128];
+        char lines[256];
+        snprintf(text, sizeof text, DEMO "limits: {max_held_bytes_total: %s}\n", bad[i]);
+        snprintf(lines, sizeof lines,
+                 "c.yaml:2: error: `max_held_bytes_total` must be a number of bytes, at least "
+                 "1048576, or a share such as `0.25 of memory`, not the text `%s`\n",
+                 bad[i]);
+        expect(text, lines);
+    }
+    expect(
+        DEMO "limits: {max_held_bytes_total: 100}\n",
+        "c.yaml:2: error: `max_held_bytes_total` must be a number of bytes, at least 1048576, or "
+        "a share such as `0.25 of memory`, not the number `100`\n");
+}
+
+static void test_memory_of_the_machine(void **state)
+{
+    (void)state;
+    struct weir_conf_load_options options = {.text = weir_slice_cstr(DEMO)};
+    struct weir_conf *conf;
+    struct weir_conf_problems problems = {0};
+    assert_int_equal(weir_conf_load(&options, &conf, &problems), 0);
+    assert_true(conf->limits.max_held_bytes_total > 1024 * 1024);
+    weir_conf_unref(conf);
+    weir_conf_problems_dispose(&problems);
+}
+
+static void test_auth(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(DEMO "auth: {keys_env: KEYS}\n");
+    assert_int_equal(l.conf->auth.n_keys, 2);
+    assert_string_equal(l.conf->auth.keys[0].p, "k1");
+    assert_string_equal(l.conf->auth.keys[1].p, "k2");
+    drop(&l);
+    l = load_clean(DEMO);
+    assert_null(l.conf->auth.keys_env.s.p);
+    assert_int_equal(l.conf->auth.n_keys, 0);
+    drop(&l);
+    expect(DEMO "auth: {keys_env: NOT_SET}\n",
+           "c.yaml:2: error: environment variable `NOT_SET`, named by `keys_env`, is not set\n");
+    expect(DEMO "auth: {keys_env: EMPTY}\n",
+           "c.yaml:2: error: environment variable `EMPTY`, named by `keys_env`, is not set\n");
+    expect(DEMO "auth: {keys_env: BAD_KEYS}\n",
+           "c.yaml:2: error: key 2 in environment variable `BAD_KEYS` is empty or has characters "
+           "that a header cannot carry\n");
+    expect(DEMO "auth: {}\n", "c.yaml:2: error: `keys_env` is missing\n");
+}
+
+static void test_headers(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(DEMO "passthrough_headers: [X-B, authorization, x-b]\n");
+    assert_int_equal(l.conf->passthrough_headers.n, 2);
+    assert_string_equal(l.conf->passthrough_headers.items[0].s.p, "x-b");
+    assert_string_equal(l.conf->passthrough_headers.items[1].s.p, "authorization");
+    drop(&l);
+    expect(DEMO "passthrough_headers: [a b, Connection, content-length, 5]\n",
+           "c.yaml:2: error: `passthrough_headers` must be a text, not the number `5`\n"
+           "c.yaml:2: error: `a b` is not a header name\n"
+           "c.yaml:2: error: header `connection` belongs to one message and cannot be passed "
+           "through\n"
+           "c.yaml:2: error: header `content-length` belongs to one message and cannot be passed "
+           "through\n");
+    expect(DEMO "passthrough_headers: x-a\n",
+           "c.yaml:2: error: `passthrough_headers` must be a list, not the text `x-a`\n");
+}
+
+static void test_report(void **state)
+{
+    (void)state;
+    struct weir_conf_problems p = {0};
+    struct weir_buf out = {0};
+    weir_conf_problems_report(&p, "c.yaml", &out);
+    assert_string_equal(weir_buf_cstr(&out), "c.yaml: ok\n");
+    weir_buf_clear(&out);
+    weir_conf_problems_add(&p, WEIR_CONF_ERROR, (struct weir_conf_pos){"c.yaml", 9}, "nine");
+    weir_conf_problems_add(&p, WEIR_CONF_WARNING, (struct weir_conf_pos){"c.yaml", 2}, "two %d", 1);
+    weir_conf_problems_add(&p, WEIR_CONF_WARNING, (struct weir_conf_pos){"c.yaml", 2}, "two %d", 2);
+    weir_conf_problems_add(&p, WEIR_CONF_ERROR, (struct weir_conf_pos){"c.yaml", 0}, "whole");
+    weir_conf_problems_report(&p, "c.yaml", &out);
+    assert_string_equal(weir_buf_cstr(&out), "c.yaml: error: whole\n"
+                                             "c.yaml:2: warning: two 1\n"
+                                             "c.yaml:2: warning: two 2\n"
+                                             "c.yaml:9: error: nine\n"
+                                             "c.yaml: 2 errors, 2 warnings\n");
+    weir_conf_problems_dispose(&p);
+    weir_conf_problems_dispose(&p);
+    weir_buf_dispose(&out);
+}
+
+static void expect_nearest(const char *wanted, const char *nearest)
+{
+    static const char *const words[] = {"detectors", "chunkers", "tls", "limits", "max_retries"};
+    struct weir_conf_near near;
+    weir_conf_near_init(&near, weir_slice_cstr(wanted));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        weir_conf_near_offer(&near, weir_slice_cstr(words[i]));
+    }
+    if (nearest == NULL) {
+        assert_null(near.best.p);
+    } else {
+        assert_non_null(near.best.p);
+        assert_string_equal(near.best.p, nearest);
+    }
+}
+
+static void test_nearest(void **state)
+{
+    (void)state;
+    expect_nearest("detectors", "detectors");
+    expect_nearest("detecotrs", "detectors"); /* a swap is one slip */
+    expect_nearest("dtctrs", NULL);
+    expect_nearest("detctrs", "detectors");
+    expect_nearest("tsl", "tls");
+    expect_nearest("xyz", NULL);
+    expect_nearest("t", NULL);
+    expect_nearest("", NULL);
+    expect_nearest("max-retries", "max_retries");
+    expect_nearest("Chunkers", "chunkers");
+    char long_word[100];
+    memset(long_word, 'a', 99);
+    long_word[99] = '\0';
+    expect_nearest(long_word, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unknown_keys),
+        cmocka_unit_test(test_compat_makes_them_warnings),
+        cmocka_unit_test(test_router),
+        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_share_of_memory),
+        cmocka_unit_test(test_memory_of_the_machine),
+        cmocka_unit_test(test_auth),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* Routes. */
+#include "unit/conf/conf_harness.h"
+
+#define HEAD                                                                                       \
+    "openai: {builtin: demo}\n"                                                                    \
+    "chunkers: {w: {builtin: window}, s: {builtin: sentence}, t: {builtin: window, overlap: "      \
+    "63}}\n"                                                                                       \
+    "detectors:\n"                                                                                 \
+    "  pii: {builtin: regex, chunker_id: w, default_threshold: 0.3}\n"                             \
+    "  cut: {builtin: secrets, chunker_id: s}\n"                                                   \
+    "  near: {builtin: links, chunker_id: t}\n"                                                    \
+    "  far: {service: {hostname: h}, chunker_id: s}\n"                                             \
+    "  chat: {type: text_chat, service: {hostname: h}}\n"                                          \
+    "  docs: {type: text_context_doc, service: {hostname: h}}\n"                                   \
+    "routes:\n"
+
+static void expect_route(const char *inside, const char *lines)
+{
+    char text[1024];
+    snprintf(text, sizeof text, HEAD "- {%s}\n", inside);
+    expect(text, lines);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(HEAD "- {name: r, output: {pii: {}}}\n");
+    const struct weir_conf_route *r = weir_conf_route(l.conf, WEIR_SLICE("r"));
+    assert_non_null(r);
+    assert_int_equal(r->name.at.line, 11);
+    assert_int_equal(r->n_input, 0);
+    assert_int_equal(r->n_output, 1);
+    assert_int_equal(r->on_detection, WEIR_CONF_ANNOTATE);
+    assert_null(r->fallback_message.s.p);
+    assert_string_equal(r->redact_with.s.p, "[{detection}]");
+    assert_int_equal(r->input_roles, WEIR_CONF_USER);
+    assert_false(r->unguarded);
+    assert_int_equal(r->unknown_members, WEIR_CONF_UNKNOWN_DROP);
+    assert_int_equal(r->history, WEIR_CONF_HISTORY_OFF);
+    assert_null(weir_conf_route(l.conf, WEIR_SLICE("x")));
+    drop(&l);
+}
+
+static void test_every_value(void **state)
+{
+    (void)state;
+    struct loaded l =
+        load_clean(HEAD "- name: a-1_b\n"
+                        "  input: {pii: {threshold: 0.9, regex: [email]}, far: }\n"
+                        "  output:\n"
+                        "    pii: {threshold: null, x: 1}\n"
+                        "    chat: {}\n"
+                        "  on_detection: redact\n"
+                        "  fallback_message: no\n"
+                        "  redact_with: '<{detector_id}/{detection_type}/{detection}>'\n"
+                        "  input_roles: [user, tool, system, developer, function]\n"
+                        "  unknown_members: pass\n"
+                        "  history: reject\n");
+    const struct weir_conf_route *r = &l.conf->routes[0];
+    assert_int_equal(r->n_input, 2);
+    assert_ptr_equal(r->input[0].detector, weir_conf_detector(l.conf, WEIR_SLICE("pii")));
+    assert_true(r->input[0].threshold == 0.9);
+    assert_string_equal(r->input[0].params.p, "{\"regex\":[\"email\"]}");
+    assert_int_equal(r->input[0].at.line, 12);
+    assert_true(r->input[1].threshold == 0.5);
+    assert_string_equal(r->input[1].params.p, "{}");
+    assert_true(r->output[0].threshold == 0.3);
+    assert_string_equal(r->output[0].params.p, "{\"x\":1}");
+    assert_int_equal(r->output[1].detector->type, WEIR_CONF_TEXT_CHAT);
+    assert_int_equal(r->on_detection, WEIR_CONF_REDACT);
+    assert_string_equal(r->fallback_message.s.p, "no");
+    assert_int_equal(r->input_roles, WEIR_CONF_USER | WEIR_CONF_SYSTEM | WEIR_CONF_DEVELOPER |
+                                         WEIR_CONF_TOOL | WEIR_CONF_FUNCTION);
+    assert_int_equal(r->unknown_members, WEIR_CONF_UNKNOWN_PASS);
+    assert_int_equal(r->history, WEIR_CONF_HISTORY_REJECT);
+    drop(&l);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    expect_route("name: 0a, unguarded: true", "");
+    static const char *const bad[] = {"_a", "-a", "A", "a.b", "a/b", "a b", "\u00e9"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[128];
+        char lines[256];
+        snprintf(text, sizeof text, "name: '%s', unguarded: true", bad[i]);
+        snprintf(lines, sizeof lines,
+                 "c.yaml:11: error: `%s` is not a route name: lower-case letters, digits, then "
+                 "also `_` and `-`, at most 64\n",
+                 bad[i]);
+        expect_route(text, lines);
+    }
+    static const char *const reserved[] = {"api", "v1", "health", "info", "metrics", "registry"};
+    for (size_t i = 0; i < 6; i++) {
+        char text[128];
+        char lines[128];
+        snprintf(text, sizeof text, "name: %s, unguarded: true", reserved[i]);
+        snprintf(lines, sizeof lines, "c.yaml:11: error: route name `%s` is reserved\n",
+                 reserved[i]);
+        expect_route(text, lines);
+    }
+    expect_route("unguarded: true", "c.yaml:11: error: `name` is missing\n");
+    expect(HEAD "- {name: a, unguarded: true}\n- {name: b, unguarded: true}\n"
+                "- {name: a, unguarded: true}\n",
+           "c.yaml:13: error: route `a` is there twice, first on line 11\n");
+    char name[66];
+    memset(name, 'a', 65);
+    name[65] = '\0';
+    char text[128];
+    snprintf(text, sizeof text, "name: %.64s, unguarded: true", name);
+    expect_route(text, "");
+    snprintf(text, sizeof text, "name: %s, unguarded: true", name);
+    char lines[256];
+    snprintf(lines, sizeof lines,
+             "c.yaml:11: error: `%.60s…` is not a route name: lower-case letters, digits, then "
+             "also `_` and `-`, at most 64\n",
+             name);
+    expect_route(text, lines);
+}
+
+static void test_guarding(void **state)
+{
+    (void)state;
+    expect_route("name: a", "c.yaml:11: error: route `a` has no detectors: name some, or write "
+                            "`unguarded: true`\n");
+    expect_route("name: a, input: {}, output: {}",
+                 "c.yaml:11: error: route `a` has no detectors: name some, or write "
+                 "`unguarded: true`\n");
+    expect_route("name: a, unguarded: false",
+                 "c.yaml:11: error: route `a` has no detectors: name some, or write "
+                 "`unguarded: true`\n");
+    expect_route("name: a, unguarded: true, output: {pii: {}}",
+                 "c.yaml:11: error: route `a` has detectors and says `unguarded: true`\n");
+}
+
+static void test_detectors(void **state)
+{
+    (void)state;
+    expect_route("name: a, output: {pij: {}}",
+                 "c.yaml:11: error: detector `pij` does not exist; did you mean `pii`?\n");
+    expect_route("name: a, output: {nothing_like_it: {}}",
+                 "c.yaml:11: error: detector `nothing_like_it` does not exist\n");
+    expect_route("name: a, output: {docs: {}}",
+                 "c.yaml:11: error: detector `docs` is of a type that cannot be used for output\n");
+    expect_route("name: a, input: {chat: {}}",
+                 "c.yaml:11: error: detector `chat` is of a type that cannot be used for input\n");
+    expect_route("name: a, output: {pii: 0.5}",
+                 "c.yaml:11: error: parameters of detector `pii` must be a mapping, not the number "
+                 "`0.5`\n");
+    expect_route(
+        "name: a, output: {pii: {threshold: 2}}",
+        "c.yaml:11: error: `threshold` must be a number from 0 to 1, not the number `2`\n");
+    expect_route("name: a, output: {pii: {threshold: '0.5'}}",
+                 "c.yaml:11: error: `threshold` must be a number from 0 to 1, not the text "
+                 "`0.5`\n");
+    expect_route("name: a, output: [pii]",
+                 "c.yaml:11: error: `output` must be a mapping, not a list\n"
+                 "c.yaml:11: error: route `a` has no detectors: name some, or write "
+                 "`unguarded: true`\n");
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    expect_route("name: a, output: {pii: {}}, on_detection: blok",
+                 "c.yaml:11: error: `on_detection` must be `annotate`, `block` or `redact`, not "
+                 "`blok`; did you mean `block`?\n");
+    expect_route("name: a, output: {pii: {}}, input_roles: [assistant]",
+                 "c.yaml:11: error: `input_roles` must be `user`, `system`, `developer`, `tool` or "
+                 "`function`, not `assistant`\n");
+    expect_route("name: a, output: {pii: {}}, input_roles: []",
+                 "c.yaml:11: error: `input_roles` must name at least one role\n");
+    expect_route("name: a, output: {pii: {}}, history: false", "");
+    expect_route("name: a, output: {pii: {}}, history: on",
+                 "c.yaml:11: error: `history` must be `off`, `warn` or `reject`, not `on`\n");
+    expect_route("name: a, output: {pii: {}}, unknown_members: keep",
+                 "c.yaml:11: error: `unknown_members` must be `drop` or `pass`, not `keep`\n");
+    expect("openai: {builtin: demo}\nroutes: {}\n",
+           "c.yaml:2: error: `routes` must be a list, not a mapping\n");
+    expect("openai: {builtin: demo}\nroutes: [5]\n",
+           "c.yaml:2: error: `routes` must be a mapping, not the number `5`\n");
+}
+
+static void test_redact_with(void **state)
+{
+    (void)state;
+    expect_route("name: a, output: {pii: {}}, on_detection: redact, redact_with: ''", "");
+    expect_route("name: a, output: {pii: {}}, on_detection: redact, redact_with: '***'", "");
+    expect_route("name: a, output: {pii: {}}, on_detection: redact, redact_with: '}{detection}'",
+                 "");
+    expect_route("name: a, output: {pii: {}}, on_detection: redact, redact_with: '{detecton}'",
+                 "c.yaml:11: error: `redact_with` has the unknown placeholder `{detecton}`; known "
+                 "are `{detection}`, `{detection_type}` and `{detector_id}`\n");
+    expect_route("name: a, output: {pii: {}}, on_detection: redact, redact_with: '{'",
+                 "c.yaml:11: error: `redact_with` has the unknown placeholder `{`; known are "
+                 "`{detection}`, `{detection_type}` and `{detector_id}`\n");
+    expect_route(
+        "name: a, output: {pii: {}}, on_detection: redact, redact_with: '{{detection}}'",
+        "c.yaml:11: error: `redact_with` has the unknown placeholder `{{detection}`; known "
+        "are `{detection}`, `{detection_type}` and `{detector_id}`\n");
+    expect_route("name: a, output: {pii: {}}, on_detection: redact, redact_with: 5",
+                 "c.yaml:11: error: `redact_with` must be a text, not the number `5`\n");
+}
+
+static void test_without_effect(void **state)
+{
+    (void)state;
+    expect_route("name: a, output: {pii: {}}, redact_with: x",
+                 "c.yaml:11: warning: `redact_with` has no effect without `on_detection: "
+                 "redact`\n");
+    expect_route("name: a, output: {pii: {}}, fallback_message: x",
+                 "c.yaml:11: warning: `fallback_message` has no effect with `on_detection: "
+                 "annotate`\n");
+    expect("detectors: {d: {builtin: links, chunker_id: whole_doc_chunker}}\n"
+           "routes: [{name: a, output: {d: {}}}]\n",
+           "c.yaml:2: warning: `routes` have no effect without `openai`\n");
+}
+
+static void test_the_promise(void **state)
+{
+    (void)state;
+    expect_route("name: a, output: {cut: {}, near: {}}", ""); /* annotate promises nothing */
+    expect_route("name: a, on_detection: block, output: {pii: {}, far: {}}", "");
+    expect_route("name: a, on_detection: block, output: {cut: {}}",
+                 "c.yaml:11: warning: route `a` promises to block what detector `cut` finds, but "
+                 "chunker `s` can cut a finding in two: use a `window` chunker with `overlap` of "
+                 "at least 64\n");
+    expect_route("name: a, on_detection: redact, input: {near: {}}",
+                 "c.yaml:11: warning: route `a` promises to redact what detector `near` finds, but "
+                 "chunker `t` can cut a finding in two: use a `window` chunker with `overlap` of "
+                 "at least 64\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_the_promise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
