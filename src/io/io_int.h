@@ -23,8 +23,8 @@ void weir_sock__opened(struct weir_sock *s);
 void weir_sock__give(struct weir_sock *s, struct weir_slice bytes);
 void weir_sock__eof(struct weir_sock *s);
 void weir_sock__fail(struct weir_sock *s, int err);
-void weir_sock__set_why(struct weir_sock *s, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+/* "what" or "what: detail" */
+void weir_sock__set_why(struct weir_sock *s, const char *what, const char *detail);
 
 /* sock_out.c: queues and sends. */
 void weir_sock__flush(struct weir_sock *s);

@@ -12,11 +12,11 @@
 #include "io/sock.h"
 
 #include "base/assert.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "io/io_int.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -77,15 +77,16 @@ void weir_sock__eof(struct weir_sock *s)
     }
 }
 
-void weir_sock__set_why(struct weir_sock *s, const char *fmt, ...)
+void weir_sock__set_why(struct weir_sock *s, const char *what, const char *detail)
 {
     if (s->why != NULL) {
         return;
     }
-    va_list args;
-    va_start(args, fmt);
-    WEIR_ASSERT(vasprintf(&s->why, fmt, args) >= 0);
-    va_end(args);
+    struct weir_buf text = {0};
+    weir_buf_printf(&text, "%s%s%s", what, detail != NULL ? ": " : "",
+                    detail != NULL ? detail : "");
+    weir_buf_cstr(&text);
+    s->why = text.p;
 }
 
 void weir_sock__fail(struct weir_sock *s, int err)
@@ -117,7 +118,7 @@ static void input_ended(struct weir_sock *s, int uv_err)
     } else if (uv_err != UV_EOF) {
         weir_sock__fail(s, weir_io__err(uv_err));
     } else if (s->state == WEIR_SOCK_SHAKING) {
-        weir_sock__set_why(s, "the peer closed during the TLS handshake");
+        weir_sock__set_why(s, "the peer closed during the TLS handshake", NULL);
         weir_sock__fail(s, WEIR_ECLOSED);
     } else {
         s->tls_truncated = s->tls != NULL;

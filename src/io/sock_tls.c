@@ -148,8 +148,7 @@ void weir_sock__tls_open(struct weir_sock *s, struct weir_tls *tls, const char *
     }
     SSL_set_connect_state(ssl);
     if (server_name == NULL || !expect_server(ssl, server_name, !tls->insecure)) {
-        weir_sock__set_why(s, "not a server name: %s",
-                           server_name != NULL ? server_name : "(none)");
+        weir_sock__set_why(s, "not a server name", server_name);
         weir_sock__fail(s, WEIR_ETLS);
     }
 }
@@ -177,9 +176,9 @@ static void note_reason(struct weir_sock *s)
     if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
         ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
         long verify = SSL_get_verify_result(s->tls->ssl);
-        weir_sock__set_why(s, "%s: %s", reason_of(code), X509_verify_cert_error_string(verify));
+        weir_sock__set_why(s, reason_of(code), X509_verify_cert_error_string(verify));
     } else {
-        weir_sock__set_why(s, "%s", reason_of(code));
+        weir_sock__set_why(s, reason_of(code), NULL);
     }
     ERR_clear_error();
 }
@@ -188,9 +187,10 @@ static void note_reason(struct weir_sock *s)
 static void tls_failed(struct weir_sock *s)
 {
     note_reason(s);
-    if (!s->is_writing && s->out.n != 0) {
-        struct weir_slice alert = weir_bufq_peek(&s->out);
-        uv_buf_t buf = {.base = (char *)(uintptr_t)alert.p, .len = alert.n};
+    struct iovec alert;
+    size_t n;
+    if (!s->is_writing && weir_bufq_iov(&s->out, &alert, 1, &n) == 1) {
+        uv_buf_t buf = uv_buf_init(alert.iov_base, (unsigned)n);
         uv_try_write((uv_stream_t *)&s->tcp, &buf, 1);
     }
     weir_sock__fail(s, WEIR_ETLS);
@@ -256,7 +256,7 @@ static bool pump(struct weir_sock *s)
         send_output(s);
     }
     if (s->out.n > UNREAD_ANSWERS_BYTES) {
-        weir_sock__set_why(s, "the peer does not read what its TLS layer asks for");
+        weir_sock__set_why(s, "the peer does not read what its TLS layer asks for", NULL);
         weir_sock__fail(s, WEIR_ELIMIT);
         return false;
     }

@@ -24,14 +24,16 @@ static const char *alpn_list(bool offer_h2)
     return offer_h2 ? ALPN_BOTH : ALPN_HTTP1;
 }
 
-/* `arg` is our list. No overlap is no failure: the connection speaks HTTP/1.1 unasked. */
+/* `arg` is non-NULL when h2 is offered. No overlap is no failure: the connection speaks HTTP/1.1
+ * unasked. */
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *n_out,
                    const unsigned char *in, unsigned n_in, void *arg)
 {
     (void)ssl;
-    const unsigned char *ours = arg;
+    const char *ours = alpn_list(arg != NULL);
     unsigned char *chosen;
-    int rc = SSL_select_next_proto(&chosen, n_out, ours, (unsigned)strlen(arg), in, n_in);
+    int rc = SSL_select_next_proto(&chosen, n_out, (const unsigned char *)ours,
+                                   (unsigned)strlen(ours), in, n_in);
     *out = chosen;
     return rc == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
@@ -39,9 +41,10 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *n_out,
 /* Nobody is there to type a pass phrase; `arg` learns that one was wanted. */
 static int on_passphrase(char *buf, int size, int for_writing, void *arg)
 {
-    (void)buf;
-    (void)size;
     (void)for_writing;
+    if (size > 0) {
+        buf[0] = '\0';
+    }
     *(bool *)arg = true;
     return -1;
 }
@@ -181,7 +184,8 @@ struct weir_tls *weir_tls_new_server(const struct weir_tls_options *options, str
     struct weir_tls *tls = new_tls(TLS_server_method(), options);
     tls->is_server = true;
     SSL_CTX_set_options(tls->ctx, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
-    SSL_CTX_set_alpn_select_cb(tls->ctx, on_alpn, (void *)(uintptr_t)alpn_list(options->offer_h2));
+    /* The context itself is a pointer that lives as long as the callback is asked. */
+    SSL_CTX_set_alpn_select_cb(tls->ctx, on_alpn, options->offer_h2 ? tls->ctx : NULL);
     /* Without it a resumed session of a client with a certificate is refused. */
     SSL_CTX_set_session_id_context(tls->ctx, SESSION_ID, sizeof SESSION_ID - 1);
     bool ok = use_identity(tls->ctx, options, why) &&
