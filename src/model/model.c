@@ -1,0 +1,13 @@
+#include "model/model.h"
+
+const char *weir_model_finish_name(enum weir_model_finish reason)
+{
+    static const char *const names[] = {
+        [WEIR_FINISH_NOT_FINISHED] = "NOT_FINISHED", [WEIR_FINISH_MAX_TOKENS] = "MAX_TOKENS",
+        [WEIR_FINISH_EOS_TOKEN] = "EOS_TOKEN",       [WEIR_FINISH_CANCELLED] = "CANCELLED",
+        [WEIR_FINISH_TIME_LIMIT] = "TIME_LIMIT",     [WEIR_FINISH_STOP_SEQUENCE] = "STOP_SEQUENCE",
+        [WEIR_FINISH_TOKEN_LIMIT] = "TOKEN_LIMIT",   [WEIR_FINISH_ERROR] = "ERROR",
+    };
+    bool is_known = reason >= 0 && (size_t)reason < sizeof names / sizeof names[0];
+    return is_known ? names[reason] : "ERROR";
+}
