@@ -122,11 +122,15 @@ static enum weir_flow h1_write(struct weir_http_stream *s, struct weir_slice byt
     return queued(c);
 }
 
-static void h1_end(struct weir_http_stream *s)
+static void h1_end(struct weir_http_stream *s, const struct weir_http_field *trailers, size_t n)
 {
     struct weir_http_conn *c = conn_of(s);
     if (c->h1.chunked_out && !c->h1.no_body_out) {
-        append(c, WEIR_SLICE("0\r\n\r\n"));
+        append(c, WEIR_SLICE("0\r\n"));
+        for (size_t i = 0; i < n; i++) {
+            append_field(c, trailers[i].name, trailers[i].value);
+        }
+        append(c, WEIR_SLICE("\r\n"));
         queued(c);
     }
     if (!c->h1.is_pumping) {

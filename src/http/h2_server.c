@@ -47,8 +47,10 @@ struct h2_stream {
     struct weir_http_conn *conn;
     struct weir_list link;
     int32_t id;
-    struct weir_bufq out; /* response body, not yet framed */
-    struct weir_bufq in;  /* request body that came while paused */
+    struct weir_bufq out;             /* response body, not yet framed */
+    struct weir_bufq in;              /* request body that came while paused */
+    struct weir_http_field *trailers; /* behind the body, with response_ended */
+    size_t n_trailers;
     size_t cap_fields;
     size_t head_bytes;
     bool head_done;
@@ -94,6 +96,20 @@ static nghttp2_nv nv(struct weir_slice name, struct weir_slice value)
                         .valuelen = value.n};
 }
 
+/* The body is over: so is the stream, unless fields follow. */
+static uint32_t end_body(const struct h2_stream *hs)
+{
+    nghttp2_nv fields[MAX_RESPONSE_FIELDS];
+    for (size_t i = 0; i < hs->n_trailers; i++) {
+        fields[i] = nv(hs->trailers[i].name, hs->trailers[i].value);
+    }
+    if (hs->n_trailers == 0) {
+        return NGHTTP2_DATA_FLAG_EOF;
+    }
+    nghttp2_submit_trailer(session_of(hs), hs->id, fields, hs->n_trailers);
+    return NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+}
+
 /* A stretch of the body for one DATA frame. */
 static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *buf, size_t length,
                          uint32_t *data_flags, nghttp2_data_source *source, void *user_data)
@@ -116,7 +132,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *b
         weir_http__conn_post(hs->conn);
     }
     if (hs->out.n == 0 && hs->base.response_ended) {
-        *data_flags |= NGHTTP2_DATA_FLAG_EOF;
+        *data_flags |= end_body(hs);
     } else if (n == 0) {
         hs->is_deferred = true;
         return NGHTTP2_ERR_DEFERRED;
@@ -174,9 +190,19 @@ static enum weir_flow h2_write(struct weir_http_stream *s, struct weir_slice byt
     return s->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
 
-static void h2_end(struct weir_http_stream *s)
+static void h2_end(struct weir_http_stream *s, const struct weir_http_field *trailers, size_t n)
 {
-    wake(h2_of(s));
+    struct h2_stream *hs = h2_of(s);
+    WEIR_ASSERT(n <= MAX_RESPONSE_FIELDS);
+    if (n != 0) {
+        hs->trailers = weir_arena_array(&s->arena, n, sizeof *trailers);
+        hs->n_trailers = n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        hs->trailers[i].name = weir_arena_dup(&s->arena, trailers[i].name);
+        hs->trailers[i].value = weir_arena_dup(&s->arena, trailers[i].value);
+    }
+    wake(hs);
 }
 
 static void h2_abort(struct weir_http_stream *s)

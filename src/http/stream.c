@@ -17,11 +17,17 @@ enum weir_flow weir_http_stream_write(struct weir_http_stream *s, struct weir_sl
     return bytes.n != 0 ? s->ops->write(s, bytes) : WEIR_FLOW_OK;
 }
 
-void weir_http_stream_end(struct weir_http_stream *s)
+void weir_http_stream_end_with(struct weir_http_stream *s, const struct weir_http_field *trailers,
+                               size_t n)
 {
     WEIR_ASSERT(s->status != 0 && !s->response_ended);
     s->response_ended = true;
-    s->ops->end(s);
+    s->ops->end(s, trailers, n);
+}
+
+void weir_http_stream_end(struct weir_http_stream *s)
+{
+    weir_http_stream_end_with(s, NULL, 0);
 }
 
 void weir_http_stream_abort(struct weir_http_stream *s)

@@ -38,7 +38,7 @@ struct weir_http_handler {
 struct weir_http_stream_ops {
     void (*respond)(struct weir_http_stream *s, const struct weir_http_response *response);
     enum weir_flow (*write)(struct weir_http_stream *s, struct weir_slice bytes);
-    void (*end)(struct weir_http_stream *s);
+    void (*end)(struct weir_http_stream *s, const struct weir_http_field *trailers, size_t n);
     void (*abort)(struct weir_http_stream *s);
     void (*set_paused)(struct weir_http_stream *s, bool paused);
 };
@@ -72,6 +72,14 @@ enum weir_flow weir_http_stream_write(struct weir_http_stream *s, struct weir_sl
 
 /* The response is complete. */
 void weir_http_stream_end(struct weir_http_stream *s);
+
+/*
+ * The same with fields behind the body, which are copied: on HTTP/2 a last HEADERS frame, on HTTP/1
+ * the trailer of a chunked body. A response that has no place for them (no body, a length on
+ * HTTP/1, HTTP/1.0) ends without.
+ */
+void weir_http_stream_end_with(struct weir_http_stream *s, const struct weir_http_field *trailers,
+                               size_t n);
 
 /* Breaks off (HTTP/1: reset, HTTP/2: RST_STREAM). The stream is gone afterwards; no up-call. */
 void weir_http_stream_abort(struct weir_http_stream *s);
