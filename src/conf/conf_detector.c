@@ -38,8 +38,10 @@ static bool is_entry(struct weir_conf_reader *r, const struct weir_conf_node *ke
     if (n->kind == WEIR_CONF_MAPPING) {
         return true;
     }
-    weir_conf__error(r, n, "%s must be a mapping, not %s", weir_conf__name(r, key->text),
-                     weir_conf__describe(r->scratch, n));
+    if (!n->is_broken) {
+        weir_conf__error(r, n, "%s must be a mapping, not %s", weir_conf__name(r, key->text),
+                         weir_conf__describe(r->scratch, n));
+    }
     return false;
 }
 

@@ -212,17 +212,10 @@ static void read_keys(struct weir_conf_reader *r, const struct weir_conf_node *n
 static void on_keys_env(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     struct weir_conf_auth *auth = target;
-    if (!weir_conf__want_text(r, n, "keys_env")) {
-        return;
+    const char *value = weir_conf__want_env(r, n, "keys_env", &auth->keys_env);
+    if (value != NULL) {
+        read_keys(r, n, value);
     }
-    auth->keys_env = weir_conf__keep(r, n);
-    const char *value = weir_conf__env(r, auth->keys_env.s.p);
-    if (value == NULL || value[0] == '\0') {
-        weir_conf__error(r, n, "environment variable %s, named by `keys_env`, is not set",
-                         weir_conf__name(r, n->text));
-        return;
-    }
-    read_keys(r, n, value);
 }
 
 static const struct weir_conf_key auth_keys[] = {

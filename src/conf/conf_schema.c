@@ -37,11 +37,6 @@ const char *weir_conf__name(struct weir_conf_reader *r, struct weir_slice s)
     return weir_conf__quote(r->scratch, s);
 }
 
-const char *weir_conf__env(const struct weir_conf_reader *r, const char *name)
-{
-    return r->options->env != NULL ? r->options->env(r->options->env_ctx, name) : NULL;
-}
-
 struct weir_conf_text weir_conf__keep(struct weir_conf_reader *r, const struct weir_conf_node *n)
 {
     return (struct weir_conf_text){weir_arena_dup(r->arena, n->text), weir_conf__pos(r, n)};
@@ -65,8 +60,10 @@ const char *weir_conf__hint(struct weir_conf_reader *r, const struct weir_conf_n
 static void expected(struct weir_conf_reader *r, const struct weir_conf_node *n, const char *key,
                      const char *what)
 {
-    weir_conf__error(r, n, "`%s` must be %s, not %s", key, what,
-                     weir_conf__describe(r->scratch, n));
+    if (!n->is_broken) {
+        weir_conf__error(r, n, "`%s` must be %s, not %s", key, what,
+                         weir_conf__describe(r->scratch, n));
+    }
 }
 
 bool weir_conf__want_mapping(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -125,6 +122,43 @@ struct weir_conf_list weir_conf__want_texts(struct weir_conf_reader *r,
     return list;
 }
 
+static bool is_env_name(struct weir_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!is_letter && (i == 0 || c < '0' || c > '9')) {
+            return false;
+        }
+    }
+    return s.n > 0;
+}
+
+/* What is no name may well be the secret itself, put in the wrong place: it is not shown. */
+const char *weir_conf__want_env(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                const char *key, struct weir_conf_text *name)
+{
+    if (!weir_conf__want_text(r, n, key)) {
+        return NULL;
+    }
+    if (!is_env_name(n->text)) {
+        weir_conf__error(r, n,
+                         "`%s` must be the name of an environment variable: letters, digits and "
+                         "`_`, no digit first",
+                         key);
+        return NULL;
+    }
+    *name = weir_conf__keep(r, n);
+    const char *value =
+        r->options->env != NULL ? r->options->env(r->options->env_ctx, name->s.p) : NULL;
+    if (value == NULL || value[0] == '\0') {
+        weir_conf__error(r, n, "environment variable %s, named by `%s`, is not set",
+                         weir_conf__name(r, name->s), key);
+        return NULL;
+    }
+    return value;
+}
+
 /* "`a`, `b` or `c`" */
 static const char *join_words(struct weir_conf_reader *r, const char *const *words)
 {
@@ -153,6 +187,9 @@ int weir_conf__want_word(struct weir_conf_reader *r, const struct weir_conf_node
 {
     if (n->kind != WEIR_CONF_SCALAR) {
         expected(r, n, key, join_words(r, words));
+        return -1;
+    }
+    if (n->is_broken) {
         return -1;
     }
     struct weir_slice text = undo_yaml11(n);
@@ -297,7 +334,9 @@ static void refuse_key(struct weir_conf_reader *r, const struct weir_conf_object
     for (size_t i = 0; i < o->n_keys; i++) {
         weir_conf_near_offer(&near, weir_slice_cstr(o->keys[i].name));
     }
-    const char *hint = near.best.p != NULL ? weir_conf__hint(r, &near) : list_keys(r, o);
+    const char *hint = near.best.p != NULL ? weir_conf__hint(r, &near)
+                       : near.wanted.n > 0 ? list_keys(r, o)
+                                           : "";
     enum weir_conf_severity severity = r->is_lenient ? WEIR_CONF_WARNING : WEIR_CONF_ERROR;
     weir_conf_problems_add(r->problems, severity, weir_conf__pos(r, key), "unknown key %s%s",
                            weir_conf__name(r, key->text), hint);

@@ -137,7 +137,11 @@ struct weir_conf_list weir_conf__want_texts(struct weir_conf_reader *r,
                                             const struct weir_conf_node *n, const char *key,
                                             size_t max);
 
-/* The value of a variable in the given environment, or NULL. */
-const char *weir_conf__env(const struct weir_conf_reader *r, const char *name);
+/*
+ * The value of the environment variable that the scalar under `key` names, whose name is kept in
+ * `*name`; NULL and a problem when it is not set or empty.
+ */
+const char *weir_conf__want_env(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                const char *key, struct weir_conf_text *name);
 
 #endif

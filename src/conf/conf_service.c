@@ -229,20 +229,13 @@ static bool is_token(const char *value)
 static void on_api_token(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     struct weir_conf_service *s = target;
-    if (!weir_conf__want_text(r, n, "api_token")) {
-        return;
-    }
-    s->api_token_env = weir_conf__keep(r, n);
-    const char *value = weir_conf__env(r, s->api_token_env.s.p);
-    if (value == NULL || value[0] == '\0') {
-        weir_conf__error(r, n, "environment variable %s, named by `api_token`, is not set",
-                         weir_conf__name(r, s->api_token_env.s));
-    } else if (!is_token(value)) {
+    const char *value = weir_conf__want_env(r, n, "api_token", &s->api_token_env);
+    if (value != NULL && !is_token(value)) {
         weir_conf__error(r, n,
                          "the value of environment variable %s cannot be a token: it has white "
                          "space or other characters that a header cannot carry",
                          weir_conf__name(r, s->api_token_env.s));
-    } else {
+    } else if (value != NULL) {
         s->api_token = weir_arena_dup(r->arena, weir_slice_cstr(value));
     }
 }

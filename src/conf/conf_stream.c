@@ -191,6 +191,12 @@ static const struct weir_conf_object override_object = {WEIR_CONF_OBJECT(overrid
 /* `policy` comes first in the struct, so its keys can share the handlers above. */
 _Static_assert(offsetof(struct weir_conf_streaming, policy) == 0, "policy must come first");
 
+/* has_set in the tables above relies on these. */
+_Static_assert(offsetof(struct weir_conf_batching, set) == 0, "set must come first");
+_Static_assert(offsetof(struct weir_conf_reasoning, set) == 0, "set must come first");
+_Static_assert(offsetof(struct weir_conf_coalescer, set) == 0, "set must come first");
+_Static_assert(offsetof(struct weir_conf_dedup, set) == 0, "set must come first");
+
 #define T struct weir_conf_streaming
 static const struct weir_conf_key streaming_keys[] = {
     WEIR_CONF_KEY_CALL("batching", on_batching),

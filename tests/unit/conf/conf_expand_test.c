@@ -79,6 +79,13 @@ static void test_mistakes(void **state)
            "c.yaml:3: error: environment variable is not set and has no default: `NOT_SET`\n"
            "c.yaml:4: error: environment variable is not set and has no default: "
            "`ALSO_NOT_SET`\n");
+    expect("openai: {builtin: demo}\n"
+           "detectors: {d: \"${NOT_SET}\"}\n"
+           "aggregation: ${NOT_SET}\n"
+           "routes: [{name: r, output: {d: {}}, input_roles: [\"${NOT_SET}\"]}]\n",
+           "c.yaml:2: error: environment variable is not set and has no default: `NOT_SET`\n"
+           "c.yaml:3: error: environment variable is not set and has no default: `NOT_SET`\n"
+           "c.yaml:4: error: environment variable is not set and has no default: `NOT_SET`\n");
     expect("openai: {service: {hostname: \"${HOST\"}}\n",
            "c.yaml:1: error: ${ is never closed by }: `${HOST`\n");
     expect("openai: {service: {hostname: \"${HOST-x}\"}}\n",

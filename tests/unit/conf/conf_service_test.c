@@ -219,6 +219,18 @@ static void test_api_tokens(void **state)
                    "token: it has white space or other characters that a header cannot carry\n");
 }
 
+/* What is written in the wrong place may be a secret: it is not repeated. */
+static void test_token_instead_of_its_name(void **state)
+{
+    (void)state;
+    expect_service("hostname: h, api_token: sk-live-5f2d",
+                   "c.yaml:2: error: `api_token` must be the name of an environment variable: "
+                   "letters, digits and `_`, no digit first\n");
+    expect_service("hostname: h, api_token: 5x",
+                   "c.yaml:2: error: `api_token` must be the name of an environment variable: "
+                   "letters, digits and `_`, no digit first\n");
+}
+
 static void test_tls(void **state)
 {
     (void)state;
@@ -299,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_path_prefixes),
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_api_tokens),
+        cmocka_unit_test(test_token_instead_of_its_name),
         cmocka_unit_test(test_tls),
         cmocka_unit_test(test_openai_section),
         cmocka_unit_test(test_generation_section),
