@@ -255,7 +255,8 @@ static void on_later(struct weir_post *post)
 static void flush_dirty(struct weir_loop *loop)
 {
     struct weir_list *link;
-    weir_list_append(&loop->dirty, &loop->dirty_end); /* who is marked now waits for the next turn */
+    weir_list_append(&loop->dirty,
+                     &loop->dirty_end); /* who is marked now waits for the next turn */
     while ((link = weir_list_pop(&loop->dirty)) != &loop->dirty_end) {
         weir_sock__flush(WEIR_LIST_ENTRY(link, struct weir_sock, dirty_link));
     }

@@ -14,7 +14,7 @@
 
 enum {
     MAX_IOV = 64,
-    ENCRYPT_BYTES = 256 * 1024, /* at a time, so that a slow peer's backlog stays plain */
+    ENCRYPT_BYTES = 128 * 1024, /* at a time, so that a slow peer's backlog stays plain */
 };
 
 _Static_assert(sizeof(uv_buf_t) == sizeof(struct iovec) &&

@@ -24,9 +24,9 @@
 enum {
     RECORD_BYTES = 16 * 1024, /* the most plain text that one TLS record carries */
     /* What OpenSSL answers by itself (key updates, refusals to renegotiate) has no flow control: a
-     * peer that asks for ever and never reads must not fill our memory. More than the write path
-     * ever encrypts ahead. */
-    UNREAD_ANSWERS_BYTES = 512 * 1024,
+     * peer that asks for ever and never reads must not fill our memory. Well above what the
+     * write path encrypts ahead. */
+    UNREAD_ANSWERS_BYTES = 192 * 1024,
 };
 
 struct weir_sock_tls {
