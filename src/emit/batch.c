@@ -1,0 +1,312 @@
+/*
+ * The engine's front: events, timers, ends. All timers of a stream are one: `due` is a time before
+ * which none fires; at it the real deadlines are looked up, and what is due leaves in their order.
+ */
+#include "emit/batch.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "emit/batch_int.h"
+
+#include <stdlib.h>
+
+enum { MIN_CHARS_MOST = 65536, LATENCY_MOST_MS = 10000 };
+
+struct weir_batch_options weir_batch_defaults(enum weir_batch_stage stage)
+{
+    static const struct weir_slice appended[] = {{"token_ids", 9}};
+    bool is_business = stage == WEIR_BATCH_BUSINESS;
+    return (struct weir_batch_options){
+        .stage = stage,
+        .first_emit_immediate = true,
+        .flush_on_tool_call = true,
+        .append_arrays = {appended, 1},
+        .max_latency_ms = is_business ? 400 : 250,
+        .max_batch_bytes = 65536,
+        .max_stream_buffer_bytes = 1048576,
+        .max_choices = 128,
+        .max_tool_calls = 128,
+        .min_chars_per_emit = 120,
+        .reasoning_min_chars = WEIR_BATCH_INHERIT,
+        .reasoning_max_latency_ms = WEIR_BATCH_INHERIT,
+        .flush_on_sentence = !is_business,
+        .ramp_initial_chars = 1,
+        .min_delta_chars = 40,
+        .max_partial_count = 8,
+        .boundary = is_business ? WEIR_BATCH_BOUNDARY_MARKDOWN : WEIR_BATCH_BOUNDARY_NONE,
+        .tool_call_gate = is_business ? WEIR_BATCH_GATE_CLOSED : WEIR_BATCH_GATE_OFF,
+        .max_tool_args_bytes = 65536,
+        .max_tool_hold_ms = 30000,
+        .tool_gate_on_abort = WEIR_BATCH_DROP,
+    };
+}
+
+static bool is_within(uint32_t value, uint32_t least, uint32_t most)
+{
+    return value >= least && value <= most;
+}
+
+static bool is_optional_within(uint32_t value, uint32_t least, uint32_t most)
+{
+    return value == WEIR_BATCH_INHERIT || is_within(value, least, most);
+}
+
+int weir_batch_check(const struct weir_batch_options *o, const char **why)
+{
+    *why = NULL;
+    if (!is_within(o->min_chars_per_emit, 1, MIN_CHARS_MOST)) {
+        *why = "min_chars_per_emit must be from 1 to 65536";
+    } else if (!is_optional_within(o->reasoning_min_chars, 1, MIN_CHARS_MOST)) {
+        *why = "reasoning.min_chars_per_emit must be from 1 to 65536";
+    } else if (o->max_latency_ms > LATENCY_MOST_MS) {
+        *why = o->stage == WEIR_BATCH_BUSINESS ? "max_hold_ms must be from 0 to 10000"
+                                               : "max_latency_ms must be from 0 to 10000";
+    } else if (!is_optional_within(o->reasoning_max_latency_ms, 0, LATENCY_MOST_MS)) {
+        *why = "reasoning.max_latency_ms must be from 0 to 10000";
+    } else if (o->idle_flush_ms > o->max_latency_ms) {
+        *why = "idle_flush_ms must not be larger than max_latency_ms";
+    } else if (o->ramp_factor == 1) {
+        *why = "ramp_factor must be 0 or at least 2";
+    } else if (o->ramp_initial_chars == 0) {
+        *why = "ramp_initial_chars must be at least 1";
+    } else if (o->max_batch_bytes == 0) {
+        *why = "max_batch_bytes must be at least 1";
+    } else if (o->max_stream_buffer_bytes == 0) {
+        *why = "max_stream_buffer_bytes must be at least 1";
+    }
+    return *why == NULL ? 0 : WEIR_EINVAL;
+}
+
+struct weir_batch *weir_batch_new(const struct weir_batch_options *options, weir_batch_emit_fn emit,
+                                  void *ctx)
+{
+    struct weir_batch *b = weir_mem_zalloc(sizeof *b);
+    b->o = *options;
+    b->emit = emit;
+    b->ctx = ctx;
+    b->is_shadow = options->mode == WEIR_BATCH_METRICS;
+    b->stamps.is_shadow = b->is_shadow;
+    b->due = UINT64_MAX;
+    return b;
+}
+
+static void free_choice(struct weir_batch__choice *c)
+{
+    weir_buf_dispose(&c->role);
+    weir_batch__pack_dispose(&c->pack);
+    weir_batch__gate_free(c->gate);
+    free(c);
+}
+
+void weir_batch_free(struct weir_batch *b)
+{
+    if (b == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < b->n_choices; i++) {
+        free_choice(b->choices[i]);
+    }
+    weir_batch__out_discard(b);
+    weir_members_dispose(&b->stamps);
+    weir_json_tape_dispose(&b->tape);
+    weir_json_tape_dispose(&b->tape_again);
+    weir_json_edit_dispose(&b->edit);
+    weir_buf_dispose(&b->key);
+    weir_buf_dispose(&b->scratch);
+    weir_buf_dispose(&b->edited);
+    weir_buf_dispose(&b->composed);
+    weir_buf_dispose(&b->entries);
+    free(b->choices);
+    free(b->frags);
+    free(b->used);
+    free(b);
+}
+
+/* What is due first: a pack, or the gate of a choice. */
+struct deadline {
+    uint64_t at;
+    uint64_t since; /* decides between equal ones: what has waited longer goes first */
+    struct weir_batch__choice *choice; /* NULL: nothing waits */
+    enum weir_batch_reason why;
+    bool is_gate;
+};
+
+static void offer(struct deadline *first, const struct deadline *other)
+{
+    if (first->choice == NULL || other->at < first->at ||
+        (other->at == first->at && other->since < first->since)) {
+        *first = *other;
+    }
+}
+
+static struct deadline first_deadline(const struct weir_batch *b)
+{
+    struct deadline first = {.at = UINT64_MAX};
+    const struct weir_list *head = &b->open;
+    for (struct weir_list *link = head->next; link != NULL && link != head; link = link->next) {
+        struct weir_batch__pack *p = WEIR_LIST_ENTRY(link, struct weir_batch__pack, link);
+        struct deadline d = {.choice = p->choice, .since = p->t_first};
+        if (weir_batch__pack_deadline(b, p, &d.at, &d.why)) {
+            offer(&first, &d);
+        }
+    }
+    for (size_t i = 0; i < b->n_choices; i++) {
+        struct weir_batch__choice *c = b->choices[i];
+        struct deadline d = {.choice = c, .is_gate = true};
+        if (c->gate != NULL && weir_batch__gate_deadline(b, c->gate, &d.at)) {
+            d.since = d.at - b->o.max_tool_hold_ms;
+            offer(&first, &d);
+        }
+    }
+    return first;
+}
+
+static void fire(struct weir_batch *b, const struct deadline *d)
+{
+    b->stamp = d->at;
+    if (d->is_gate) {
+        weir_batch__gate_expire(b, d->choice);
+    } else if (b->is_blocked) {
+        d->choice->pack.is_deferred = true;
+    } else {
+        weir_batch__pack_flush(b, d->choice, d->why);
+    }
+}
+
+void weir_batch_tick(struct weir_batch *b, uint64_t now_ms)
+{
+    b->now = now_ms > b->now ? now_ms : b->now;
+    if (b->now >= b->due) {
+        struct deadline d = first_deadline(b);
+        for (; d.choice != NULL && d.at <= b->now; d = first_deadline(b)) {
+            fire(b, &d);
+        }
+        b->due = d.at;
+    }
+    b->stamp = b->now;
+}
+
+bool weir_batch_next_deadline(const struct weir_batch *b, uint64_t *at_ms)
+{
+    /* Blocked, nothing can leave; a shadow has nothing to send and counts with the next event. */
+    if (b->is_blocked || b->is_shadow) {
+        return false;
+    }
+    struct deadline d = first_deadline(b);
+    *at_ms = d.at;
+    return d.choice != NULL;
+}
+
+static void end_text(struct weir_batch *b, enum weir_event_kind how)
+{
+    if (how == WEIR_EVENT_DISCARD) {
+        for (size_t i = 0; i < b->n_choices; i++) {
+            weir_batch__pack_drop(b, b->choices[i]);
+        }
+        weir_batch__out_discard(b);
+    } else {
+        weir_batch__pack_flush_all(b, how == WEIR_EVENT_ERROR ? WEIR_BATCH_ERROR
+                                                              : WEIR_BATCH_STREAM_END);
+    }
+}
+
+static void end_gate(struct weir_batch *b, struct weir_batch__choice *c, enum weir_event_kind how)
+{
+    switch (how) {
+    case WEIR_EVENT_DONE:
+        weir_batch__gate_finish(b, c, WEIR_BATCH_STREAM_END);
+        break;
+    case WEIR_EVENT_ERROR:
+        weir_batch__gate_abort(b, c, WEIR_BATCH_ERROR);
+        break;
+    case WEIR_EVENT_EOF:
+        weir_batch__gate_abort(b, c, WEIR_BATCH_STREAM_END);
+        break;
+    default:
+        weir_batch__gate_abort(b, c, WEIR_BATCH_NO_REASON);
+        break;
+    }
+}
+
+static void on_event(struct weir_batch *b, const struct weir_event *e)
+{
+    if (e->kind == WEIR_EVENT_CHUNK) {
+        weir_batch__on_chunk(b, e);
+        return;
+    }
+    if (weir_event_is_end(e)) {
+        end_text(b, e->kind);
+        for (size_t i = 0; i < b->n_choices; i++) {
+            end_gate(b, b->choices[i], e->kind);
+        }
+    }
+    if (!b->is_shadow) {
+        weir_batch__out_event(b, e);
+    }
+}
+
+enum weir_flow weir_batch_push(struct weir_batch *b, uint64_t now_ms, const struct weir_event *e)
+{
+    weir_batch_tick(b, now_ms);
+    if (b->o.mode != WEIR_BATCH_OFF) {
+        on_event(b, e);
+    }
+    if (b->o.mode != WEIR_BATCH_ON) {
+        weir_batch__out_untouched(b, e);
+    }
+    return b->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+}
+
+void weir_batch_end(struct weir_batch *b, uint64_t now_ms, enum weir_event_kind how)
+{
+    struct weir_event e = {.kind = how};
+    (void)weir_batch_push(b, now_ms, &e);
+}
+
+/* What met a trigger while blocked, oldest first; what did not keeps its timer. */
+static void send_deferred(struct weir_batch *b)
+{
+    struct weir_list *link = b->open.next;
+    while (link != NULL && link != &b->open && !b->is_blocked) {
+        struct weir_batch__pack *p = WEIR_LIST_ENTRY(link, struct weir_batch__pack, link);
+        link = link->next;
+        if (p->is_deferred) {
+            weir_batch__pack_flush(b, p->choice, WEIR_BATCH_BACKPRESSURE);
+        }
+    }
+}
+
+void weir_batch_blocked(struct weir_batch *b, uint64_t now_ms, bool is_blocked)
+{
+    b->now = now_ms > b->now ? now_ms : b->now;
+    if (is_blocked == b->is_blocked) {
+        return;
+    }
+    if (is_blocked) {
+        b->is_blocked = true;
+        b->blocked_since = b->now;
+        return;
+    }
+    weir_batch_tick(b, now_ms);
+    b->is_blocked = false;
+    weir_batch_histogram_add(&b->stats.blocked_ms, weir_batch_hold_bounds_ms,
+                             b->now - b->blocked_since);
+    weir_batch__out_drain(b);
+    send_deferred(b);
+    b->due = 0; /* look the deadlines up again: while blocked they were let pass */
+}
+
+bool weir_batch_is_full(const struct weir_batch *b)
+{
+    return b->is_full;
+}
+
+size_t weir_batch_buffered_bytes(const struct weir_batch *b)
+{
+    return b->n_buffered;
+}
+
+const struct weir_batch_stats *weir_batch_stats(const struct weir_batch *b)
+{
+    return &b->stats;
+}

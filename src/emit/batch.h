@@ -1,0 +1,147 @@
+#ifndef WEIR_EMIT_BATCH_H
+#define WEIR_EMIT_BATCH_H
+
+#include "base/flow.h"
+#include "base/slice.h"
+#include "emit/batch_stats.h"
+#include "emit/event.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The batching engine: fewer and larger messages without losing, changing or noticeably delaying
+ * anything. One engine serves two stages that differ only in their options:
+ *
+ *   chunks ─► ADAPTER (size, sentence, time) ─► BUSINESS (boundaries, tool-call gate) ─► writer
+ *
+ * Chaining is the first one's emit calling the second one's push (emit/chain.h does it).
+ *
+ *   per choice:   IDLE ──text──► FILLING ──trigger, barrier──► IDLE
+ *                                  └─ soft trigger while blocked ─► DEFERRED ──drain──► IDLE
+ *
+ * What may be relied on:
+ * - per choice and channel the joined text that leaves is the joined text that came; a delta is
+ *   never split; order is kept, except that text may overtake a held tool call;
+ * - a chunk that leaves alone and unchanged leaves as its own bytes, without allocation;
+ * - text waits at most max_latency_ms while the downstream takes bytes;
+ * - memory is bounded: push answers FULL at max_stream_buffer_bytes.
+ *
+ * The engine does no I/O and reads no clock: `now_ms` comes with each call and never goes back (an
+ * earlier value counts as the latest seen). Timers that are due fire first, whatever the call.
+ * The options' lists are borrowed and must outlive the engine.
+ */
+
+enum weir_batch_stage { WEIR_BATCH_ADAPTER, WEIR_BATCH_BUSINESS };
+
+enum weir_batch_mode {
+    WEIR_BATCH_OFF,     /* nothing is parsed, only bytes and chunks are counted */
+    WEIR_BATCH_METRICS, /* bytes untouched; a shadow that keeps no text counts `would` */
+    WEIR_BATCH_ON,
+};
+
+enum weir_batch_role {
+    WEIR_BATCH_ROLE_AUTO,     /* what the composer decided: kept where an input had it */
+    WEIR_BATCH_ROLE_FIRST,    /* once per choice */
+    WEIR_BATCH_ROLE_EVERY,    /* on every single-choice chunk with a delta */
+    WEIR_BATCH_ROLE_VERBATIM, /* kept where an input had it */
+};
+
+enum weir_batch_obfuscation { WEIR_BATCH_OBFUSCATION_DROP, WEIR_BATCH_OBFUSCATION_REGENERATE };
+enum weir_batch_boundary {
+    WEIR_BATCH_BOUNDARY_NONE,
+    WEIR_BATCH_BOUNDARY_SENTENCE,
+    WEIR_BATCH_BOUNDARY_MARKDOWN,
+};
+enum weir_batch_gate {
+    WEIR_BATCH_GATE_OFF,
+    WEIR_BATCH_GATE_CLOSED, /* a call leaves when its object is closed */
+    WEIR_BATCH_GATE_FINISH, /* calls leave when the choice finishes */
+};
+enum weir_batch_drop { WEIR_BATCH_RELEASE, WEIR_BATCH_DROP };
+enum weir_batch_index { WEIR_BATCH_INDEX_VERBATIM, WEIR_BATCH_INDEX_REPAIR };
+
+#define WEIR_BATCH_INHERIT UINT32_MAX /* reasoning limits: the same as for other text */
+
+struct weir_batch_fields {
+    const struct weir_slice *names;
+    size_t n;
+};
+
+struct weir_batch_options {
+    enum weir_batch_stage stage;
+    enum weir_batch_mode mode;
+    bool first_emit_immediate;
+    bool flush_on_tool_call; /* where the gate is off */
+    enum weir_batch_role role_policy;
+    enum weir_batch_obfuscation obfuscation;
+    struct weir_batch_fields latest_wins;
+    struct weir_batch_fields append_arrays;
+    uint32_t max_latency_ms;  /* business: max_hold_ms */
+    uint32_t max_batch_bytes; /* of text, after which it leaves (size) */
+    uint64_t max_stream_buffer_bytes;
+    uint32_t max_choices;    /* chunks of further choices pass as they are */
+    uint32_t max_tool_calls; /* per choice; calls beyond it pass as they are */
+
+    /* adapter */
+    uint32_t min_chars_per_emit;
+    uint32_t reasoning_min_chars;      /* or WEIR_BATCH_INHERIT */
+    uint32_t reasoning_max_latency_ms; /* or WEIR_BATCH_INHERIT */
+    uint32_t idle_flush_ms;            /* 0: off */
+    bool flush_on_sentence;
+    uint32_t ramp_factor; /* 0: off */
+    uint32_t ramp_initial_chars;
+
+    /* business */
+    uint32_t min_delta_chars;
+    uint32_t max_partial_count; /* 0: no limit */
+    enum weir_batch_boundary boundary;
+    enum weir_batch_gate tool_call_gate;
+    bool tool_gate_emit_head;
+    uint32_t max_tool_args_bytes;
+    uint32_t max_tool_hold_ms;
+    enum weir_batch_drop on_incomplete;
+    enum weir_batch_drop tool_gate_on_abort;
+    enum weir_batch_index tool_index_policy;
+};
+
+/* The defaults of a stage; its mode is off. */
+struct weir_batch_options weir_batch_defaults(enum weir_batch_stage stage);
+
+/* 0, or WEIR_EINVAL and in `*why` what is wrong, naming the key. */
+int weir_batch_check(const struct weir_batch_options *o, const char **why);
+
+/*
+ * Called for everything that leaves: chunks, comments and, in their place, the ends. Must not call
+ * the engine, but for weir_batch_blocked.
+ */
+typedef void (*weir_batch_emit_fn)(void *ctx, enum weir_batch_reason why,
+                                   const struct weir_event *e);
+
+struct weir_batch; /* one per stream and stage */
+
+struct weir_batch *weir_batch_new(const struct weir_batch_options *options, weir_batch_emit_fn emit,
+                                  void *ctx);
+void weir_batch_free(struct weir_batch *b);
+
+/* Takes an event of any kind, the ends included. FULL: stop reading until is_full says no. */
+enum weir_flow weir_batch_push(struct weir_batch *b, uint64_t now_ms, const struct weir_event *e);
+
+/* The end without data, for those who have no event for it. */
+void weir_batch_end(struct weir_batch *b, uint64_t now_ms, enum weir_event_kind how);
+
+/* Fires what is due. False: no timer is needed. */
+void weir_batch_tick(struct weir_batch *b, uint64_t now_ms);
+bool weir_batch_next_deadline(const struct weir_batch *b, uint64_t *at_ms);
+
+/* The downstream takes no more bytes, or takes them again (which sends what waited). */
+void weir_batch_blocked(struct weir_batch *b, uint64_t now_ms, bool is_blocked);
+
+/* At the ceiling; from there on until half of it. */
+bool weir_batch_is_full(const struct weir_batch *b);
+size_t weir_batch_buffered_bytes(const struct weir_batch *b);
+
+const struct weir_batch_stats *weir_batch_stats(const struct weir_batch *b);
+
+#endif

@@ -1,0 +1,249 @@
+#include "emit/chain.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+struct weir_chain {
+    weir_batch_emit_fn emit;
+    void *ctx;
+    struct weir_dedup *dedup; /* these are NULL where off */
+    struct weir_batch *adapter;
+    struct weir_batch *business;
+    bool can_block_adapter; /* it is the last stage that is on */
+    bool is_busy;           /* inside a call: emit may say blocked */
+    struct weir_json_tape tape;
+    struct weir_chain_counts counts;
+};
+
+static void to_caller(struct weir_chain *c, enum weir_batch_reason why, const struct weir_event *e)
+{
+    if (e->kind == WEIR_EVENT_CHUNK) {
+        c->counts.business_chunks++;
+        c->counts.business_bytes += e->data.n;
+    }
+    c->emit(c->ctx, why, e);
+}
+
+static void on_business(void *ctx, enum weir_batch_reason why, const struct weir_event *e)
+{
+    to_caller(ctx, why, e);
+}
+
+static void on_adapter(void *ctx, enum weir_batch_reason why, const struct weir_event *e)
+{
+    struct weir_chain *c = ctx;
+    if (e->kind == WEIR_EVENT_CHUNK) {
+        c->counts.adapter_chunks++;
+        c->counts.adapter_bytes += e->data.n;
+    }
+    if (c->business != NULL) {
+        (void)weir_batch_push(c->business, e->at_ms, e);
+    } else {
+        to_caller(c, why, e);
+    }
+}
+
+struct weir_chain *weir_chain_new(const struct weir_chain_options *o, weir_batch_emit_fn emit,
+                                  void *ctx)
+{
+    struct weir_chain *c = weir_mem_zalloc(sizeof *c);
+    c->emit = emit;
+    c->ctx = ctx;
+    if (o->dedup.mode != WEIR_DEDUP_OFF) {
+        c->dedup = weir_dedup_new(&o->dedup);
+    }
+    if (o->adapter.mode != WEIR_BATCH_OFF) {
+        c->adapter = weir_batch_new(&o->adapter, on_adapter, c);
+    }
+    if (o->business.mode != WEIR_BATCH_OFF) {
+        c->business = weir_batch_new(&o->business, on_business, c);
+    }
+    c->can_block_adapter = o->business.mode != WEIR_BATCH_ON;
+    return c;
+}
+
+void weir_chain_free(struct weir_chain *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    weir_dedup_free(c->dedup);
+    weir_batch_free(c->adapter);
+    weir_batch_free(c->business);
+    weir_json_tape_dispose(&c->tape);
+    free(c);
+}
+
+/* Due timers of both stages, in the order of their deadlines: what the adapter sends makes the
+ * business stage catch up to that moment first. */
+static void tick(struct weir_chain *c, uint64_t now_ms)
+{
+    if (c->adapter != NULL) {
+        weir_batch_tick(c->adapter, now_ms);
+    }
+    if (c->business != NULL) {
+        weir_batch_tick(c->business, now_ms);
+    }
+}
+
+void weir_chain_tick(struct weir_chain *c, uint64_t now_ms)
+{
+    c->is_busy = true;
+    tick(c, now_ms);
+    c->is_busy = false;
+}
+
+static enum weir_dedup_verdict push(struct weir_chain *c, uint64_t now_ms, struct weir_event *e)
+{
+    struct weir_json parsed;
+    bool is_chunk = e->kind == WEIR_EVENT_CHUNK && !e->is_opaque;
+    bool is_wanted = c->dedup != NULL || c->adapter != NULL;
+    tick(c, now_ms);
+    if (is_chunk && is_wanted && e->json == NULL &&
+        weir_json_parse_reuse(&parsed, e->data, NULL, &c->tape, NULL) == 0) {
+        e->json = &parsed;
+    }
+    if (c->dedup != NULL) {
+        enum weir_dedup_verdict verdict = weir_dedup_see(c->dedup, e);
+        if (verdict != WEIR_DEDUP_KEEP) {
+            return verdict;
+        }
+    }
+    if (c->adapter != NULL) {
+        (void)weir_batch_push(c->adapter, now_ms, e);
+    } else {
+        e->at_ms = now_ms;
+        on_adapter(c, WEIR_BATCH_PASSTHROUGH, e);
+    }
+    return WEIR_DEDUP_KEEP;
+}
+
+int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e,
+                    enum weir_flow *flow)
+{
+    struct weir_event mine = *e;
+    if (e->kind == WEIR_EVENT_CHUNK) {
+        c->counts.raw_chunks++;
+        c->counts.raw_bytes += e->data.n;
+    }
+    c->is_busy = true;
+    enum weir_dedup_verdict verdict = push(c, now_ms, &mine);
+    c->is_busy = false;
+    if (flow != NULL) {
+        *flow = weir_chain_is_full(c) ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+    }
+    return verdict == WEIR_DEDUP_MISMATCH ? WEIR_EPEER : 0;
+}
+
+int weir_chain_reconnected(struct weir_chain *c)
+{
+    return c->dedup != NULL ? weir_dedup_reconnected(c->dedup) : WEIR_EUNSUPPORTED;
+}
+
+bool weir_chain_next_deadline(const struct weir_chain *c, uint64_t *at_ms)
+{
+    uint64_t first = 0;
+    uint64_t second = 0;
+    bool has_first = c->adapter != NULL && weir_batch_next_deadline(c->adapter, &first);
+    bool has_second = c->business != NULL && weir_batch_next_deadline(c->business, &second);
+    *at_ms = has_first && (!has_second || first < second) ? first : second;
+    return has_first || has_second;
+}
+
+bool weir_chain_is_full(const struct weir_chain *c)
+{
+    return (c->adapter != NULL && weir_batch_is_full(c->adapter)) ||
+           (c->business != NULL && weir_batch_is_full(c->business));
+}
+
+size_t weir_chain_buffered_bytes(const struct weir_chain *c)
+{
+    size_t n = c->adapter != NULL ? weir_batch_buffered_bytes(c->adapter) : 0;
+    return n + (c->business != NULL ? weir_batch_buffered_bytes(c->business) : 0);
+}
+
+void weir_chain_blocked(struct weir_chain *c, uint64_t now_ms, bool is_blocked)
+{
+    /* Only the last stage that changes anything waits; the one before merges into it. */
+    struct weir_batch *last = c->can_block_adapter ? c->adapter : c->business;
+    if (c->is_busy) {
+        if (last != NULL) {
+            weir_batch_blocked(last, now_ms, is_blocked);
+        }
+        return;
+    }
+    c->is_busy = true;
+    tick(c, now_ms);
+    if (last != NULL) {
+        weir_batch_blocked(last, now_ms, is_blocked);
+    }
+    c->is_busy = false;
+}
+
+const struct weir_batch_stats *weir_chain_stats(const struct weir_chain *c,
+                                                enum weir_batch_stage stage)
+{
+    const struct weir_batch *b = stage == WEIR_BATCH_ADAPTER ? c->adapter : c->business;
+    return b != NULL ? weir_batch_stats(b) : NULL;
+}
+
+const struct weir_dedup_stats *weir_chain_dedup_stats(const struct weir_chain *c)
+{
+    return c->dedup != NULL ? weir_dedup_stats(c->dedup) : NULL;
+}
+
+struct weir_chain_counts weir_chain_counts(const struct weir_chain *c)
+{
+    return c->counts;
+}
+
+static int stage_counter(const struct weir_batch *b, uint64_t n_chunks, struct weir_slice name,
+                         uint64_t *out)
+{
+    static const struct weir_batch_stats none;
+    if (b != NULL) {
+        return weir_batch_stats_get(weir_batch_stats(b), name, out);
+    }
+    int rc = weir_batch_stats_get(&none, name, out);
+    if (weir_slice_eq(name, WEIR_SLICE("flush.passthrough"))) {
+        *out = n_chunks;
+    }
+    return rc;
+}
+
+static int chunk_count(const struct weir_chain_counts *counts, struct weir_slice tap, uint64_t *out)
+{
+    if (weir_slice_eq(tap, WEIR_SLICE("raw"))) {
+        *out = counts->raw_chunks;
+    } else if (weir_slice_eq(tap, WEIR_SLICE("adapter"))) {
+        *out = counts->adapter_chunks;
+    } else if (weir_slice_eq(tap, WEIR_SLICE("business"))) {
+        *out = counts->business_chunks;
+    } else {
+        return WEIR_ENOTFOUND;
+    }
+    return 0;
+}
+
+int weir_chain_counter(const struct weir_chain *c, struct weir_slice name, uint64_t *out)
+{
+    static const struct weir_dedup_stats none;
+    struct weir_slice rest = name;
+    struct weir_slice tap = weir_slice_cut(&rest, '.');
+    if (weir_slice_eq(tap, WEIR_SLICE("chunk_count"))) {
+        return chunk_count(&c->counts, rest, out);
+    }
+    if (weir_slice_eq(tap, WEIR_SLICE("adapter"))) {
+        return stage_counter(c->adapter, c->counts.adapter_chunks, rest, out);
+    }
+    if (weir_slice_eq(tap, WEIR_SLICE("business"))) {
+        return stage_counter(c->business, c->counts.business_chunks, rest, out);
+    }
+    if (weir_slice_eq(tap, WEIR_SLICE("ingress"))) {
+        return weir_dedup_stats_get(c->dedup != NULL ? weir_dedup_stats(c->dedup) : &none, rest,
+                                    out);
+    }
+    return WEIR_ENOTFOUND;
+}

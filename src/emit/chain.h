@@ -1,0 +1,63 @@
+#ifndef WEIR_EMIT_CHAIN_H
+#define WEIR_EMIT_CHAIN_H
+
+#include "emit/batch.h"
+#include "emit/dedup.h"
+
+/*
+ * The stages of one stream in their order, as one thing with one timer:
+ *
+ *   raw ─► dedup ─► adapter ─► business ─► emit
+ *
+ * A stage that is off costs nothing but its count; a chunk is parsed once for all but the last.
+ */
+struct weir_chain_options {
+    struct weir_dedup_options dedup;
+    struct weir_batch_options adapter;
+    struct weir_batch_options business;
+};
+
+struct weir_chain;
+
+struct weir_chain *weir_chain_new(const struct weir_chain_options *o, weir_batch_emit_fn emit,
+                                  void *ctx);
+void weir_chain_free(struct weir_chain *c);
+
+/*
+ * As weir_batch_push, for all stages; `*flow` (may be NULL) becomes FULL when reading should stop.
+ * Returns 0, or WEIR_EPEER when an upstream connected again does not repeat what it sent.
+ */
+int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e,
+                    enum weir_flow *flow);
+
+/* See weir_dedup_reconnected. */
+int weir_chain_reconnected(struct weir_chain *c);
+
+void weir_chain_tick(struct weir_chain *c, uint64_t now_ms);
+bool weir_chain_next_deadline(const struct weir_chain *c, uint64_t *at_ms);
+bool weir_chain_is_full(const struct weir_chain *c);
+size_t weir_chain_buffered_bytes(const struct weir_chain *c);
+
+/* From inside emit only with `is_blocked` true. */
+void weir_chain_blocked(struct weir_chain *c, uint64_t now_ms, bool is_blocked);
+
+/* NULL for a stage that is off. */
+const struct weir_batch_stats *weir_chain_stats(const struct weir_chain *c,
+                                                enum weir_batch_stage stage);
+const struct weir_dedup_stats *weir_chain_dedup_stats(const struct weir_chain *c);
+
+struct weir_chain_counts { /* chunks at the three taps, and their bytes */
+    uint64_t raw_chunks;
+    uint64_t raw_bytes;
+    uint64_t adapter_chunks;
+    uint64_t adapter_bytes;
+    uint64_t business_chunks;
+    uint64_t business_bytes;
+};
+struct weir_chain_counts weir_chain_counts(const struct weir_chain *c);
+
+/* `chunk_count.raw`, `adapter.flush.size`, `business.would.chunks`, `ingress.dup_text_seen`, …
+ * Returns 0 or WEIR_ENOTFOUND. */
+int weir_chain_counter(const struct weir_chain *c, struct weir_slice name, uint64_t *out);
+
+#endif
