@@ -95,8 +95,11 @@ void weir_chain_tick(struct weir_chain *c, uint64_t now_ms)
     c->is_busy = false;
 }
 
-static enum weir_dedup_verdict push(struct weir_chain *c, uint64_t now_ms, struct weir_event *e)
+static enum weir_dedup_verdict push(struct weir_chain *c, uint64_t now_ms,
+                                    const struct weir_event *given)
 {
+    struct weir_event mine = *given;
+    struct weir_event *e = &mine;
     struct weir_json parsed;
     bool is_chunk = e->kind == WEIR_EVENT_CHUNK && !e->is_opaque;
     bool is_wanted = c->dedup != NULL || c->adapter != NULL;
@@ -123,13 +126,12 @@ static enum weir_dedup_verdict push(struct weir_chain *c, uint64_t now_ms, struc
 int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e,
                     enum weir_flow *flow)
 {
-    struct weir_event mine = *e;
     if (e->kind == WEIR_EVENT_CHUNK) {
         c->counts.raw_chunks++;
         c->counts.raw_bytes += e->data.n;
     }
     c->is_busy = true;
-    enum weir_dedup_verdict verdict = push(c, now_ms, &mine);
+    enum weir_dedup_verdict verdict = push(c, now_ms, e);
     c->is_busy = false;
     if (flow != NULL) {
         *flow = weir_chain_is_full(c) ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
