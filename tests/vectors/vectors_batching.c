@@ -70,7 +70,7 @@ static struct weir_slice string_at(struct run *r, uint32_t object, const char *n
     uint32_t at = weir_json_get_set(r->j, object, weir_slice_cstr(name));
     return at != WEIR_JSON_NONE && weir_json_type(r->j, at) == WEIR_JSON_STRING
                ? weir_json_string(r->j, at, &r->arena)
-               : (struct weir_slice){0};
+               : WEIR_SLICE("");
 }
 
 static void put_member(struct weir_buf *out, const struct weir_json *j, uint32_t key)
@@ -224,7 +224,7 @@ static void compare(struct run *r, uint32_t expect)
             if (got != NULL) {
                 show(r, "     got", got);
             } else {
-                problem(r, "     got nothing", (struct weir_slice){0});
+                problem(r, "     got nothing", WEIR_SLICE(""));
             }
         }
     }
@@ -258,7 +258,7 @@ static bool run_vector(const struct weir_json *j, uint32_t base, uint32_t vector
     struct weir_chain_options options;
     const char *why = batching_config(j, vector, &options, &r.arena);
     if (why != NULL) {
-        problem(&r, why, (struct weir_slice){0});
+        problem(&r, why, WEIR_SLICE(""));
     } else {
         struct weir_chain *chain = weir_chain_new(&options, on_emit, &r);
         uint32_t input = weir_json_get(j, vector, WEIR_SLICE("input"));
