@@ -31,6 +31,7 @@ test: ## every test, with the address and undefined-behaviour sanitizers (T=patt
 check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, paths (C=layers: one)
 	@tools/bootstrap build check
 	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS) --target weir_generated
 	@$(PYTHON) tools/check --jobs $(JOBS) $(C)
 
 fmt: ## format the sources in place
