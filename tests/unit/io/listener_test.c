@@ -47,6 +47,23 @@ static void a_port_in_use_is_told(void **state)
                      WEIR_EINUSE);
 }
 
+/* A shared port is taken all the same. */
+static void a_probe_sees_who_listens(void **state)
+{
+    struct pair *p = *state;
+    struct weir_listener l;
+    assert_int_equal(weir_listener_open(&l, &p->loop, "127.0.0.1", 0, true), 0);
+    l.on_connection = no_connection;
+    assert_int_equal(weir_listener_start(&l), 0);
+    assert_int_equal(weir_listener_probe("127.0.0.1", l.port), WEIR_EINUSE);
+    assert_int_equal(weir_listener_probe("nowhere", l.port), WEIR_EINVAL);
+    bool is_closed = false;
+    weir_listener_close(&l, on_closed, &is_closed);
+    pair_run(p, is_closed);
+    assert_int_equal(weir_listener_probe("127.0.0.1", l.port), 0);
+    assert_int_equal(weir_listener_probe("127.0.0.1", l.port), 0);
+}
+
 static void workers_share_a_port(void **state)
 {
     struct pair *p = *state;
@@ -119,9 +136,13 @@ static void ipv6_peers_are_written_in_brackets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(bad_hosts_are_refused),        TEST(an_address_of_somebody_else_is_refused),
-        TEST(a_port_in_use_is_told),        TEST(workers_share_a_port),
-        TEST(the_ipv6_wildcard_takes_ipv4), TEST(ipv6_peers_are_written_in_brackets),
+        TEST(bad_hosts_are_refused),
+        TEST(an_address_of_somebody_else_is_refused),
+        TEST(a_port_in_use_is_told),
+        TEST(a_probe_sees_who_listens),
+        TEST(workers_share_a_port),
+        TEST(the_ipv6_wildcard_takes_ipv4),
+        TEST(ipv6_peers_are_written_in_brackets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,10 +27,10 @@ struct side {
     struct weir_slice now; /* during on_data */
     size_t n_got;          /* also when `keep` is off */
     bool drop;             /* count only */
-    int n_open, n_eof, n_drain, n_error, n_closed;
+    int n_open, n_eof, n_drain, n_flush, n_sent_end, n_error, n_closed;
     int err;
     char why[160];
-    side_hook_fn at_open, at_data, at_eof, at_drain, at_error;
+    side_hook_fn at_open, at_data, at_eof, at_drain, at_flush, at_sent_end, at_error;
     size_t to_send; /* for the senders of the tests */
     size_t sent;
 };
@@ -107,6 +107,28 @@ static inline void side_on_drain(void *ctx)
     }
 }
 
+static inline void side_on_flush(void *ctx)
+{
+    struct side *side = ctx;
+    assert_int_equal(side->n_open, 1);
+    side->n_flush++;
+    if (side->at_flush != NULL) {
+        side->at_flush(side);
+    }
+}
+
+static inline void side_on_sent_end(void *ctx)
+{
+    struct side *side = ctx;
+    pair_look(side->pair);
+    assert_int_equal(side->n_sent_end, 0);
+    assert_int_equal(weir_sock_pending(&side->sock), 0);
+    side->n_sent_end++;
+    if (side->at_sent_end != NULL) {
+        side->at_sent_end(side);
+    }
+}
+
 static inline void side_on_error(void *ctx, int err)
 {
     struct side *side = ctx;
@@ -125,6 +147,8 @@ static const struct weir_sock_events SIDE_EVENTS = {
     .on_data = side_on_data,
     .on_eof = side_on_eof,
     .on_drain = side_on_drain,
+    .on_flush = side_on_flush,
+    .on_sent_end = side_on_sent_end,
     .on_error = side_on_error,
 };
 

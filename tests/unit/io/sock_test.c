@@ -54,6 +54,56 @@ static void building_in_place_answers_like_write(void **state)
     assert_true(side_got(&p->up, "12345678"));
 }
 
+static void append_more(struct side *side)
+{
+    weir_bufq_append(weir_sock_out(&side->sock), WEIR_SLICE(" and more"));
+}
+
+/* What on_flush adds leaves with what was queued; without anything queued it is not asked. */
+static void on_flush_adds_to_what_is_sent(void **state)
+{
+    struct pair *p = *state;
+    p->down.at_flush = append_more;
+    pair_open(p);
+    pair_spin(p);
+    assert_int_equal(p->down.n_flush, 0);
+    side_say(&p->down, "some");
+    pair_run(p, p->up.n_got > 0);
+    assert_true(side_got(&p->up, "some and more"));
+    assert_int_equal(p->down.n_flush, 1);
+    assert_int_equal(p->down.sock.sent_bytes, 13);
+}
+
+/* What on_flush brings to FULL is followed by on_drain as if it had been written. */
+static void on_flush_can_fill(void **state)
+{
+    struct pair *p = *state;
+    p->down.at_flush = append_more;
+    pair_open(p);
+    p->down.sock.out_max = 8;
+    assert_int_equal(side_say(&p->down, "x"), WEIR_FLOW_OK);
+    pair_run(p, p->down.n_drain == 1);
+}
+
+static void the_end_is_told_when_it_has_left(void **state)
+{
+    struct pair *p = *state;
+    p->up.drop = true;
+    pair_open(p);
+    weir_sock_pause(&p->up.sock);
+    p->down.to_send = 4 * PAIR_BIG;
+    p->down.at_drain = side_send_on;
+    side_send_on(&p->down);
+    pair_poll(p, p->down.sock.is_writing);
+    pair_spin(p);
+    assert_int_equal(p->down.n_sent_end, 0);
+    weir_sock_resume(&p->up.sock);
+    p->down.at_sent_end = side_close; /* nothing is lost by that */
+    pair_run(p, p->up.n_eof == 1 && p->down.n_closed == 1);
+    assert_int_equal(p->down.n_sent_end, 1);
+    assert_int_equal(p->up.n_got, 4 * PAIR_BIG);
+}
+
 static void megabytes_cross_in_both_directions(void **state)
 {
     struct pair *p = *state;
@@ -402,6 +452,9 @@ int main(void)
         TEST(writes_before_open_are_sent),
         TEST(writes_of_a_turn_are_gathered),
         TEST(building_in_place_answers_like_write),
+        TEST(on_flush_adds_to_what_is_sent),
+        TEST(on_flush_can_fill),
+        TEST(the_end_is_told_when_it_has_left),
         TEST(megabytes_cross_in_both_directions),
         TEST(pause_pushes_back_to_the_writer),
         TEST(pause_from_inside_on_data_holds),
