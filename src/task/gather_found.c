@@ -1,6 +1,7 @@
 #include "task/gather_int.h"
 
 #include "base/mem.h"
+#include "task/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,24 +76,14 @@ void weir_gather__release(struct weir_gather *g)
     }
 }
 
-static int order(size_t a, size_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Total, so that the result does not depend on how qsort works: places are by detector, then by
  * verdict. */
 static int compare(const void *left, const void *right)
 {
     const struct weir_gather_found *a = *(const struct weir_gather_found *const *)left;
     const struct weir_gather_found *b = *(const struct weir_gather_found *const *)right;
-    int c = order(b->detection.has_span, a->detection.has_span);
-    if (c == 0 && a->detection.has_span) {
-        c = order(a->detection.start_cp, b->detection.start_cp);
-        c = c != 0 ? c : order(a->detection.end_cp, b->detection.end_cp);
-    }
-    c = c != 0 ? c : weir_slice_cmp(a->detection.detector_id, b->detection.detector_id);
-    return c != 0 ? c : order(a->place, b->place);
+    int c = weir_order_compare(&a->detection, &b->detection);
+    return c != 0 ? c : (a->place > b->place) - (a->place < b->place);
 }
 
 void weir_gather__sort_leaving(struct weir_gather *g, struct weir_gather_batch *batch)

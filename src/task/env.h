@@ -1,0 +1,46 @@
+#ifndef WEIR_TASK_ENV_H
+#define WEIR_TASK_ENV_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/slice.h"
+#include "chunk/chunk.h"
+#include "detect/detect.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * What tasks know of the world. The first is made from a configuration and const, the second is one
+ * request's.
+ */
+struct weir_task_detector {
+    struct weir_slice id;
+    const struct weir_detector *detector;
+    const struct weir_chunker *chunker; /* NULL where the type looks at the whole */
+    double default_threshold;
+};
+
+struct weir_task_env {
+    const struct weir_task_detector *detectors;
+    size_t n_detectors;
+    struct weir_map detectors_by_id;     /* of struct weir_task_detector */
+    const struct weir_model *openai;     /* NULL: none */
+    const struct weir_model *generation; /* NULL: none */
+    bool is_fms;                         /* compat: fms */
+    unsigned max_detector_calls;         /* of one detector under way at once, per request */
+    unsigned max_chunker_calls;
+    size_t max_service_body_bytes;
+    size_t max_event_bytes;
+};
+
+struct weir_task_ctx {
+    const struct weir_task_env *env;
+    struct weir_loop *loop;
+    struct weir_client *client;
+    struct weir_call_context call;
+    struct weir_arena *arena; /* the request's: everything a task makes goes with it */
+};
+
+#endif

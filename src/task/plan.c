@@ -1,0 +1,117 @@
+#include "task/plan.h"
+
+#include "base/err.h"
+#include "wire/json_write.h"
+
+#include <stdlib.h>
+
+static int fail(struct weir_plan_error *error, int status, const char *details)
+{
+    *error = (struct weir_plan_error){.status = status, .details = details};
+    return WEIR_EINVAL;
+}
+
+/* A member of the parameters, to be sorted. */
+struct member {
+    struct weir_slice name;
+    uint32_t value;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return weir_slice_cmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+static size_t collect_members(const struct weir_json *json, uint32_t params, struct member *out,
+                              struct weir_arena *arena)
+{
+    size_t n = 0;
+    uint32_t key = weir_json_first(json, params);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, params, key)) {
+        struct weir_slice name = weir_json_string(json, key, arena);
+        if (!weir_slice_eq(name, WEIR_SLICE("threshold"))) {
+            out[n++] = (struct member){.name = name, .value = key + 1};
+        }
+    }
+    return n;
+}
+
+/* `{}` without threshold, sorted: what the detector is sent. */
+static struct weir_slice sorted_params(const struct weir_json *json, uint32_t params,
+                                       struct weir_arena *arena)
+{
+    if (weir_json_type(json, params) != WEIR_JSON_OBJECT || json->nodes[params].n == 0) {
+        return WEIR_SLICE("{}");
+    }
+    struct member *members = weir_arena_array(arena, json->nodes[params].n, sizeof *members);
+    size_t n = collect_members(json, params, members, arena);
+    qsort(members, n, sizeof *members, by_name);
+    struct weir_buf out = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &out);
+    weir_json_write_begin_object(&w);
+    for (size_t i = 0; i < n; i++) {
+        weir_json_write_key(&w, members[i].name);
+        weir_json_write_node(&w, json, members[i].value);
+    }
+    weir_json_write_end_object(&w);
+    struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
+    weir_buf_dispose(&out);
+    return text;
+}
+
+static int read_threshold(struct weir_plan_use *use, struct weir_task_ctx *ctx,
+                          const struct weir_json *json, uint32_t params,
+                          struct weir_plan_error *error)
+{
+    use->threshold = use->d->default_threshold;
+    uint32_t at = weir_json_get_set(json, params, WEIR_SLICE("threshold"));
+    if (at == WEIR_JSON_NONE || weir_json_f64(json, at, &use->threshold) == 0) {
+        return 0;
+    }
+    return fail(error, 422,
+                weir_arena_printf(ctx->arena,
+                                  "`threshold` parameter specified for model `%.*s` must be a "
+                                  "number",
+                                  (int)use->d->id.n, use->d->id.p));
+}
+
+static int read_use(struct weir_plan_use *use, struct weir_task_ctx *ctx,
+                    const struct weir_json *json, uint32_t key, unsigned types,
+                    struct weir_plan_error *error)
+{
+    struct weir_slice id = weir_json_string(json, key, ctx->arena);
+    use->d = weir_map_get(&ctx->env->detectors_by_id, id);
+    if (use->d == NULL) {
+        const char *text =
+            weir_arena_printf(ctx->arena, "detector `%.*s` not found", (int)id.n, id.p);
+        return fail(error, 404, text);
+    }
+    if ((types & WEIR_PLAN_TYPE(use->d->detector->type)) == 0) {
+        const char *text = weir_arena_printf(
+            ctx->arena, "detector `%.*s` is not supported by this endpoint", (int)id.n, id.p);
+        return fail(error, 422, text);
+    }
+    use->params = sorted_params(json, key + 1, ctx->arena);
+    return read_threshold(use, ctx, json, key + 1, error);
+}
+
+int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const struct weir_json *json,
+                   uint32_t object, unsigned types, struct weir_plan_error *error)
+{
+    *plan = (struct weir_plan){0};
+    if (object == WEIR_JSON_NONE || weir_json_type(json, object) != WEIR_JSON_OBJECT) {
+        return 0;
+    }
+    struct weir_plan_use *uses = weir_arena_array(ctx->arena, json->nodes[object].n, sizeof *uses);
+    size_t n = 0;
+    uint32_t key = weir_json_first(json, object);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, object, key)) {
+        int rc = read_use(&uses[n++], ctx, json, key, types, error);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    *plan = (struct weir_plan){.uses = uses, .n = n};
+    return 0;
+}

@@ -1,0 +1,38 @@
+#ifndef WEIR_TASK_PLAN_H
+#define WEIR_TASK_PLAN_H
+
+#include "task/env.h"
+#include "wire/json.h"
+
+/*
+ * Which detectors a request asks for, and how: made and checked before any service is called.
+ */
+struct weir_plan_use {
+    const struct weir_task_detector *d;
+    double threshold;         /* the request's, else the detector's default */
+    struct weir_slice params; /* a JSON object without `threshold`, members sorted by name */
+};
+
+struct weir_plan {
+    const struct weir_plan_use *uses; /* in the order asked for */
+    size_t n;
+};
+
+/* What is wrong with a request, in the words of api.md. */
+struct weir_plan_error {
+    int status;
+    const char *details; /* in the request's arena */
+};
+
+/* Bits of the detector types an endpoint takes. */
+#define WEIR_PLAN_TYPE(type) (1u << (type))
+
+/*
+ * Reads `{id: params, …}` at node `object` of `json`, both of which must outlive the plan. 0, or
+ * WEIR_EINVAL with `error` filled: an unknown detector, a type not among `types`, a threshold that
+ * is no number.
+ */
+int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const struct weir_json *json,
+                   uint32_t object, unsigned types, struct weir_plan_error *error);
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef WEIR_TASK_SCAN_H
+#define WEIR_TASK_SCAN_H
+
+#include "task/env.h"
+#include "task/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Detectors over complete texts, all at once.
+ *
+ *   group ─┬─ text ─┬─ chunker a ─┬─ detector 1      each distinct chunker cuts a text once,
+ *          │        │             └─ detector 2      each detector gets all chunks in one call
+ *          │        └─ chunker b ─── detector 3
+ *          └─ whole (chat, context, generation) ─── detector 4
+ *
+ * A group is what findings are asked for: a message, a choice. The first fault ends the scan and
+ * cancels the rest. Everything is undone with the request's arena.
+ */
+struct weir_scan;
+
+struct weir_scan_mask {
+    size_t start_cp;
+    size_t end_cp;
+};
+
+struct weir_scan_group {
+    struct weir_scan *scan;
+    struct weir_detection *found; /* when done: in the order of api.md H */
+    size_t n_found;
+    size_t n_text_found; /* of them, by text_contents detectors */
+};
+
+typedef void (*weir_scan_done_fn)(void *ctx, struct weir_scan *scan);
+
+/* In the request's arena. */
+struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on_done, void *ctx);
+struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan);
+
+/* The text_contents detectors of `plan` look at `text`, or at its masked parts only. The text and
+ * the plan must live as long as the scan. */
+void weir_scan_add_text(struct weir_scan_group *group, const struct weir_plan *plan,
+                        struct weir_slice text);
+void weir_scan_add_masked(struct weir_scan_group *group, const struct weir_plan *plan,
+                          struct weir_slice text, const struct weir_scan_mask *masks,
+                          size_t n_masks);
+
+/* One detector looks at the whole; type, params and threshold are filled in from `use`. */
+void weir_scan_add_whole(struct weir_scan_group *group, const struct weir_plan_use *use,
+                         const struct weir_detect_input *input);
+
+/* True: it is done already and on_done will not come. Otherwise on_done comes later, once. */
+bool weir_scan_start(struct weir_scan *scan);
+
+/* After it is done: why it failed, or NULL. */
+const struct weir_fault *weir_scan_fault(const struct weir_scan *scan);
+
+#endif

@@ -1,0 +1,272 @@
+/*
+ * Texts to chunks. A chunker answers for ranges of a piece; unless it is believed as it is (compat
+ * fms), every code point must lie in a chunk or be white space, and chunks come in order.
+ */
+#include "base/err.h"
+#include "base/utf8.h"
+#include "task/scan_int.h"
+
+#include <stdio.h>
+
+static bool is_blank(struct weir_slice s)
+{
+    while (s.n != 0) {
+        size_t width;
+        if (!weir_utf8_is_space(weir_utf8_decode(s, &width))) {
+            return false;
+        }
+        s = weir_slice_sub(s, width, s.n);
+    }
+    return true;
+}
+
+/* The first code point that is not white space, and what follows it; false at the end. */
+static bool next_solid(struct weir_slice *s, uint32_t *cp)
+{
+    while (s->n != 0) {
+        size_t width;
+        *cp = weir_utf8_decode(*s, &width);
+        *s = weir_slice_sub(*s, width, s->n);
+        if (!weir_utf8_is_space(*cp)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_but_space(struct weir_slice a, struct weir_slice b)
+{
+    uint32_t x;
+    uint32_t y;
+    for (;;) {
+        bool has_x = next_solid(&a, &x);
+        bool has_y = next_solid(&b, &y);
+        if (!has_x || !has_y) {
+            return has_x == has_y;
+        }
+        if (x != y) {
+            return false;
+        }
+    }
+}
+
+static void blame(struct weir_scan_piece *p, const char *why)
+{
+    struct weir_fault fault = {.origin = WEIR_FAULT_CHUNKER,
+                               .id = p->cutting->chunker->id,
+                               .err = WEIR_EPEER,
+                               .why = weir_slice_cstr(why)};
+    weir_scan__fail(p->cutting->scan, &fault);
+}
+
+/* Byte offset of a code point of the piece. Chunks come in order, so the way is short. */
+static size_t byte_at(struct weir_scan_piece *p, size_t cp)
+{
+    if (cp < p->at_cp) {
+        p->at_cp = 0;
+        p->at_byte = 0;
+    }
+    struct weir_slice rest = weir_slice_sub(p->text, p->at_byte, p->text.n);
+    p->at_byte += weir_utf8_byte_at(rest, cp - p->at_cp);
+    p->at_cp = cp;
+    return p->at_byte;
+}
+
+static struct weir_slice slice_of(struct weir_scan_piece *p, size_t start_cp, size_t end_cp)
+{
+    size_t start = byte_at(p, start_cp);
+    struct weir_slice rest = weir_slice_sub(p->text, start, p->text.n);
+    return weir_slice_sub(rest, 0, weir_utf8_byte_at(rest, end_cp - start_cp));
+}
+
+static void add_chunk(struct weir_scan_piece *p, const struct weir_scan_chunk *chunk)
+{
+    struct weir_scan_cutting *c = p->cutting;
+    if (c->n_chunks == c->cap_chunks) {
+        size_t cap = c->cap_chunks != 0 ? c->cap_chunks * 2 : 8;
+        struct weir_scan_chunk *grown = weir_arena_array(c->scan->task->arena, cap, sizeof *grown);
+        if (c->n_chunks != 0) {
+            memcpy(grown, c->chunks, c->n_chunks * sizeof *grown);
+        }
+        c->chunks = grown;
+        c->cap_chunks = cap;
+    }
+    c->chunks[c->n_chunks++] = *chunk;
+}
+
+/* As the chunker said it, its own text included. */
+static void take_lenient(struct weir_scan_piece *p, const struct weir_chunk *chunk)
+{
+    struct weir_slice text = chunk->text;
+    if (text.p == NULL) {
+        text = slice_of(p, chunk->start_cp, chunk->seen_end_cp);
+    } else {
+        text = weir_arena_dup(p->cutting->scan->task->arena, text);
+    }
+    add_chunk(p, &(struct weir_scan_chunk){.text = text,
+                                           .start_cp = p->start_cp + chunk->start_cp,
+                                           .answers_cp = SIZE_MAX});
+}
+
+/* NULL: fine so far. */
+static const char *fault_of(struct weir_scan_piece *p, const struct weir_chunk *chunk)
+{
+    if (chunk->start_cp < p->covered_cp || chunk->end_cp < chunk->start_cp) {
+        return "overlap: a chunk begins before the last one ended";
+    }
+    if (chunk->end_cp > p->n_cp || chunk->seen_end_cp > p->n_cp) {
+        return "a chunk ends beyond the text";
+    }
+    if (!is_blank(slice_of(p, p->covered_cp, chunk->start_cp))) {
+        return "uncovered: text between two chunks is not white space";
+    }
+    return NULL;
+}
+
+static void take(struct weir_scan_piece *p, const struct weir_chunk *chunk)
+{
+    const char *why = fault_of(p, chunk);
+    if (why != NULL) {
+        blame(p, why);
+        return;
+    }
+    p->covered_cp = chunk->end_cp;
+    if (chunk->end_cp == chunk->start_cp) {
+        return;
+    }
+    struct weir_slice text = slice_of(p, chunk->start_cp, chunk->seen_end_cp);
+    if (chunk->text.p != NULL && !same_but_space(chunk->text, text)) {
+        blame(p, "a chunk's text is not the text that was sent");
+        return;
+    }
+    size_t n_cp = chunk->end_cp - chunk->start_cp;
+    bool is_window = chunk->seen_end_cp != chunk->end_cp;
+    add_chunk(p, &(struct weir_scan_chunk){.text = text,
+                                           .start_cp = p->start_cp + chunk->start_cp,
+                                           .answers_cp = is_window ? n_cp : SIZE_MAX});
+}
+
+static void finish_piece(struct weir_scan_piece *p)
+{
+    struct weir_scan_cutting *c = p->cutting;
+    bool is_fms = c->scan->task->env->is_fms;
+    if (!is_fms && !is_blank(slice_of(p, p->covered_cp, p->n_cp))) {
+        blame(p, "uncovered: text after the last chunk is not white space");
+        return;
+    }
+    p->is_done = true;
+    weir_chunk_close(p->stream);
+    p->stream = NULL;
+    c->n_open--;
+    weir_scan__lane(c->scan, c->chunker)->n_running--;
+}
+
+/* Takes what the chunker has ready. */
+static void pull(struct weir_scan_piece *p)
+{
+    struct weir_scan *scan = p->cutting->scan;
+    struct weir_chunk chunk;
+    int rc = 0;
+    while (scan->fault.origin == WEIR_FAULT_NONE &&
+           (rc = weir_chunk_next(p->stream, &chunk)) == 0) {
+        if (scan->task->env->is_fms) {
+            take_lenient(p, &chunk);
+        } else {
+            take(p, &chunk);
+        }
+    }
+    if (scan->fault.origin != WEIR_FAULT_NONE || rc == WEIR_EAGAIN) {
+        return;
+    }
+    if (rc == WEIR_ECLOSED) {
+        finish_piece(p);
+    } else {
+        weir_scan__fail(scan, &p->stream->fault);
+    }
+}
+
+static void on_ready(void *ctx, struct weir_chunk_stream *stream)
+{
+    struct weir_scan_piece *p = ctx;
+    struct weir_scan *scan = p->cutting->scan;
+    (void)stream;
+    pull(p);
+    weir_scan__advance(scan);
+}
+
+static void start_piece(struct weir_scan_piece *p)
+{
+    const struct weir_task_ctx *task = p->cutting->scan->task;
+    struct weir_chunk_env env = {.loop = task->loop,
+                                 .client = task->client,
+                                 .context = &task->call,
+                                 .max_body_bytes = task->env->max_service_body_bytes};
+    struct weir_chunk_options options = {.is_whole = true, .is_lenient = task->env->is_fms};
+    p->stream = weir_chunk_open(p->cutting->chunker, &env, &options, on_ready, p);
+    weir_chunk_push(p->stream, 0, p->text);
+    weir_chunk_end(p->stream);
+    pull(p);
+}
+
+void weir_scan__cut_start(struct weir_scan_cutting *c)
+{
+    struct weir_scan *scan = c->scan;
+    struct weir_scan_lane *lane = weir_scan__lane(scan, c->chunker);
+    for (size_t i = 0; i < c->n_pieces && scan->fault.origin == WEIR_FAULT_NONE; i++) {
+        struct weir_scan_piece *p = &c->pieces[i];
+        bool is_started = p->is_done || p->stream != NULL;
+        if (!is_started && lane->n_running < scan->task->env->max_chunker_calls) {
+            lane->n_running++;
+            start_piece(p);
+        }
+    }
+}
+
+void weir_scan__cut_cancel(struct weir_scan_cutting *c)
+{
+    for (size_t i = 0; i < c->n_pieces; i++) {
+        weir_chunk_close(c->pieces[i].stream);
+        c->pieces[i].stream = NULL;
+    }
+}
+
+static void add_pieces(struct weir_scan_cutting *c)
+{
+    const struct weir_scan_text *t = c->text;
+    struct weir_arena *arena = c->scan->task->arena;
+    c->n_pieces = t->n_masks != 0 ? t->n_masks : 1;
+    c->pieces = weir_arena_array(arena, c->n_pieces, sizeof *c->pieces);
+    for (size_t i = 0; i < c->n_pieces; i++) {
+        struct weir_scan_piece *p = &c->pieces[i];
+        p->cutting = c;
+        if (t->n_masks == 0) {
+            p->text = t->text;
+            p->n_cp = weir_utf8_count(t->text);
+        } else {
+            size_t from = weir_utf8_byte_at(t->text, t->masks[i].start_cp);
+            size_t to = weir_utf8_byte_at(t->text, t->masks[i].end_cp);
+            p->text = weir_slice_sub(t->text, from, to);
+            p->start_cp = t->masks[i].start_cp;
+            p->n_cp = t->masks[i].end_cp - t->masks[i].start_cp;
+        }
+    }
+    c->n_open = c->n_pieces;
+}
+
+struct weir_scan_cutting *weir_scan__cutting(struct weir_scan *scan, struct weir_scan_text *text,
+                                             const struct weir_chunker *chunker)
+{
+    struct weir_scan_cutting **at = &text->cuttings;
+    for (; *at != NULL; at = &(*at)->next) {
+        if ((*at)->chunker == chunker) {
+            return *at;
+        }
+    }
+    struct weir_scan_cutting *c = weir_arena_zalloc(scan->task->arena, sizeof *c);
+    c->scan = scan;
+    c->text = text;
+    c->chunker = chunker;
+    add_pieces(c);
+    *at = c;
+    return c;
+}

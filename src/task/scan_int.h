@@ -1,0 +1,104 @@
+#ifndef WEIR_TASK_SCAN_INT_H
+#define WEIR_TASK_SCAN_INT_H
+
+#include "base/list.h"
+#include "task/scan.h"
+
+/*
+ * Inside scan: cutting (scan_cut.c) and asking (scan.c).
+ */
+
+/* Calls of one detector or one chunker: so many at once, the others wait in order. */
+struct weir_scan_lane {
+    const void *key;
+    unsigned n_running;
+    struct weir_list waiting;
+};
+
+/* One stretch of a text on its way through a chunker. */
+struct weir_scan_piece {
+    struct weir_list link; /* in its lane while waiting */
+    struct weir_scan_cutting *cutting;
+    struct weir_slice text;
+    size_t start_cp; /* in the whole text */
+    size_t n_cp;
+    struct weir_chunk_stream *stream;
+    size_t covered_cp; /* where the last chunk ended … */
+    size_t at_cp;      /* … and a place whose byte offset is known */
+    size_t at_byte;
+    bool is_done;
+};
+
+/* One chunk as a detector sees it. */
+struct weir_scan_chunk {
+    struct weir_slice text;
+    size_t start_cp;   /* in the whole text */
+    size_t answers_cp; /* findings that start here or later belong to the next chunk */
+};
+
+/* One text cut by one chunker: all pieces, then the chunks of all of them together. */
+struct weir_scan_cutting {
+    struct weir_scan_cutting *next;
+    struct weir_scan *scan;
+    struct weir_scan_text *text;
+    const struct weir_chunker *chunker;
+    struct weir_scan_piece *pieces;
+    size_t n_pieces;
+    size_t n_open; /* pieces not done */
+    struct weir_scan_chunk *chunks;
+    size_t n_chunks;
+    size_t cap_chunks;
+    struct weir_slice *contents; /* the chunks' texts, once complete */
+};
+
+struct weir_scan_text {
+    struct weir_scan_text *next;
+    struct weir_slice text;
+    const struct weir_scan_mask *masks;
+    size_t n_masks;
+    struct weir_scan_cutting *cuttings;
+};
+
+/* One detector call. */
+struct weir_scan_job {
+    struct weir_scan_job *next;
+    struct weir_list link; /* in its lane while waiting */
+    struct weir_scan_group *group;
+    const struct weir_plan_use *use;
+    struct weir_scan_cutting *cutting; /* NULL: looks at the whole */
+    struct weir_detect_input input;
+    struct weir_detect_call *call;
+    bool is_queued;
+    bool is_done;
+};
+
+struct weir_scan {
+    struct weir_task_ctx *task;
+    weir_scan_done_fn on_done;
+    void *ctx;
+    struct weir_scan_text *texts;
+    struct weir_scan_job *jobs; /* in order of adding */
+    struct weir_scan_job **jobs_tail;
+    size_t n_jobs_left;
+    struct weir_scan_lane *lanes;
+    size_t n_lanes;
+    size_t cap_lanes;
+    struct weir_fault fault;
+    bool is_busy; /* inside start or advance: transitions happen there */
+    bool is_done;
+};
+
+/* The lane of a detector or chunker. Lanes do not move once the scan has started. */
+struct weir_scan_lane *weir_scan__lane(struct weir_scan *scan, const void *key);
+
+/* Decides what happens next; called whenever something did. */
+void weir_scan__advance(struct weir_scan *scan);
+void weir_scan__fail(struct weir_scan *scan, const struct weir_fault *fault);
+
+/* scan_cut.c */
+struct weir_scan_cutting *weir_scan__cutting(struct weir_scan *scan, struct weir_scan_text *text,
+                                             const struct weir_chunker *chunker);
+void weir_scan__cut_start(struct weir_scan_cutting *cutting);
+void weir_scan__cut_cancel(struct weir_scan_cutting *cutting);
+
+#endif
