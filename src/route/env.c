@@ -13,6 +13,7 @@ void weir_env_unref(struct weir_env *env)
     if (env == NULL || atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    weir_map_dispose(&env->tasks.detectors_by_id);
     weir_tls_unref(env->tls);
     weir_conf_unref(env->conf);
     free(env);

@@ -6,6 +6,7 @@
 #include "http/stream.h"
 #include "io/tls.h"
 #include "obs/log.h"
+#include "task/env.h"
 
 #include <stdatomic.h>
 
@@ -18,7 +19,8 @@ struct weir_env {
     atomic_int refs;
     struct weir_conf *conf;
     struct weir_http_limits http;
-    struct weir_tls *tls; /* of the API listener; NULL: plain */
+    struct weir_tls *tls;       /* of the API listener; NULL: plain */
+    struct weir_task_env tasks; /* detectors, chunkers and models, and what bounds them */
 };
 
 struct weir_env *weir_env_ref(struct weir_env *env);
@@ -28,6 +30,7 @@ void weir_env_unref(struct weir_env *env); /* NULL is fine */
 struct weir_request {
     struct weir_env *env; /* a reference */
     struct weir_log_ctx log;
+    struct weir_task_ctx task; /* of this request: worker, headers to pass on, arena */
 };
 
 static inline struct weir_request *weir_request_of(const struct weir_http_stream *s)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* A body up to this long is read and thrown away rather than paid for with a new connection. */
-enum { MAX_DISCARD_BYTES = 64 * 1024, MAX_DETAILS_BYTES = 1024 };
+enum { MAX_DISCARD_BYTES = 64 * 1024, MAX_DETAILS_BYTES = 2048 };
 
 enum weir_reply_shape weir_reply_shape_of(struct weir_slice path)
 {
@@ -154,6 +154,37 @@ void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, 
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     weir_reply_error(s, status, weir_slice_cstr(text));
+}
+
+struct weir_reply_problem weir_reply_problem_of(const struct weir_fault *fault,
+                                                struct weir_arena *arena)
+{
+    bool is_passed_on = fault->status == 400 || fault->status == 404 || fault->status == 422 ||
+                        fault->status == 503;
+    if (!is_passed_on) {
+        return (struct weir_reply_problem){
+            500, WEIR_SLICE("unexpected error occurred while processing request")};
+    }
+    struct weir_slice words = fault->message;
+    if (words.n == 0) {
+        words = weir_slice_cstr(weir_http_reason(fault->status));
+    }
+    const char *details = weir_arena_printf(arena, "%s request failed for `%.*s`: %.*s",
+                                            weir_fault_origin_name(fault->origin), (int)fault->id.n,
+                                            fault->id.p, (int)words.n, words.p);
+    return (struct weir_reply_problem){fault->status, weir_slice_cstr(details)};
+}
+
+void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
+                      const struct weir_log_ctx *log)
+{
+    struct weir_reply_problem problem = weir_reply_problem_of(fault, &s->arena);
+    WEIR_LOG_ERROR("route", log, "service failed",
+                   weir_log_cstr("kind", weir_fault_origin_name(fault->origin)),
+                   weir_log_str("id", fault->id), weir_log_err("error", fault->err),
+                   weir_log_i64("service_status", fault->status), weir_log_str("why", fault->why),
+                   weir_log_i64("status", problem.status));
+    weir_reply_error(s, problem.status, problem.details);
 }
 
 void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct weir_slice body)

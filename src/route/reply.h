@@ -3,7 +3,9 @@
 
 #include "base/buf.h"
 #include "base/slice.h"
+#include "client/fault.h"
 #include "http/stream.h"
+#include "obs/log.h"
 
 /*
  * Answers to callers. This is the one place that knows what an error looks like:
@@ -19,7 +21,7 @@ enum weir_reply_shape {
 /* Which shape a path's errors have. */
 enum weir_reply_shape weir_reply_shape_of(struct weir_slice path);
 
-/* Appends the body of an error. `details` may hold anything: it is escaped and cut at 1 KiB. */
+/* Appends the body of an error. `details` may hold anything: it is escaped and cut at 2 KiB. */
 void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, int status,
                            struct weir_slice details);
 
@@ -36,6 +38,19 @@ void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_s
 /* printf for the details. */
 void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * What a caller is told of a failed service: api.md passes 400, 404, 422 and 503 on with the
+ * service's own words; everything else is a 500 that says nothing, with the cause in the log.
+ */
+struct weir_reply_problem {
+    int status;
+    struct weir_slice details; /* in the arena */
+};
+struct weir_reply_problem weir_reply_problem_of(const struct weir_fault *fault,
+                                                struct weir_arena *arena);
+void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
+                      const struct weir_log_ctx *log);
 
 /* 200 with a JSON body. */
 void weir_reply_json(struct weir_http_stream *s, struct weir_slice body);

@@ -6,6 +6,7 @@
 #include "obs/log.h"
 #include "obs/trace.h"
 #include "route/api.h"
+#include "route/passthrough.h"
 #include "route/reply.h"
 #include "server/stats.h"
 
@@ -39,6 +40,12 @@ static void on_request(void *ctx, struct weir_http_stream *s)
     weir_trace_request_id(id);
     r->log.request_id = weir_slice_make(id, WEIR_TRACE_ID_BYTES);
     start_trace(r, s);
+    r->task = (struct weir_task_ctx){.env = &r->env->tasks,
+                                     .loop = &w->loop,
+                                     .client = w->client,
+                                     .call = {.log = &r->log},
+                                     .arena = &s->arena};
+    weir_passthrough_collect(r, s);
     s->service_ctx = r;
     weir_api_begin(s);
 }

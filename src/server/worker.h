@@ -18,7 +18,8 @@ struct weir_worker {
     struct weir_loop loop;
     struct weir_listener listener;
     struct weir_http_endpoint endpoint;
-    struct weir_env *env; /* the current one; a reference, changed on this thread only */
+    struct weir_client *client; /* the outgoing side */
+    struct weir_env *env;       /* the current one; a reference, changed on this thread only */
     pthread_t thread;
     atomic_uint *n_connections; /* of all workers together */
     void (*on_drained)(void *ctx);

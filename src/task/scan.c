@@ -47,7 +47,9 @@ static void cancel_all(struct weir_scan *scan)
 
 static void undo(void *ctx)
 {
-    cancel_all(ctx);
+    struct weir_scan *scan = ctx;
+    weir_loop_unpost(&scan->post);
+    cancel_all(scan);
 }
 
 struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on_done, void *ctx)
@@ -279,7 +281,7 @@ void weir_scan__advance(struct weir_scan *scan)
         collect(scan);
         scan->is_done = true;
     }
-    if (scan->is_done && scan->on_done != NULL) {
+    if (scan->is_done) {
         scan->on_done(scan->ctx, scan);
     }
 }
@@ -293,14 +295,18 @@ static void on_detected(void *ctx, struct weir_detect_call *call)
     weir_scan__advance(scan);
 }
 
-bool weir_scan_start(struct weir_scan *scan)
+static void on_post(struct weir_post *post)
 {
-    /* What is done at once is told by the answer, not by a call from inside a call. */
-    weir_scan_done_fn on_done = scan->on_done;
-    scan->on_done = NULL;
+    struct weir_scan *scan = WEIR_LIST_ENTRY(post, struct weir_scan, post);
     weir_scan__advance(scan);
-    scan->on_done = on_done;
-    return scan->is_done;
+}
+
+/* Built-in detectors answer at once: the first step is posted, so that the owner is never called
+ * back from inside its own call. */
+void weir_scan_start(struct weir_scan *scan)
+{
+    scan->post.fn = on_post;
+    weir_loop_post(scan->task->loop, &scan->post);
 }
 
 const struct weir_fault *weir_scan_fault(const struct weir_scan *scan)

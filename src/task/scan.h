@@ -50,8 +50,8 @@ void weir_scan_add_masked(struct weir_scan_group *group, const struct weir_plan 
 void weir_scan_add_whole(struct weir_scan_group *group, const struct weir_plan_use *use,
                          const struct weir_detect_input *input);
 
-/* True: it is done already and on_done will not come. Otherwise on_done comes later, once. */
-bool weir_scan_start(struct weir_scan *scan);
+/* on_done comes later, once, never from inside this call. */
+void weir_scan_start(struct weir_scan *scan);
 
 /* After it is done: why it failed, or NULL. */
 const struct weir_fault *weir_scan_fault(const struct weir_scan *scan);

@@ -2,6 +2,7 @@
 #define WEIR_TASK_SCAN_INT_H
 
 #include "base/list.h"
+#include "io/loop.h"
 #include "task/scan.h"
 
 /*
@@ -84,7 +85,8 @@ struct weir_scan {
     size_t n_lanes;
     size_t cap_lanes;
     struct weir_fault fault;
-    bool is_busy; /* inside start or advance: transitions happen there */
+    struct weir_post post; /* tells what was done at once */
+    bool is_busy;          /* inside start or advance: transitions happen there */
     bool is_done;
 };
 

@@ -1,0 +1,66 @@
+#include "route/passthrough.h"
+
+static bool is_listed(const struct weir_conf_list *list, struct weir_slice name)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (weir_slice_eq_nocase(list->items[i].s, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct weir_slice lower(struct weir_arena *arena, struct weir_slice name)
+{
+    char *copy = weir_arena_alloc(arena, name.n + 1);
+    for (size_t i = 0; i < name.n; i++) {
+        bool is_upper = name.p[i] >= 'A' && name.p[i] <= 'Z';
+        copy[i] = is_upper ? (char)(name.p[i] | 0x20) : name.p[i];
+    }
+    return weir_slice_make(copy, name.n);
+}
+
+static struct weir_slice forwarded_token(const struct weir_request *r,
+                                         const struct weir_http_stream *s)
+{
+    if (!r->env->conf->rewrite_forwarded_access_header) {
+        return (struct weir_slice){NULL, 0};
+    }
+    return weir_http_request_get(&s->req, WEIR_SLICE("x-forwarded-access-token"));
+}
+
+static bool goes_on(const struct weir_request *r, struct weir_slice name, bool has_token)
+{
+    const struct weir_conf *conf = r->env->conf;
+    if (!is_listed(&conf->passthrough_headers, name)) {
+        return false;
+    }
+    bool is_ours = conf->auth.keys_env.s.p != NULL;
+    bool is_authorization = weir_slice_eq_nocase(name, WEIR_SLICE("authorization"));
+    return !is_authorization || (!is_ours && !has_token);
+}
+
+void weir_passthrough_collect(struct weir_request *r, const struct weir_http_stream *s)
+{
+    struct weir_slice token = forwarded_token(r, s);
+    if (r->env->conf->passthrough_headers.n == 0 && token.p == NULL) {
+        return;
+    }
+    struct weir_arena *arena = r->task.arena;
+    struct weir_http_field *out = weir_arena_array(arena, s->req.n_fields + 1, sizeof *out);
+    size_t n = 0;
+    for (size_t i = 0; i < s->req.n_fields; i++) {
+        const struct weir_http_field *field = &s->req.fields[i];
+        if (goes_on(r, field->name, token.p != NULL)) {
+            out[n].name = lower(arena, field->name);
+            out[n++].value = field->value;
+        }
+    }
+    if (token.p != NULL) {
+        out[n].name = WEIR_SLICE("authorization");
+        out[n++].value =
+            weir_slice_cstr(weir_arena_printf(arena, "Bearer %.*s", (int)token.n, token.p));
+    }
+    r->task.call.passthrough = out;
+    r->task.call.n_passthrough = n;
+}

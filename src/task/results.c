@@ -1,0 +1,91 @@
+#include "task/results.h"
+
+static void member(struct weir_json_write *w, struct weir_slice name, struct weir_slice value)
+{
+    weir_json_write_key(w, name);
+    weir_json_write_string(w, value);
+}
+
+static void raw_member(struct weir_json_write *w, struct weir_slice name, struct weir_slice json)
+{
+    if (json.n != 0) {
+        weir_json_write_key(w, name);
+        weir_json_write_raw(w, json);
+    }
+}
+
+static void span(struct weir_json_write *w, const struct weir_detection *d)
+{
+    if (d->has_span) {
+        weir_json_write_key(w, WEIR_SLICE("start"));
+        weir_json_write_u64(w, d->start_cp);
+        weir_json_write_key(w, WEIR_SLICE("end"));
+        weir_json_write_u64(w, d->end_cp);
+    }
+}
+
+static void score(struct weir_json_write *w, const struct weir_detection *d)
+{
+    weir_json_write_key(w, WEIR_SLICE("score"));
+    if (d->score_raw.n != 0) {
+        weir_json_write_raw(w, d->score_raw);
+    } else {
+        weir_json_write_f64(w, d->score);
+    }
+}
+
+static void write_classification(struct weir_json_write *w, const struct weir_detection *d)
+{
+    span(w, d);
+    member(w, WEIR_SLICE("word"), d->text);
+    member(w, WEIR_SLICE("entity"), d->detection);
+    member(w, WEIR_SLICE("entity_group"), d->detection_type);
+    member(w, WEIR_SLICE("detector_id"), d->detector_id);
+    score(w, d);
+}
+
+static void write_finding(struct weir_json_write *w, const struct weir_detection *d)
+{
+    span(w, d);
+    if (d->has_span) {
+        member(w, WEIR_SLICE("text"), d->text);
+    }
+    member(w, WEIR_SLICE("detection"), d->detection);
+    member(w, WEIR_SLICE("detection_type"), d->detection_type);
+    member(w, WEIR_SLICE("detector_id"), d->detector_id);
+    score(w, d);
+    raw_member(w, WEIR_SLICE("evidence"), d->evidence);
+    raw_member(w, WEIR_SLICE("metadata"), d->metadata);
+}
+
+void weir_results_write(struct weir_json_write *w, enum weir_results_shape shape,
+                        const struct weir_detection *items, size_t n)
+{
+    weir_json_write_begin_array(w);
+    for (size_t i = 0; i < n; i++) {
+        struct weir_detection d = items[i];
+        weir_json_write_begin_object(w);
+        if (shape == WEIR_RESULTS_CLASSIFICATION) {
+            write_classification(w, &d);
+        } else {
+            d.has_span = d.has_span && shape == WEIR_RESULTS_CONTENT;
+            write_finding(w, &d);
+        }
+        weir_json_write_end_object(w);
+    }
+    weir_json_write_end_array(w);
+}
+
+void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,
+                                enum weir_results_warning warning)
+{
+    bool is_input = warning == WEIR_WARN_UNSUITABLE_INPUT;
+    weir_json_write_begin_object(w);
+    member(w, name_key,
+           is_input ? WEIR_SLICE("UNSUITABLE_INPUT") : WEIR_SLICE("UNSUITABLE_OUTPUT"));
+    member(w, WEIR_SLICE("message"),
+           is_input ? WEIR_SLICE("Unsuitable input detected. Please check the detected entities on "
+                                 "your input and try again with the unsuitable input removed.")
+                    : WEIR_SLICE("Unsuitable output detected."));
+    weir_json_write_end_object(w);
+}

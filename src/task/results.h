@@ -1,0 +1,29 @@
+#ifndef WEIR_TASK_RESULTS_H
+#define WEIR_TASK_RESULTS_H
+
+#include "detect/detection.h"
+#include "wire/json_write.h"
+
+/*
+ * Findings as JSON, in the three shapes of api.md, and the warnings that go with them.
+ */
+enum weir_results_shape {
+    WEIR_RESULTS_CONTENT,        /* C, and the results of H and I: spans and text where known */
+    WEIR_RESULTS_WHOLE,          /* E, F, G, B: no spans */
+    WEIR_RESULTS_CLASSIFICATION, /* A: word, entity, entity_group */
+};
+
+/* One array. */
+void weir_results_write(struct weir_json_write *w, enum weir_results_shape shape,
+                        const struct weir_detection *items, size_t n);
+
+enum weir_results_warning {
+    WEIR_WARN_UNSUITABLE_INPUT,
+    WEIR_WARN_UNSUITABLE_OUTPUT,
+};
+
+/* {"id"|"type": …, "message": …}; the name's key is "id" on A and "type" elsewhere. */
+void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,
+                                enum weir_results_warning warning);
+
+#endif
