@@ -52,3 +52,10 @@ struct weir_fault weir_fault_dup(struct weir_arena *arena, const struct weir_fau
     copy.why = weir_arena_dup(arena, fault->why);
     return copy;
 }
+
+const struct weir_fault *weir_fault_keep(struct weir_arena *arena, const struct weir_fault *fault)
+{
+    struct weir_fault *kept = weir_arena_alloc(arena, sizeof *kept);
+    *kept = weir_fault_dup(arena, fault);
+    return kept;
+}

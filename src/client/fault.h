@@ -41,4 +41,7 @@ const char *weir_fault_origin_name(enum weir_fault_origin origin);
 /* A copy whose slices live in the arena. */
 struct weir_fault weir_fault_dup(struct weir_arena *arena, const struct weir_fault *fault);
 
+/* The same, itself in the arena. */
+const struct weir_fault *weir_fault_keep(struct weir_arena *arena, const struct weir_fault *fault);
+
 #endif

@@ -1,9 +1,11 @@
 #include "route/api.h"
 
 #include "route/auth.h"
+#include "route/completion.h"
 #include "route/decode.h"
 #include "route/detection.h"
 #include "route/env.h"
+#include "route/generation.h"
 #include "route/reply.h"
 #include "route/table.h"
 
@@ -39,15 +41,18 @@ static void begin_json(void *env, struct weir_http_stream *s)
 }
 
 static const struct weir_route_entry TABLE[] = {
-    {"/api/v2/chat/completions-detection", WEIR_HTTP_POST, begin_json, has_public_openai},
-    {"/api/v2/text/completions-detection", WEIR_HTTP_POST, begin_json, has_public_openai},
+    {"/api/v2/chat/completions-detection", WEIR_HTTP_POST, weir_completion_begin_chat,
+     has_public_openai},
+    {"/api/v2/text/completions-detection", WEIR_HTTP_POST, weir_completion_begin_text,
+     has_public_openai},
     {"/api/v2/text/detection/content", WEIR_HTTP_POST, weir_detection_begin_content, NULL},
     {"/api/v2/text/detection/chat", WEIR_HTTP_POST, weir_detection_begin_chat, NULL},
     {"/api/v2/text/detection/context", WEIR_HTTP_POST, weir_detection_begin_context, NULL},
     {"/api/v2/text/detection/generated", WEIR_HTTP_POST, weir_detection_begin_generated, NULL},
-    {"/api/v2/text/generation-detection", WEIR_HTTP_POST, begin_json, has_generation},
-    {"/api/v1/task/classification-with-text-generation", WEIR_HTTP_POST, begin_json,
+    {"/api/v2/text/generation-detection", WEIR_HTTP_POST, weir_generation_begin_detection,
      has_generation},
+    {"/api/v1/task/classification-with-text-generation", WEIR_HTTP_POST,
+     weir_generation_begin_classification, has_generation},
     {"/api/v1/task/server-streaming-classification-with-text-generation", WEIR_HTTP_POST,
      begin_json, has_generation},
 };

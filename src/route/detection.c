@@ -118,12 +118,9 @@ void weir_detection_begin_chat(void *env, struct weir_http_stream *s)
 
 static int check_context(struct weir_fields *f, uint32_t type, uint32_t context)
 {
-    if (!weir_json_string_eq(f->json, type, WEIR_SLICE("docs")) &&
-        !weir_json_string_eq(f->json, type, WEIR_SLICE("url"))) {
-        struct weir_slice given = weir_fields_string(f, type);
-        int shown = given.n < 64 ? (int)given.n : 64;
-        return weir_fields_fail(f, "context_type",
-                                "unknown variant `%.*s`, expected `docs` or `url`", shown, given.p);
+    static const char *const types[] = {"docs", "url"};
+    if (weir_fields_variant(f, type, "context_type", types, COUNT(types)) != 0) {
+        return WEIR_EINVAL;
     }
     size_t i = 0;
     uint32_t at = weir_json_first(f->json, context);

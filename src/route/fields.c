@@ -88,6 +88,27 @@ static const char *join(const struct weir_fields *f, const char *path, struct we
     return weir_arena_printf(f->arena, "%s%s%.*s", path, path[0] != '\0' ? "." : "", n, name.p);
 }
 
+int weir_fields_variant(struct weir_fields *f, uint32_t at, const char *path,
+                        const char *const *names, size_t n)
+{
+    struct weir_buf known = {0};
+    for (size_t i = 0; at != WEIR_JSON_NONE && i < n; i++) {
+        if (weir_json_string_eq(f->json, at, weir_slice_cstr(names[i]))) {
+            at = WEIR_JSON_NONE;
+        }
+        weir_buf_printf(&known, "%s`%s`", i == 0 ? "" : n == 2 ? " or " : ", ", names[i]);
+    }
+    int rc = 0;
+    if (at != WEIR_JSON_NONE) {
+        struct weir_slice given = weir_json_string(f->json, at, f->arena);
+        rc = weir_fields_fail(f, path, "unknown variant `%.*s`, expected %s%s",
+                              given.n < MAX_SHOWN_BYTES ? (int)given.n : MAX_SHOWN_BYTES, given.p,
+                              n > 2 ? "one of " : "", weir_buf_cstr(&known));
+    }
+    weir_buf_dispose(&known);
+    return rc;
+}
+
 static int unknown(struct weir_fields *f, const char *path, struct weir_slice name,
                    const struct weir_fields_spec *specs, size_t n)
 {

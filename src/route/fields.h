@@ -54,6 +54,10 @@ int weir_fields_fail(struct weir_fields *f, const char *path, const char *fmt, .
 int weir_fields_check(struct weir_fields *f, uint32_t at, const char *path,
                       enum weir_fields_kind kind);
 
+/* Is the string at `at` (or WEIR_JSON_NONE) one of `names`? 0, or WEIR_EINVAL with f->error. */
+int weir_fields_variant(struct weir_fields *f, uint32_t at, const char *path,
+                        const char *const *names, size_t n);
+
 /* A string's value, "" where the node is WEIR_JSON_NONE. */
 struct weir_slice weir_fields_string(const struct weir_fields *f, uint32_t at);
 

@@ -1,0 +1,10 @@
+#ifndef WEIR_ROUTE_COMPLETION_H
+#define WEIR_ROUTE_COMPLETION_H
+
+#include "http/stream.h"
+
+/* H and I of api.md: completions whose callers choose the detectors. */
+void weir_completion_begin_chat(void *env, struct weir_http_stream *s);
+void weir_completion_begin_text(void *env, struct weir_http_stream *s);
+
+#endif

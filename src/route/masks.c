@@ -1,0 +1,51 @@
+#include "route/masks.h"
+
+#include "base/err.h"
+#include "base/utf8.h"
+
+static int read_one(struct weir_fields *f, uint32_t pair, const char *path, size_t n_cp,
+                    struct weir_scan_mask *mask)
+{
+    if (weir_fields_check(f, pair, path, WEIR_FIELDS_ARRAY) != 0) {
+        return WEIR_EINVAL;
+    }
+    uint64_t bounds[2];
+    size_t n = 0;
+    uint32_t at = weir_json_first(f->json, pair);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(f->json, pair, at)) {
+        if (weir_fields_check(f, at, path, WEIR_FIELDS_INTEGER) != 0) {
+            return WEIR_EINVAL;
+        }
+        if (n == 2 || weir_json_u64(f->json, at, &bounds[n]) != 0) {
+            return weir_fields_fail(f, "", "invalid masks");
+        }
+        n++;
+    }
+    if (n != 2 || bounds[0] >= bounds[1] || bounds[1] > n_cp) {
+        return weir_fields_fail(f, "", "invalid masks");
+    }
+    *mask = (struct weir_scan_mask){.start_cp = bounds[0], .end_cp = bounds[1]};
+    return 0;
+}
+
+int weir_masks_read(struct weir_fields *f, uint32_t at, const char *path, struct weir_slice text,
+                    const struct weir_scan_mask **masks, size_t *n)
+{
+    *masks = NULL;
+    *n = 0;
+    if (at == WEIR_JSON_NONE || f->json->nodes[at].n == 0) {
+        return 0;
+    }
+    size_t n_cp = weir_utf8_count(text);
+    struct weir_scan_mask *out = weir_arena_array(f->arena, f->json->nodes[at].n, sizeof *out);
+    uint32_t pair = weir_json_first(f->json, at);
+    for (; pair != WEIR_JSON_NONE; pair = weir_json_after(f->json, at, pair)) {
+        const char *where = weir_arena_printf(f->arena, "%s[%zu]", path, *n);
+        if (read_one(f, pair, where, n_cp, &out[*n]) != 0) {
+            return WEIR_EINVAL;
+        }
+        (*n)++;
+    }
+    *masks = out;
+    return 0;
+}

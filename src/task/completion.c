@@ -1,0 +1,391 @@
+/*
+ * One unary completion:
+ *
+ *   input detectors ──findings──► tokenize ─► answer without a completion
+ *          └─none─► model ─► output detectors on every choice ─► the model's own answer, added to
+ */
+#include "task/completion.h"
+
+#include "base/err.h"
+#include "task/results.h"
+#include "wire/json_edit.h"
+
+struct choice {
+    uint64_t index;
+    struct weir_slice text; /* p NULL: none */
+    struct weir_scan_group *group;
+};
+
+struct completion {
+    struct weir_task_ctx *task;
+    struct weir_task_completion request;
+    weir_task_done_fn done;
+    void *ctx;
+    struct weir_model_run *run;
+    struct weir_model_request model_request;
+    struct weir_scan_group *input_found;
+    uint64_t prompt_tokens;
+    struct weir_json answer; /* of the model server */
+    struct choice *choices;
+    size_t n_choices;
+};
+
+static void finish(struct completion *c, struct weir_slice body)
+{
+    struct weir_task_answer answer = {.body = body};
+    c->done(c->ctx, &answer);
+}
+
+static void fail(struct completion *c, const struct weir_fault *fault)
+{
+    struct weir_task_answer answer = {.fault = fault};
+    c->done(c->ctx, &answer);
+}
+
+static void fail_model(struct completion *c, const char *why)
+{
+    struct weir_fault *fault = weir_arena_zalloc(c->task->arena, sizeof *fault);
+    *fault = (struct weir_fault){.origin = c->request.is_chat ? WEIR_FAULT_CHAT_COMPLETION
+                                                              : WEIR_FAULT_COMPLETION,
+                                 .id = c->request.model_id,
+                                 .err = WEIR_EPEER,
+                                 .why = weir_slice_cstr(why)};
+    fail(c, fault);
+}
+
+static void start_model(struct completion *c, const struct weir_model_events *events)
+{
+    struct weir_model_env env = {.loop = c->task->loop,
+                                 .client = c->task->client,
+                                 .context = &c->task->call,
+                                 .max_body_bytes = c->task->env->max_service_body_bytes,
+                                 .max_event_bytes = c->task->env->max_event_bytes};
+    weir_model_free(c->run);
+    c->run = weir_model_start(c->task->env->openai, &env, &c->model_request, events, c);
+}
+
+/* ---- the answer ---- */
+
+static void write_warnings(struct weir_json_write *w, const struct completion *c)
+{
+    size_t n_text_found = 0;
+    for (size_t i = 0; i < c->n_choices; i++) {
+        n_text_found += c->choices[i].group->n_text_found;
+        if (c->choices[i].text.n == 0) {
+            const char *more = c->request.is_chat ? "" : ". Output detection was not executed";
+            weir_json_write_begin_object(w);
+            weir_json_write_key(w, WEIR_SLICE("type"));
+            weir_json_write_string(w, WEIR_SLICE("EMPTY_OUTPUT"));
+            weir_json_write_key(w, WEIR_SLICE("message"));
+            weir_json_write_string(w, weir_slice_cstr(weir_arena_printf(
+                                          c->task->arena, "Choice of index %llu has no content%s",
+                                          (unsigned long long)c->choices[i].index, more)));
+            weir_json_write_end_object(w);
+        }
+    }
+    if (n_text_found != 0) {
+        weir_results_write_warning(w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_OUTPUT);
+    }
+}
+
+/* The server's own warnings, then ours. */
+static void add_warnings(struct weir_json_edit *e, struct completion *c, struct weir_buf *out)
+{
+    uint32_t theirs = weir_json_get(&c->answer, 0, WEIR_SLICE("warnings"));
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_array(&w);
+    size_t before = out->n;
+    write_warnings(&w, c);
+    bool has_ours = out->n != before;
+    weir_json_write_end_array(&w);
+    if (!has_ours) {
+        return;
+    }
+    if (theirs != WEIR_JSON_NONE && weir_json_type(&c->answer, theirs) == WEIR_JSON_ARRAY) {
+        weir_buf_clear(out);
+        weir_json_write_init(&w, out);
+        weir_json_write_begin_array(&w);
+        uint32_t at = weir_json_first(&c->answer, theirs);
+        for (; at != WEIR_JSON_NONE; at = weir_json_after(&c->answer, theirs, at)) {
+            weir_json_write_raw(&w, weir_json_raw(&c->answer, at));
+        }
+        write_warnings(&w, c);
+        weir_json_write_end_array(&w);
+    }
+    weir_json_edit_set(e, 0, WEIR_SLICE("warnings"), weir_buf_slice(out));
+}
+
+/* Only choices with findings are listed; without any there is nothing to add. */
+static bool write_detections(struct completion *c, struct weir_buf *out)
+{
+    struct weir_json_write w;
+    size_t n = 0;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("output"));
+    weir_json_write_begin_array(&w);
+    for (size_t i = 0; i < c->n_choices; i++) {
+        const struct weir_scan_group *group = c->choices[i].group;
+        if (group->n_found == 0) {
+            continue;
+        }
+        n++;
+        weir_json_write_begin_object(&w);
+        weir_json_write_key(&w, WEIR_SLICE("choice_index"));
+        weir_json_write_u64(&w, c->choices[i].index);
+        weir_json_write_key(&w, WEIR_SLICE("results"));
+        weir_results_write(&w, WEIR_RESULTS_CONTENT, group->found, group->n_found);
+        weir_json_write_end_object(&w);
+    }
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+    return n != 0;
+}
+
+static struct weir_slice compose(struct completion *c)
+{
+    struct weir_buf detections = {0};
+    struct weir_buf warnings = {0};
+    struct weir_buf out = {0};
+    struct weir_json_edit e = {0};
+    weir_json_edit_begin(&e, &c->answer);
+    uint32_t theirs = weir_json_get(&c->answer, 0, WEIR_SLICE("detections"));
+    if (write_detections(c, &detections)) {
+        weir_json_edit_set(&e, 0, WEIR_SLICE("detections"), weir_buf_slice(&detections));
+    } else if (theirs != WEIR_JSON_NONE) {
+        weir_json_edit_remove(&e, theirs);
+    }
+    add_warnings(&e, c, &warnings);
+    weir_json_edit_write(&e, &out);
+    struct weir_slice body = weir_arena_dup(c->task->arena, weir_buf_slice(&out));
+    weir_json_edit_dispose(&e);
+    weir_buf_dispose(&detections);
+    weir_buf_dispose(&warnings);
+    weir_buf_dispose(&out);
+    return body;
+}
+
+/* ---- output detection ---- */
+
+static void on_output_scanned(void *ctx, struct weir_scan *scan)
+{
+    struct completion *c = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    if (fault != NULL) {
+        fail(c, fault);
+    } else {
+        finish(c, compose(c));
+    }
+}
+
+/* The caller's messages and the generated one, as one array. */
+static struct weir_slice history_with(struct completion *c, uint32_t message)
+{
+    const struct weir_json *json = c->request.json;
+    uint32_t messages = weir_json_get(json, 0, WEIR_SLICE("messages"));
+    struct weir_buf out = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &out);
+    weir_json_write_begin_array(&w);
+    uint32_t at = weir_json_first(json, messages);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, messages, at)) {
+        weir_json_write_node(&w, json, at);
+    }
+    weir_json_write_node(&w, &c->answer, message);
+    weir_json_write_end_array(&w);
+    struct weir_slice text = weir_arena_dup(c->task->arena, weir_buf_slice(&out));
+    weir_buf_dispose(&out);
+    return text;
+}
+
+/* Detectors that look at the whole exchange: text_chat on H, text_generation on I. */
+static void add_whole(struct completion *c, struct choice *choice, uint32_t message)
+{
+    const struct weir_json *json = c->request.json;
+    struct weir_detect_input input = {0};
+    bool is_made = false;
+    for (size_t i = 0; i < c->request.output.n; i++) {
+        const struct weir_plan_use *use = &c->request.output.uses[i];
+        enum weir_detect_type type = use->d->detector->type;
+        if (type == WEIR_DETECT_CONTENTS ||
+            (type == WEIR_DETECT_GENERATION && choice->text.n == 0)) {
+            continue;
+        }
+        if (!is_made && c->request.is_chat) {
+            uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
+            input.messages = history_with(c, message);
+            input.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
+        } else if (!is_made) {
+            input.prompt = c->request.input_text;
+            input.generated_text = choice->text;
+        }
+        is_made = true;
+        weir_scan_add_whole(choice->group, use, &input);
+    }
+}
+
+/* Reads one choice; NULL or what is wrong with it. */
+static const char *read_choice(struct completion *c, struct weir_scan *scan, uint32_t at,
+                               struct choice *choice)
+{
+    const struct weir_json *json = &c->answer;
+    choice->group = weir_scan_add_group(scan);
+    if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
+        return "a choice is not an object";
+    }
+    uint32_t index = weir_json_get_set(json, at, WEIR_SLICE("index"));
+    if (index != WEIR_JSON_NONE && weir_json_u64(json, index, &choice->index) != 0) {
+        return "a choice's index is not a whole number";
+    }
+    uint32_t message = at;
+    if (c->request.is_chat) {
+        message = weir_json_get_set(json, at, WEIR_SLICE("message"));
+        if (message == WEIR_JSON_NONE || weir_json_type(json, message) != WEIR_JSON_OBJECT) {
+            return "a choice has no message";
+        }
+    }
+    struct weir_slice name = c->request.is_chat ? WEIR_SLICE("content") : WEIR_SLICE("text");
+    uint32_t content = weir_json_get_set(json, message, name);
+    if (content != WEIR_JSON_NONE && weir_json_type(json, content) != WEIR_JSON_STRING) {
+        return "a choice's content is not a string and cannot be checked";
+    }
+    if (content != WEIR_JSON_NONE) {
+        choice->text = weir_json_string(json, content, c->task->arena);
+    }
+    if (choice->text.n != 0) {
+        weir_scan_add_text(choice->group, &c->request.output, choice->text);
+    }
+    add_whole(c, choice, message);
+    return NULL;
+}
+
+static void check_output(struct completion *c)
+{
+    const struct weir_json *json = &c->answer;
+    uint32_t choices = weir_json_get_set(json, 0, WEIR_SLICE("choices"));
+    if (choices == WEIR_JSON_NONE || weir_json_type(json, choices) != WEIR_JSON_ARRAY) {
+        fail_model(c, "the answer has no choices");
+        return;
+    }
+    struct weir_scan *scan = weir_scan_new(c->task, on_output_scanned, c);
+    c->choices = weir_arena_array(c->task->arena, json->nodes[choices].n, sizeof *c->choices);
+    uint32_t at = weir_json_first(json, choices);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, choices, at)) {
+        struct choice *choice = &c->choices[c->n_choices];
+        choice->index = c->n_choices++;
+        const char *why = read_choice(c, scan, at, choice);
+        if (why != NULL) {
+            fail_model(c, why);
+            return;
+        }
+    }
+    weir_scan_start(scan);
+}
+
+/* ---- the model ---- */
+
+static void on_model_frame(void *ctx, const struct weir_model_frame *frame)
+{
+    struct completion *c = ctx;
+    struct weir_slice copy = weir_arena_dup(c->task->arena, frame->json);
+    /* The adapter has read it already: it is JSON. */
+    weir_json_parse(&c->answer, copy, NULL, c->task->arena, NULL);
+}
+
+static void on_model_done(void *ctx, const struct weir_fault *fault)
+{
+    struct completion *c = ctx;
+    if (fault != NULL) {
+        fail(c, weir_fault_keep(c->task->arena, fault));
+    } else if (c->answer.n_nodes == 0) {
+        fail_model(c, "there is no answer");
+    } else if (c->request.output.n == 0) {
+        finish(c, c->answer.src);
+    } else {
+        check_output(c);
+    }
+}
+
+static const struct weir_model_events MODEL_EVENTS = {
+    .on_frame = on_model_frame,
+    .on_done = on_model_done,
+};
+
+static void call_model(struct completion *c)
+{
+    c->model_request = (struct weir_model_request){
+        .op = c->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
+        .model_id = c->request.model_id,
+        .body = weir_completion_model_body(c->task, &c->request)};
+    start_model(c, &MODEL_EVENTS);
+}
+
+/* ---- findings on the input ---- */
+
+static void on_tokens(void *ctx, const struct weir_model_frame *frame)
+{
+    struct completion *c = ctx;
+    c->prompt_tokens = frame->n_tokens;
+}
+
+/* The count is a courtesy: without it the usage is zero. */
+static void on_tokenized(void *ctx, const struct weir_fault *fault)
+{
+    struct completion *c = ctx;
+    if (fault != NULL && c->task->env->is_fms) {
+        fail(c, weir_fault_keep(c->task->arena, fault));
+        return;
+    }
+    finish(c, weir_completion_unsuitable_input(c->task, &c->request, c->input_found,
+                                               c->prompt_tokens, false));
+}
+
+static const struct weir_model_events TOKENIZE_EVENTS = {
+    .on_frame = on_tokens,
+    .on_done = on_tokenized,
+};
+
+static void on_input_scanned(void *ctx, struct weir_scan *scan)
+{
+    struct completion *c = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    if (fault != NULL) {
+        fail(c, fault);
+    } else if (c->input_found->n_found == 0) {
+        call_model(c);
+    } else {
+        c->model_request = (struct weir_model_request){.op = WEIR_MODEL_TOKENIZE,
+                                                       .model_id = c->request.model_id,
+                                                       .text = c->request.input_text};
+        start_model(c, &TOKENIZE_EVENTS);
+    }
+}
+
+static void undo(void *ctx)
+{
+    struct completion *c = ctx;
+    weir_model_free(c->run);
+    c->run = NULL;
+}
+
+void weir_task_completion_start(struct weir_task_ctx *task,
+                                const struct weir_task_completion *request, weir_task_done_fn done,
+                                void *ctx)
+{
+    struct completion *c = weir_arena_zalloc(task->arena, sizeof *c);
+    c->task = task;
+    c->request = *request;
+    c->done = done;
+    c->ctx = ctx;
+    weir_arena_defer(task->arena, undo, c);
+    if (c->request.input.n == 0) {
+        call_model(c);
+        return;
+    }
+    struct weir_scan *scan = weir_scan_new(task, on_input_scanned, c);
+    c->input_found = weir_scan_add_group(scan);
+    weir_scan_add_masked(c->input_found, &c->request.input, request->input_text, request->masks,
+                         request->n_masks);
+    weir_scan_start(scan);
+}

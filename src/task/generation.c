@@ -1,0 +1,298 @@
+/*
+ *   input detectors ──findings──► tokenize ─► answer without a text        (A)
+ *          └─none─► generate ─► output detectors ─► answer
+ */
+#include "task/generation.h"
+
+#include "base/err.h"
+#include "task/results.h"
+
+struct generation {
+    struct weir_task_ctx *task;
+    struct weir_task_generation request;
+    weir_task_done_fn done;
+    void *ctx;
+    struct weir_model_run *run;
+    struct weir_model_request model_request;
+    struct weir_scan_group *input_found;
+    struct weir_scan_group *output_found;
+    struct weir_model_generated generated; /* slices in the arena */
+    bool has_generated;
+    uint64_t n_tokens;
+};
+
+static void fail(struct generation *g, const struct weir_fault *fault)
+{
+    struct weir_task_answer answer = {.fault = weir_fault_keep(g->task->arena, fault)};
+    g->done(g->ctx, &answer);
+}
+
+static void start_model(struct generation *g, const struct weir_model_events *events)
+{
+    struct weir_model_env env = {.loop = g->task->loop,
+                                 .client = g->task->client,
+                                 .context = &g->task->call,
+                                 .max_body_bytes = g->task->env->max_service_body_bytes,
+                                 .max_event_bytes = g->task->env->max_event_bytes};
+    weir_model_free(g->run);
+    g->run = weir_model_start(g->task->env->generation, &env, &g->model_request, events, g);
+}
+
+/* ---- the answer ---- */
+
+static void write_tokens(struct weir_json_write *w, struct weir_slice name,
+                         const struct weir_model_token *tokens, size_t n)
+{
+    if (n == 0) {
+        return;
+    }
+    weir_json_write_key(w, name);
+    weir_json_write_begin_array(w);
+    for (size_t i = 0; i < n; i++) {
+        weir_json_write_begin_object(w);
+        weir_json_write_key(w, WEIR_SLICE("text"));
+        weir_json_write_string(w, tokens[i].text);
+        if (tokens[i].has_logprob) {
+            weir_json_write_key(w, WEIR_SLICE("logprob"));
+            weir_json_write_f64(w, tokens[i].logprob);
+        }
+        if (tokens[i].has_rank) {
+            weir_json_write_key(w, WEIR_SLICE("rank"));
+            weir_json_write_i64(w, tokens[i].rank);
+        }
+        weir_json_write_end_object(w);
+    }
+    weir_json_write_end_array(w);
+}
+
+static void write_side(struct weir_json_write *w, struct weir_slice name,
+                       const struct weir_scan_group *group)
+{
+    if (group != NULL && group->n_found != 0) {
+        weir_json_write_key(w, name);
+        weir_results_write(w, WEIR_RESULTS_CLASSIFICATION, group->found, group->n_found);
+    }
+}
+
+static void write_details(struct weir_json_write *w, const struct weir_model_generated *m)
+{
+    weir_json_write_key(w, WEIR_SLICE("finish_reason"));
+    weir_json_write_string(w, weir_slice_cstr(weir_model_finish_name(m->finish_reason)));
+    weir_json_write_key(w, WEIR_SLICE("generated_token_count"));
+    weir_json_write_u64(w, m->generated_token_count);
+    weir_json_write_key(w, WEIR_SLICE("seed"));
+    weir_json_write_u64(w, m->seed);
+}
+
+static void write_warnings(struct weir_json_write *w, const struct generation *g)
+{
+    bool has_input = g->input_found != NULL && g->input_found->n_found != 0;
+    bool has_output = g->output_found != NULL && g->output_found->n_found != 0;
+    if (!has_input && !has_output) {
+        return;
+    }
+    weir_json_write_key(w, WEIR_SLICE("warnings"));
+    weir_json_write_begin_array(w);
+    weir_results_write_warning(
+        w, WEIR_SLICE("id"), has_input ? WEIR_WARN_UNSUITABLE_INPUT : WEIR_WARN_UNSUITABLE_OUTPUT);
+    weir_json_write_end_array(w);
+}
+
+static void write_classification(struct weir_json_write *w, const struct generation *g)
+{
+    const struct weir_model_generated *m = &g->generated;
+    if (g->has_generated) {
+        weir_json_write_key(w, WEIR_SLICE("generated_text"));
+        weir_json_write_string(w, m->text);
+    }
+    weir_json_write_key(w, WEIR_SLICE("token_classification_results"));
+    weir_json_write_begin_object(w);
+    write_side(w, WEIR_SLICE("input"), g->input_found);
+    write_side(w, WEIR_SLICE("output"), g->output_found);
+    weir_json_write_end_object(w);
+    if (g->has_generated && m->has_details) {
+        write_details(w, m);
+    }
+    weir_json_write_key(w, WEIR_SLICE("input_token_count"));
+    weir_json_write_i64(w, g->has_generated ? m->input_token_count : (int64_t)g->n_tokens);
+    write_warnings(w, g);
+    write_tokens(w, WEIR_SLICE("tokens"), m->tokens, m->n_tokens);
+    write_tokens(w, WEIR_SLICE("input_tokens"), m->input_tokens, m->n_input_tokens);
+}
+
+static void write_generation(struct weir_json_write *w, const struct generation *g)
+{
+    weir_json_write_key(w, WEIR_SLICE("generated_text"));
+    weir_json_write_string(w, g->generated.text);
+    weir_json_write_key(w, WEIR_SLICE("detections"));
+    weir_results_write(w, WEIR_RESULTS_WHOLE, g->output_found->found, g->output_found->n_found);
+    weir_json_write_key(w, WEIR_SLICE("input_token_count"));
+    weir_json_write_i64(w, g->generated.input_token_count);
+}
+
+static void finish(struct generation *g)
+{
+    struct weir_buf out = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &out);
+    weir_json_write_begin_object(&w);
+    if (g->request.is_classification) {
+        write_classification(&w, g);
+    } else {
+        write_generation(&w, g);
+    }
+    weir_json_write_end_object(&w);
+    struct weir_task_answer answer = {.body = weir_arena_dup(g->task->arena, weir_buf_slice(&out))};
+    weir_buf_dispose(&out);
+    g->done(g->ctx, &answer);
+}
+
+/* ---- output ---- */
+
+static void on_output_scanned(void *ctx, struct weir_scan *scan)
+{
+    struct generation *g = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    if (fault != NULL) {
+        fail(g, fault);
+    } else {
+        finish(g);
+    }
+}
+
+static void check_output(struct generation *g)
+{
+    struct weir_scan *scan = weir_scan_new(g->task, on_output_scanned, g);
+    g->output_found = weir_scan_add_group(scan);
+    if (g->request.is_classification) {
+        weir_scan_add_text(g->output_found, &g->request.output, g->generated.text);
+    } else {
+        struct weir_detect_input input = {.prompt = g->request.inputs,
+                                          .generated_text = g->generated.text};
+        for (size_t i = 0; i < g->request.output.n; i++) {
+            weir_scan_add_whole(g->output_found, &g->request.output.uses[i], &input);
+        }
+    }
+    weir_scan_start(scan);
+}
+
+/* ---- the model ---- */
+
+static const struct weir_model_token *keep_tokens(struct weir_arena *arena,
+                                                  const struct weir_model_token *tokens, size_t n)
+{
+    struct weir_model_token *kept = weir_arena_array(arena, n, sizeof *kept);
+    for (size_t i = 0; i < n; i++) {
+        kept[i] = tokens[i];
+        kept[i].text = weir_arena_dup(arena, tokens[i].text);
+    }
+    return kept;
+}
+
+static void on_generated(void *ctx, const struct weir_model_frame *frame)
+{
+    struct generation *g = ctx;
+    struct weir_arena *arena = g->task->arena;
+    struct weir_model_generated *m = &g->generated;
+    *m = *frame->generated;
+    m->text = weir_arena_dup(arena, m->text);
+    m->tokens = keep_tokens(arena, m->tokens, m->n_tokens);
+    m->input_tokens = keep_tokens(arena, m->input_tokens, m->n_input_tokens);
+    g->has_generated = true;
+}
+
+static void on_generate_done(void *ctx, const struct weir_fault *fault)
+{
+    struct generation *g = ctx;
+    struct weir_fault nothing = {.origin = WEIR_FAULT_GENERATE,
+                                 .id = g->request.model_id,
+                                 .err = WEIR_EPEER,
+                                 .why = WEIR_SLICE("there is no answer")};
+    if (fault != NULL) {
+        fail(g, fault);
+    } else if (!g->has_generated) {
+        fail(g, &nothing);
+    } else if (g->request.output.n == 0) {
+        finish(g);
+    } else {
+        check_output(g);
+    }
+}
+
+static const struct weir_model_events GENERATE_EVENTS = {
+    .on_frame = on_generated,
+    .on_done = on_generate_done,
+};
+
+static void call_model(struct generation *g)
+{
+    g->model_request = (struct weir_model_request){.op = WEIR_MODEL_GENERATE,
+                                                   .model_id = g->request.model_id,
+                                                   .text = g->request.inputs,
+                                                   .params = g->request.params};
+    start_model(g, &GENERATE_EVENTS);
+}
+
+static void on_tokens(void *ctx, const struct weir_model_frame *frame)
+{
+    struct generation *g = ctx;
+    g->n_tokens = frame->n_tokens;
+}
+
+static void on_tokenized(void *ctx, const struct weir_fault *fault)
+{
+    struct generation *g = ctx;
+    if (fault != NULL) {
+        fail(g, fault);
+    } else {
+        finish(g);
+    }
+}
+
+static const struct weir_model_events TOKENIZE_EVENTS = {
+    .on_frame = on_tokens,
+    .on_done = on_tokenized,
+};
+
+static void on_input_scanned(void *ctx, struct weir_scan *scan)
+{
+    struct generation *g = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    if (fault != NULL) {
+        fail(g, fault);
+    } else if (g->input_found->n_found == 0) {
+        call_model(g);
+    } else {
+        g->model_request = (struct weir_model_request){
+            .op = WEIR_MODEL_TOKENIZE, .model_id = g->request.model_id, .text = g->request.inputs};
+        start_model(g, &TOKENIZE_EVENTS);
+    }
+}
+
+static void undo(void *ctx)
+{
+    struct generation *g = ctx;
+    weir_model_free(g->run);
+    g->run = NULL;
+}
+
+void weir_task_generation_start(struct weir_task_ctx *task,
+                                const struct weir_task_generation *request, weir_task_done_fn done,
+                                void *ctx)
+{
+    struct generation *g = weir_arena_zalloc(task->arena, sizeof *g);
+    g->task = task;
+    g->request = *request;
+    g->done = done;
+    g->ctx = ctx;
+    weir_arena_defer(task->arena, undo, g);
+    if (g->request.input.n == 0) {
+        call_model(g);
+        return;
+    }
+    struct weir_scan *scan = weir_scan_new(task, on_input_scanned, g);
+    g->input_found = weir_scan_add_group(scan);
+    weir_scan_add_masked(g->input_found, &g->request.input, request->inputs, request->masks,
+                         request->n_masks);
+    weir_scan_start(scan);
+}
