@@ -84,7 +84,6 @@ static enum weir_flow queued(struct weir_http_conn *c)
 {
     enum weir_flow flow = weir_sock_mark_dirty(&c->sock);
     weir_http__conn_tick_at(c, weir_loop_now_ms(c->ep->loop) + c->limits.write_timeout_ms);
-    c->h1.stream->is_full = flow == WEIR_FLOW_FULL;
     return flow;
 }
 

@@ -186,8 +186,7 @@ static enum weir_flow h2_write(struct weir_http_stream *s, struct weir_slice byt
     }
     weir_bufq_append(&hs->out, bytes);
     wake(hs);
-    s->is_full = weir_bufq_is_full(&hs->out);
-    return s->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+    return weir_bufq_is_full(&hs->out) ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
 
 static void h2_end(struct weir_http_stream *s, const struct weir_http_field *trailers, size_t n)

@@ -14,7 +14,12 @@ enum weir_flow weir_http_stream_write(struct weir_http_stream *s, struct weir_sl
 {
     WEIR_ASSERT(s->status != 0 && !s->response_ended);
     s->sent_bytes += bytes.n;
-    return bytes.n != 0 ? s->ops->write(s, bytes) : WEIR_FLOW_OK;
+    if (bytes.n != 0 && s->ops->write(s, bytes) == WEIR_FLOW_FULL) {
+        s->is_full = true;
+    }
+    /* Once FULL it stays so until on_resume, whatever room there is in between: an OK would take
+     * back a promise that the handler waits for. */
+    return s->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
 
 void weir_http_stream_end_with(struct weir_http_stream *s, const struct weir_http_field *trailers,

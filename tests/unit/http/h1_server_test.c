@@ -234,6 +234,31 @@ static void a_full_response_waits_for_the_reader(void **state)
     assert_true(sv->most_pending < SERVE_OUT_BYTES + 2 * SERVE_PIECE);
 }
 
+/* Between FULL and on_resume a writer may still finish what it is in the middle of; that must not
+ * cost it its on_resume. */
+static void a_write_after_full_does_not_lose_the_resume(void **state)
+{
+    struct served *sv = *state;
+    struct side *down = ask(sv, GET);
+    serve_run(sv, sv->n_x == 1);
+    struct exchange *x = &sv->x[0];
+    struct weir_http_conn *c = serve_conn(sv);
+    weir_sock_pause(&down->sock);
+    sv->at_resume = exchange_send_on;
+    exchange_send_big(x);
+    serve_run(sv, c->sock.is_writing);
+    serve_spin(sv);
+    assert_int_equal(x->n_full, x->n_resume + 1);
+    sv->at_resume = NULL;
+    int resumes = x->n_resume;
+    /* Some room, but not yet half. */
+    c->sock.out_max = weir_sock_pending(&c->sock) * 3 / 2;
+    assert_int_equal(exchange_write(x, WEIR_SLICE("!")), WEIR_FLOW_FULL);
+    weir_sock_resume(&down->sock);
+    serve_run(sv, x->n_resume == resumes + 1);
+    exchange_end(x);
+}
+
 /* A caller that goes away */
 
 static void expect_gone(struct served *sv, bool is_told)
@@ -520,6 +545,7 @@ int main(void)
         TEST(a_paused_body_stops_the_caller),
         TEST(pausing_at_every_piece_loses_nothing),
         TEST(a_full_response_waits_for_the_reader),
+        TEST(a_write_after_full_does_not_lose_the_resume),
         cmocka_unit_test(whoever_leaves_is_told_of_once),
         TEST(abort_in_the_request),
         TEST(abort_in_the_body),
