@@ -275,10 +275,10 @@ static bool can_parse(const struct weir_http_conn *c)
         return false;
     }
     if (s == NULL) {
-        return true;
+        /* Whoever does not read the answers gets no more of them. */
+        return weir_sock_pending(&c->sock) < c->sock.out_max;
     }
-    /* An early answer leaves the rest of the body unread; a message without body still has its END
-     * event to give. */
+    /* An early answer leaves the rest of the body unread. */
     bool is_unwanted = s->response_ended && !s->body_ended;
     return !s->body_paused && !is_unwanted && !weir_http1_is_idle(&c->h1.reader);
 }
@@ -303,77 +303,15 @@ static void on_event(struct weir_http_conn *c, enum weir_http1_event event)
     }
 }
 
-/* Parses on until the bytes, or what may be done with them, run out; returns how many were used. */
-static size_t pump(struct weir_http_conn *c, struct weir_slice in)
-{
-    size_t at = 0;
-    c->h1.is_pumping = true;
-    while (can_parse(c)) {
-        size_t used = 0;
-        enum weir_http1_event event;
-        int rc = weir_http1_feed(&c->h1.reader, weir_slice_sub(in, at, in.n), &used, &event);
-        at += used;
-        if (rc == WEIR_EAGAIN) {
-            break;
-        }
-        if (rc != 0) {
-            break_off(c, c->h1.reader.bad_status, c->h1.reader.bad_what, WEIR_EPROTO);
-            break;
-        }
-        c->h1.n_events++;
-        on_event(c, event);
-    }
-    c->h1.is_pumping = false;
-    return at;
-}
-
-/* Keeps what could not be parsed yet, and stops reading when that is too much. */
-static void keep(struct weir_http_conn *c, struct weir_slice rest)
-{
-    if (rest.n != 0 && c->state == WEIR_HTTP_CONN_OPEN) {
-        weir_buf_append(&c->h1.stash, rest);
-        if (c->h1.stash.n >= STASH_BYTES) {
-            weir_sock_pause(&c->sock);
-        }
-    }
-}
-
-static void pump_stash(struct weir_http_conn *c)
-{
-    struct weir_buf stash = c->h1.stash;
-    c->h1.stash = (struct weir_buf){0};
-    struct weir_slice all = weir_buf_slice(&stash);
-    size_t used = pump(c, all);
-    keep(c, weir_slice_sub(all, used, all.n));
-    weir_buf_dispose(&stash);
-}
-
-/* ---- what happens next ---- */
-
-static uint64_t next_deadline(struct weir_http_conn *c, uint64_t now_ms)
-{
-    const struct weir_h1 *h = &c->h1;
-    const struct weir_http_limits *l = &c->limits;
-    uint64_t write_at = weir_http__conn_write_deadline(c, now_ms);
-    uint64_t read_at = UINT64_MAX;
-    if (h->stream != NULL) {
-        if (!h->stream->body_ended && !h->stream->body_paused) {
-            read_at = h->stream->last_in_ms + l->idle_timeout_ms;
-        }
-    } else if (h->head_since_ms != 0) {
-        read_at = h->head_since_ms + l->header_timeout_ms;
-    } else {
-        read_at = c->since_ms + l->idle_timeout_ms;
-    }
-    return write_at < read_at ? write_at : read_at;
-}
-
 /* Ends an exchange whose response is complete, and with it perhaps the connection. */
 static void settle_exchange(struct weir_http_conn *c)
 {
     const struct weir_http_stream *s = c->h1.stream;
     if (s == NULL || !s->response_ended) {
         return;
+    }
+    if (s->body_ended && !weir_http1_is_idle(&c->h1.reader)) {
+        return; /* no body, but the reader still has its END to give */
     }
     bool is_last = !s->body_ended || c->h1.close_after || c->ep->is_draining;
     end_exchange(c);
@@ -382,18 +320,94 @@ static void settle_exchange(struct weir_http_conn *c)
     }
 }
 
-/* What has been put back while it could not be used: pipelined requests, a paused body. */
-static void use_stash(struct weir_http_conn *c)
+/* Parses on, one exchange after the other, until the bytes or what may be done with them run out;
+ * returns how many were used. */
+static size_t pump(struct weir_http_conn *c, struct weir_slice in)
+{
+    size_t at = 0;
+    c->h1.is_pumping = true;
+    for (;;) {
+        settle_exchange(c);
+        if (!can_parse(c)) {
+            break;
+        }
+        size_t used = 0;
+        enum weir_http1_event event;
+        int rc = weir_http1_feed(&c->h1.reader, weir_slice_sub(in, at, in.n), &used, &event);
+        at += used;
+        if (rc == WEIR_EAGAIN) {
+            break;
+        }
+        if (rc == 0) {
+            on_event(c, event);
+        } else {
+            break_off(c, c->h1.reader.bad_status, c->h1.reader.bad_what, WEIR_EPROTO);
+        }
+    }
+    c->h1.is_pumping = false;
+    return at;
+}
+
+/* The stash: bytes that could not be parsed yet. stash_at of them have been used since. */
+
+static size_t stashed(const struct weir_h1 *h)
+{
+    return h->stash.n - h->stash_at;
+}
+
+static void keep(struct weir_http_conn *c, struct weir_slice rest)
 {
     struct weir_h1 *h = &c->h1;
-    uint64_t before;
-    do {
-        before = h->n_events;
-        settle_exchange(c);
-        if (can_parse(c) && (h->stash.n != 0 || h->stream != NULL)) {
-            pump_stash(c);
-        }
-    } while (h->n_events != before);
+    if (rest.n == 0 || c->state != WEIR_HTTP_CONN_OPEN) {
+        return;
+    }
+    weir_buf_consume(&h->stash, h->stash_at);
+    h->stash_at = 0;
+    weir_buf_append(&h->stash, rest);
+    if (h->stash.n >= STASH_BYTES) {
+        weir_sock_pause(&c->sock);
+    }
+}
+
+static void pump_stash(struct weir_http_conn *c)
+{
+    struct weir_h1 *h = &c->h1;
+    size_t used = pump(c, weir_slice_sub(weir_buf_slice(&h->stash), h->stash_at, h->stash.n));
+    if (c->state != WEIR_HTTP_CONN_OPEN) {
+        return;
+    }
+    h->stash_at += used;
+    if (stashed(h) == 0) {
+        weir_buf_dispose(&h->stash);
+        h->stash_at = 0;
+    }
+}
+
+/* ---- what happens next ---- */
+
+static uint64_t read_deadline(const struct weir_http_conn *c)
+{
+    const struct weir_h1 *h = &c->h1;
+    const struct weir_http_limits *l = &c->limits;
+    if (h->stream != NULL) {
+        bool is_awaited = !h->stream->body_ended && !h->stream->body_paused;
+        return is_awaited ? h->stream->last_in_ms + l->idle_timeout_ms : UINT64_MAX;
+    }
+    if (h->head_since_ms != 0) {
+        return h->head_since_ms + l->header_timeout_ms;
+    }
+    if (stashed(h) != 0) {
+        return UINT64_MAX; /* we are to go on when the caller has read, not the caller */
+    }
+    uint64_t since_ms = c->since_ms > c->seen_sent_ms ? c->since_ms : c->seen_sent_ms;
+    return since_ms + l->idle_timeout_ms;
+}
+
+static uint64_t next_deadline(struct weir_http_conn *c, uint64_t now_ms)
+{
+    uint64_t write_at = weir_http__conn_write_deadline(c, now_ms);
+    uint64_t read_at = read_deadline(c);
+    return write_at < read_at ? write_at : read_at;
 }
 
 static void advance(struct weir_http_conn *c)
@@ -403,12 +417,12 @@ static void advance(struct weir_http_conn *c)
         weir_http__conn_close(c, WEIR_ECANCELED, true);
         return;
     }
-    use_stash(c);
+    pump_stash(c);
     if (c->state != WEIR_HTTP_CONN_OPEN) {
         return;
     }
     bool is_held = h->stream != NULL && h->stream->body_paused;
-    if (!is_held && h->stash.n < STASH_BYTES) {
+    if (c->sock.is_paused && !is_held && stashed(h) < STASH_BYTES) {
         weir_sock_resume(&c->sock);
     }
     uint64_t now_ms = weir_loop_now_ms(c->ep->loop);
@@ -443,7 +457,7 @@ static void h1_input(struct weir_http_conn *c, struct weir_slice bytes)
     if (c->h1.reader.limits == NULL) {
         h1_start(c);
     }
-    if (c->h1.stash.n != 0) {
+    if (stashed(&c->h1) != 0) {
         keep(c, bytes);
     } else {
         size_t used = pump(c, bytes);
@@ -471,6 +485,7 @@ static void h1_drained(struct weir_http_conn *c)
             s->handler->on_resume(s);
         }
     }
+    advance(c);
 }
 
 static uint64_t h1_tick(struct weir_http_conn *c, uint64_t now_ms)
@@ -497,7 +512,7 @@ static uint64_t h1_tick(struct weir_http_conn *c, uint64_t now_ms)
 
 static void h1_drain(struct weir_http_conn *c)
 {
-    if (c->h1.stream == NULL && c->h1.stash.n == 0) {
+    if (c->h1.stream == NULL && stashed(&c->h1) == 0) {
         weir_http__conn_linger(c);
     } else {
         c->h1.close_after = true;

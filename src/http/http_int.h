@@ -50,9 +50,9 @@ struct weir_h1 {
     struct weir_http1_limits reader_limits;
     struct weir_http_stream *stream; /* the exchange under way, or NULL */
     struct weir_buf stash;           /* read but not yet parsed: pipelined, or body paused */
+    size_t stash_at;                 /* what of it has been parsed since */
     uint64_t out_left;               /* of a response with a length */
     uint64_t head_since_ms;          /* when the head being read began; 0: none */
-    uint64_t n_events; /* the reader's, so far: tells whether another look at the stash helps */
     bool is_pumping;
     bool close_after; /* this exchange is the connection's last */
     bool chunked_out;

@@ -505,6 +505,40 @@ static void a_late_answer_is_sent_and_the_next_request_read(void **state)
     assert_int_equal(sv->endpoint.n_conns, 1);
 }
 
+enum { MANY = 3000, ANSWER_BYTES = 4000 };
+
+static void reply_kilobytes(struct exchange *x)
+{
+    static const char zeros[ANSWER_BYTES];
+    weir_http_stream_reply(x->s, 200, NULL, 0, weir_slice_make(zeros, sizeof zeros));
+}
+
+/* A caller may send as many requests ahead as it likes, but it must read to get them answered. */
+static void pipelined_requests_wait_for_the_reader(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = reply_kilobytes;
+    pair_connect(sv->pair);
+    struct side *down = &sv->pair->down;
+    down->drop = true;
+    serve_run(sv, down->n_open == 1);
+    weir_sock_pause(&down->sock);
+    for (int i = 0; i < MANY; i++) {
+        side_say(down, GET);
+    }
+    serve_run(sv, sv->n_x != 0 && serve_conn(sv)->sock.is_writing);
+    serve_spin(sv);
+    size_t answered = sv->n_x;
+    serve_spin(sv);
+    assert_int_equal(sv->n_x, answered);
+    assert_true(answered < MANY);
+    weir_sock_resume(&down->sock);
+    serve_run(sv, sv->n_done == MANY && down->n_got > (size_t)MANY * ANSWER_BYTES);
+    assert_true(sv->most_pending < SERVE_OUT_BYTES + 2 * ANSWER_BYTES);
+    assert_true(sv->most_stash < 3 * WEIR_LOOP_READ_BYTES);
+    assert_int_equal(sv->endpoint.n_conns, 1);
+}
+
 /* Draining */
 
 static void a_running_exchange_ends_the_connection_when_draining(void **state)
@@ -556,6 +590,7 @@ int main(void)
         TEST(http_1_0_streams_until_close),
         TEST(head_has_no_body_and_the_connection_lives),
         TEST(a_late_answer_is_sent_and_the_next_request_read),
+        TEST(pipelined_requests_wait_for_the_reader),
         TEST(a_running_exchange_ends_the_connection_when_draining),
         TEST(an_idle_connection_closes_when_draining),
     };
