@@ -153,8 +153,8 @@ static void begin(struct weir_http_conn *c, const struct weir_http_proto *proto,
 static void reject(struct weir_http_conn *c)
 {
     struct weir_buf body = {0};
-    c->ep->service->render_error(c->ep->ctx, 503, "too many connections: limits.max_connections",
-                                 &body);
+    c->ep->service->render_error(c->ep->ctx, NULL, 503,
+                                 "too many connections: limits.max_connections", &body);
     struct weir_buf out = {0};
     weir_buf_printf(&out,
                     "HTTP/1.1 503 %s\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
@@ -369,33 +369,4 @@ struct weir_slice weir_http_endpoint_date(struct weir_http_endpoint *ep)
         strftime(ep->date, sizeof ep->date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
     }
     return weir_slice_cstr(ep->date);
-}
-
-void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c,
-                            const struct weir_http_stream_ops *ops)
-{
-    s->ops = ops;
-    s->loop = c->ep->loop;
-    s->started_ms = weir_loop_now_ms(c->ep->loop);
-    s->last_in_ms = s->started_ms;
-    s->last_out_ms = s->started_ms;
-}
-
-void weir_http__stream_gone(struct weir_http_stream *s, int err)
-{
-    if (s->is_gone || s->response_ended) {
-        return;
-    }
-    s->is_gone = true;
-    if (s->handler != NULL && s->handler->on_gone != NULL) {
-        s->handler->on_gone(s, err);
-    }
-    s->handler = NULL;
-}
-
-void weir_http__stream_dispose(struct weir_http_stream *s, struct weir_http_conn *c)
-{
-    c->ep->service->on_done(c->ep->ctx, s);
-    s->handler = NULL;
-    weir_arena_dispose(&s->arena);
 }

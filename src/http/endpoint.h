@@ -29,10 +29,13 @@ struct weir_http_limits {
 struct weir_http_service {
     /* Sets s->handler (and s->ctx), or replies at once, or both. */
     void (*on_request)(void *ctx, struct weir_http_stream *s);
-    /* The exchange is over and about to be freed: for counting and the access log. */
+    /* The exchange is over and about to be freed: for counting and the access log. Also for what
+     * was refused before there was an on_request; service_ctx is NULL then. */
     void (*on_done)(void *ctx, const struct weir_http_stream *s);
-    /* The body of an error that HTTP itself answers (malformed, too slow…); JSON. */
-    void (*render_error)(void *ctx, int status, const char *what, struct weir_buf *body);
+    /* The body of an error that HTTP itself answers (malformed, too slow…); JSON. `req` is what is
+     * known of the request, its path perhaps; NULL: there is none. */
+    void (*render_error)(void *ctx, const struct weir_http_request *req, int status,
+                         const char *what, struct weir_buf *body);
     /* May one more connection be held? False: it is told 503 and closed. */
     bool (*may_open)(void *ctx);
     void (*on_close)(void *ctx); /* one for each may_open that said yes */

@@ -192,7 +192,16 @@ static void copy_head(struct weir_http_stream *s, const struct weir_http1_head *
         req->fields[i].name = weir_arena_dup(&s->arena, head->headers[i].name);
         req->fields[i].value = weir_arena_dup(&s->arena, head->headers[i].value);
     }
-    req->authority = weir_http_request_get(req, WEIR_SLICE("host"));
+    req->authority = weir_arena_dup(&s->arena, head->host);
+}
+
+static struct weir_http_stream *open_exchange(struct weir_http_conn *c)
+{
+    struct h1_stream *hs = weir_mem_zalloc(sizeof *hs);
+    hs->conn = c;
+    weir_http__stream_init(&hs->base, c, &STREAM_OPS);
+    c->h1.stream = &hs->base;
+    return &hs->base;
 }
 
 static void begin_exchange(struct weir_http_conn *c)
@@ -200,26 +209,15 @@ static void begin_exchange(struct weir_http_conn *c)
     struct weir_h1 *h = &c->h1;
     const struct weir_http1_head *head = &h->reader.head;
     bool wants_continue = head->expect_continue;
-    struct h1_stream *hs = weir_mem_zalloc(sizeof *hs);
-    hs->conn = c;
-    weir_http__stream_init(&hs->base, c, &STREAM_OPS);
-    copy_head(&hs->base, head);
-    hs->base.body_ended = !hs->base.req.has_body;
-    h->stream = &hs->base;
+    struct weir_http_stream *s = open_exchange(c);
+    copy_head(s, head);
+    s->body_ended = !s->req.has_body;
     h->close_after = !head->keep_alive;
     h->head_since_ms = 0;
-    c->ep->service->on_request(c->ep->ctx, &hs->base);
-    if (wants_continue && hs->base.status == 0 && hs->base.req.has_body) {
+    c->ep->service->on_request(c->ep->ctx, s);
+    if (wants_continue && s->status == 0 && s->req.has_body) {
         append(c, WEIR_SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
         weir_sock_mark_dirty(&c->sock);
-    }
-}
-
-static void on_message_end(struct weir_http_stream *s)
-{
-    s->body_ended = true;
-    if (s->handler != NULL && s->handler->on_body_end != NULL && !s->response_ended) {
-        s->handler->on_body_end(s);
     }
 }
 
@@ -232,38 +230,33 @@ static void end_exchange(struct weir_http_conn *c)
     c->since_ms = weir_loop_now_ms(c->ep->loop);
 }
 
-/* An answer that HTTP itself gives; the connection ends with it. */
-static void refuse(struct weir_http_conn *c, int status, const char *what)
+/* An exchange for a request whose head is wrong or incomplete: of its line we know what we know. */
+static struct weir_http_stream *open_broken_exchange(struct weir_http_conn *c)
 {
-    struct weir_buf body = {0};
-    c->ep->service->render_error(c->ep->ctx, status, what, &body);
-    append_status_line(c, status);
-    append_field(c, WEIR_SLICE("content-type"), WEIR_SLICE("application/json"));
-    append_field(c, WEIR_SLICE("date"), weir_http_endpoint_date(c->ep));
-    append_length(c, body.n);
-    append(c, WEIR_SLICE("connection: close\r\n\r\n"));
-    append(c, weir_buf_slice(&body));
-    weir_sock_mark_dirty(&c->sock);
-    weir_buf_dispose(&body);
-    weir_http__conn_linger(c);
+    const struct weir_http1_head *head = &c->h1.reader.head;
+    struct weir_http_stream *s = open_exchange(c);
+    s->req.version = WEIR_HTTP_1_1;
+    s->req.method = WEIR_HTTP_OTHER;
+    s->req.method_name = weir_arena_dup(&s->arena, head->method);
+    weir_http_request_set_target(&s->req, weir_arena_dup(&s->arena, head->target));
+    return s;
 }
 
-/* The caller broke the protocol, or was too slow, in the middle of a request. */
+/* The caller broke the protocol or was too slow. It is told, if no answer has begun yet, and the
+ * connection ends. */
 static void break_off(struct weir_http_conn *c, int status, const char *what, int err)
 {
     struct weir_http_stream *s = c->h1.stream;
     if (s == NULL) {
-        refuse(c, status, what);
+        s = open_broken_exchange(c);
+    }
+    if (s->status != 0) {
+        weir_http__conn_close(c, err, true);
         return;
     }
-    bool has_answered = s->status != 0;
     weir_http__stream_gone(s, err);
-    end_exchange(c);
-    if (has_answered) {
-        weir_http__conn_close(c, err, true);
-    } else {
-        refuse(c, status, what);
-    }
+    s->body_ended = false; /* nor will it be */
+    weir_http__stream_refuse(s, c, status, what);
 }
 
 /* ---- input ---- */
@@ -293,12 +286,10 @@ static void on_event(struct weir_http_conn *c, enum weir_http1_event event)
     case WEIR_HTTP1_DATA:
         s->last_in_ms = weir_loop_now_ms(c->ep->loop);
         s->body_bytes += c->h1.reader.data.n;
-        if (s->handler != NULL && s->handler->on_body != NULL && !s->response_ended) {
-            s->handler->on_body(s, c->h1.reader.data);
-        }
+        weir_http__stream_give(s, c->h1.reader.data);
         break;
     case WEIR_HTTP1_END:
-        on_message_end(s);
+        weir_http__stream_give_end(s);
         break;
     }
 }
@@ -478,12 +469,8 @@ static void h1_eof(struct weir_http_conn *c)
 
 static void h1_drained(struct weir_http_conn *c)
 {
-    struct weir_http_stream *s = c->h1.stream;
-    if (s != NULL && s->is_full) {
-        s->is_full = false;
-        if (s->handler != NULL && s->handler->on_resume != NULL && !s->response_ended) {
-            s->handler->on_resume(s);
-        }
+    if (c->h1.stream != NULL) {
+        weir_http__stream_has_room(c->h1.stream);
     }
     advance(c);
 }
@@ -503,7 +490,8 @@ static uint64_t h1_tick(struct weir_http_conn *c, uint64_t now_ms)
         break_off(c, 408, "no more of the request body came in time: limits.idle_timeout",
                   WEIR_ETIMEOUT);
     } else if (!weir_http1_is_idle(&h->reader)) {
-        refuse(c, 408, "the request head did not come in time: limits.header_timeout");
+        break_off(c, 408, "the request head did not come in time: limits.header_timeout",
+                  WEIR_ETIMEOUT);
     } else {
         weir_http__conn_linger(c);
     }

@@ -232,33 +232,18 @@ static const struct weir_http_stream_ops STREAM_OPS = {
 
 /* ---- the request ---- */
 
-static bool wants_body(const struct weir_http_stream *s)
-{
-    return s->handler != NULL && s->handler->on_body != NULL && !s->response_ended;
-}
-
-static void body_ended(struct weir_http_stream *s)
-{
-    s->body_ended = true;
-    if (s->handler != NULL && s->handler->on_body_end != NULL && !s->response_ended) {
-        s->handler->on_body_end(s);
-    }
-}
-
 /* Delivers what came while the body was paused, until it is paused again. */
 static void deliver_held(struct h2_stream *hs)
 {
     struct weir_http_stream *s = &hs->base;
     while (hs->in.n != 0 && !s->body_paused) {
         struct weir_slice run = weir_bufq_peek(&hs->in);
-        if (wants_body(s)) {
-            s->handler->on_body(s, run);
-        }
+        weir_http__stream_give(s, run);
         nghttp2_session_consume(session_of(hs), hs->id, run.n);
         weir_bufq_consume(&hs->in, run.n);
     }
     if (hs->in.n == 0 && !s->body_paused && hs->end_received && !s->body_ended) {
-        body_ended(s);
+        weir_http__stream_give_end(s);
     }
     weir_sock_mark_dirty(&hs->conn->sock);
 }
@@ -277,13 +262,11 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t stream
     struct weir_slice bytes = {(const char *)data, len};
     s->last_in_ms = weir_loop_now_ms(s->loop);
     s->body_bytes += len;
-    if (wants_body(s) && (s->body_paused || hs->in.n != 0)) {
+    if (weir_http__stream_wants_body(s) && (s->body_paused || hs->in.n != 0)) {
         weir_bufq_append(&hs->in, bytes);
         return 0;
     }
-    if (wants_body(s)) {
-        s->handler->on_body(s, bytes);
-    }
+    weir_http__stream_give(s, bytes);
     nghttp2_session_consume(session, stream_id, len);
     return 0;
 }
@@ -366,18 +349,6 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-/* An answer that HTTP itself gives. */
-static void refuse(struct h2_stream *hs, int status, const char *what)
-{
-    struct weir_http_endpoint *ep = hs->conn->ep;
-    struct weir_buf body = {0};
-    ep->service->render_error(ep->ctx, status, what, &body);
-    struct weir_http_field type = {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
-    hs->base.handler = NULL;
-    weir_http_stream_reply(&hs->base, status, &type, 1, weir_buf_slice(&body));
-    weir_buf_dispose(&body);
-}
-
 static void on_head(struct weir_http_conn *c, struct h2_stream *hs, bool is_end)
 {
     struct weir_http_request *req = &hs->base.req;
@@ -394,12 +365,13 @@ static void on_head(struct weir_http_conn *c, struct h2_stream *hs, bool is_end)
         req->path = WEIR_SLICE("*"); /* CONNECT has none */
     }
     if (hs->head_too_large) {
-        refuse(hs, 431, "the request head is too large: limits.max_header_bytes");
+        weir_http__stream_refuse(&hs->base, c, 431,
+                                 "the request head is too large: limits.max_header_bytes");
         return;
     }
     c->ep->service->on_request(c->ep->ctx, &hs->base);
     if (is_end && !hs->base.response_ended) {
-        body_ended(&hs->base);
+        weir_http__stream_give_end(&hs->base);
     }
 }
 
@@ -408,7 +380,7 @@ static void on_end_stream(struct h2_stream *hs)
     if (hs->base.body_paused || hs->in.n != 0) {
         hs->end_received = true;
     } else if (!hs->base.body_ended) {
-        body_ended(&hs->base);
+        weir_http__stream_give_end(&hs->base);
     }
 }
 
@@ -587,11 +559,8 @@ static void resume_streams(struct weir_http_conn *c)
         }
         hs->resume_owed = false;
         deliver_held(hs);
-        if (s->is_full && hs->out.n <= hs->out.max / 2) {
-            s->is_full = false;
-            if (s->handler != NULL && s->handler->on_resume != NULL && !s->response_ended) {
-                s->handler->on_resume(s);
-            }
+        if (hs->out.n <= hs->out.max / 2) {
+            weir_http__stream_has_room(s);
         }
     }
 }
@@ -633,7 +602,8 @@ static void check_stream(struct h2_stream *hs, uint64_t now_ms)
     bool is_out_late = hs->out.n != 0 && now_ms >= s->last_out_ms + l->write_timeout_ms;
     if (is_body_late && s->status == 0) {
         weir_http__stream_gone(s, WEIR_ETIMEOUT);
-        refuse(hs, 408, "no more of the request body came in time: limits.idle_timeout");
+        weir_http__stream_refuse(s, hs->conn, 408,
+                                 "no more of the request body came in time: limits.idle_timeout");
     } else if (is_head_late || is_out_late || is_body_late) {
         weir_http__stream_gone(s, WEIR_ETIMEOUT);
         nghttp2_submit_rst_stream(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_CANCEL);

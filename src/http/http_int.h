@@ -95,14 +95,26 @@ void weir_http__conn_tick_at(struct weir_http_conn *c, uint64_t at_ms);
 /* When queued bytes that the peer does not read become an error; UINT64_MAX with nothing queued. */
 uint64_t weir_http__conn_write_deadline(struct weir_http_conn *c, uint64_t now_ms);
 
+/* stream.c: what all protocols do with a stream. */
+
 /* A zeroed stream with the common members set. */
 void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c,
                             const struct weir_http_stream_ops *ops);
 
-/* Counts it, undoes it. The memory of the stream itself is the protocol's. */
-void weir_http__stream_dispose(struct weir_http_stream *s, struct weir_http_conn *c);
+/* Up-calls, where the handler is there, wants them, and has not answered already. */
+bool weir_http__stream_wants_body(const struct weir_http_stream *s);
+void weir_http__stream_give(struct weir_http_stream *s, struct weir_slice bytes);
+void weir_http__stream_give_end(struct weir_http_stream *s);
+void weir_http__stream_has_room(struct weir_http_stream *s); /* on_resume, if it is owed */
 
 /* Tells the handler, once, when the response was not complete. */
 void weir_http__stream_gone(struct weir_http_stream *s, int err);
+
+/* An answer that HTTP itself gives, instead of the handler's. */
+void weir_http__stream_refuse(struct weir_http_stream *s, struct weir_http_conn *c, int status,
+                              const char *what);
+
+/* Counts it, undoes it. The memory of the stream itself is the protocol's. */
+void weir_http__stream_dispose(struct weir_http_stream *s, struct weir_http_conn *c);
 
 #endif

@@ -1,6 +1,7 @@
 #include "http/stream.h"
 
 #include "base/assert.h"
+#include "http/http_int.h"
 
 void weir_http_stream_respond(struct weir_http_stream *s, const struct weir_http_response *r)
 {
@@ -72,4 +73,83 @@ void weir_http_stream_reply(struct weir_http_stream *s, int status,
     weir_http_stream_respond(s, &r);
     weir_http_stream_write(s, body);
     weir_http_stream_end(s);
+}
+
+/* For the protocols: what they all do with a stream. */
+
+void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c,
+                            const struct weir_http_stream_ops *ops)
+{
+    s->ops = ops;
+    s->loop = c->ep->loop;
+    s->started_ms = weir_loop_now_ms(c->ep->loop);
+    s->last_in_ms = s->started_ms;
+    s->last_out_ms = s->started_ms;
+}
+
+/* Nobody listens to a request that has been answered. */
+static const struct weir_http_handler *listener_of(const struct weir_http_stream *s)
+{
+    static const struct weir_http_handler nobody;
+    return s->handler != NULL && !s->response_ended ? s->handler : &nobody;
+}
+
+bool weir_http__stream_wants_body(const struct weir_http_stream *s)
+{
+    return listener_of(s)->on_body != NULL;
+}
+
+void weir_http__stream_give(struct weir_http_stream *s, struct weir_slice bytes)
+{
+    if (weir_http__stream_wants_body(s)) {
+        s->handler->on_body(s, bytes);
+    }
+}
+
+void weir_http__stream_give_end(struct weir_http_stream *s)
+{
+    s->body_ended = true;
+    if (listener_of(s)->on_body_end != NULL) {
+        s->handler->on_body_end(s);
+    }
+}
+
+void weir_http__stream_has_room(struct weir_http_stream *s)
+{
+    bool is_owed = s->is_full;
+    s->is_full = false;
+    if (is_owed && listener_of(s)->on_resume != NULL) {
+        s->handler->on_resume(s);
+    }
+}
+
+void weir_http__stream_gone(struct weir_http_stream *s, int err)
+{
+    if (s->is_gone || s->response_ended) {
+        return;
+    }
+    s->is_gone = true;
+    if (s->handler != NULL && s->handler->on_gone != NULL) {
+        s->handler->on_gone(s, err);
+    }
+    s->handler = NULL;
+}
+
+void weir_http__stream_refuse(struct weir_http_stream *s, struct weir_http_conn *c, int status,
+                              const char *what)
+{
+    const struct weir_http_endpoint *ep = c->ep;
+    struct weir_buf body = {0};
+    struct weir_http_field type = {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
+    ep->service->render_error(ep->ctx, &s->req, status, what, &body);
+    s->handler = NULL;
+    weir_http_stream_reply(s, status, &type, 1, weir_buf_slice(&body));
+    weir_buf_dispose(&body);
+}
+
+void weir_http__stream_dispose(struct weir_http_stream *s, struct weir_http_conn *c)
+{
+    c->ep->service->on_done(c->ep->ctx, s);
+    s->handler = NULL;
+    weir_arena_dispose(&s->arena);
 }

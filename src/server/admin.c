@@ -96,10 +96,12 @@ static void on_done(void *ctx, const struct weir_http_stream *s)
     weir_stats_request(WEIR_STATS_HEALTH, s, weir_loop_now_ms(a->loop));
 }
 
-static void render_error(void *ctx, int status, const char *what, struct weir_buf *body)
+static void render_error(void *ctx, const struct weir_http_request *req, int status,
+                         const char *what, struct weir_buf *body)
 {
     (void)ctx;
-    weir_reply_error_body(body, WEIR_REPLY_FMS, status, weir_slice_cstr(what));
+    struct weir_slice path = req != NULL ? req->path : WEIR_SLICE("");
+    weir_reply_error_body(body, weir_reply_shape_of(path), status, weir_slice_cstr(what));
 }
 
 static bool may_open(void *ctx)

@@ -56,17 +56,20 @@ static void on_done(void *ctx, const struct weir_http_stream *s)
     uint64_t now_ms = weir_loop_now_ms(&w->loop);
     weir_stats_request(WEIR_STATS_API, s, now_ms);
     const struct weir_request *r = weir_request_of(s);
+    bool is_cut = s->is_gone && !s->response_ended;
     WEIR_LOG_INFO(
-        "http", r != NULL ? &r->log : NULL, s->is_gone ? "caller gone" : "request",
+        "http", r != NULL ? &r->log : NULL, is_cut ? "caller gone" : "request",
         weir_log_str("method", s->req.method_name), weir_log_str("path", s->req.path),
         weir_log_i64("status", s->status), weir_log_u64("took_ms", now_ms - s->started_ms),
         weir_log_u64("in_bytes", s->body_bytes), weir_log_u64("out_bytes", s->sent_bytes));
 }
 
-static void render_error(void *ctx, int status, const char *what, struct weir_buf *body)
+static void render_error(void *ctx, const struct weir_http_request *req, int status,
+                         const char *what, struct weir_buf *body)
 {
     (void)ctx;
-    weir_reply_error_body(body, WEIR_REPLY_FMS, status, weir_slice_cstr(what));
+    struct weir_slice path = req != NULL ? req->path : WEIR_SLICE("");
+    weir_reply_error_body(body, weir_reply_shape_of(path), status, weir_slice_cstr(what));
 }
 
 static bool may_open(void *ctx)

@@ -505,6 +505,53 @@ static void a_late_answer_is_sent_and_the_next_request_read(void **state)
     assert_int_equal(sv->endpoint.n_conns, 1);
 }
 
+/* What HTTP itself refuses */
+
+static void expect_refused(const char *request, int status, const char *body, size_t n_requests)
+{
+    void *state;
+    setup(&state);
+    struct served *sv = state;
+    sv->any_body = true;
+    struct side *down = ask(sv, request);
+    serve_run(sv, down->n_eof == 1);
+    char line[32];
+    snprintf(line, sizeof line, "HTTP/1.1 %d ", status);
+    assert_memory_equal(text_of(sv), line, strlen(line));
+    assert_non_null(strstr(text_of(sv), "connection: close\r\n"));
+    assert_string_equal(body_of(sv), body);
+    assert_int_equal(sv->n_done, 1); /* counted, whether or not there was a request */
+    assert_int_equal(sv->n_x, n_requests);
+    assert_int_equal(sv->x[0].n_gone, n_requests);
+    teardown(&state);
+}
+
+static void what_is_refused_is_an_exchange_too(void **state)
+{
+    (void)state;
+    expect_refused("\x16\x03\x01", 400, "[ ] 400 not an HTTP message", 0);
+    expect_refused("GET /a?b HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n", 400,
+                   "[GET /a] 400 more than one Host", 0);
+    expect_refused("GET /a HTTP/1.1\r\nhost: x\n", 400, "[ ] 400 line ends without CR", 0);
+    expect_refused("POST /v1/x HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+                   "1\r\na\r\nno size\r\n",
+                   400, "[POST /v1/x] 400 malformed chunk size", 1);
+}
+
+/* Once an answer has begun there is no other way to say it. */
+static void a_broken_body_behind_a_begun_answer_is_a_reset(void **state)
+{
+    struct served *sv = *state;
+    sv->any_body = true;
+    sv->at_request = exchange_respond;
+    struct side *down = ask(sv, "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+    serve_run(sv, down->n_got != 0);
+    side_say(down, "x");
+    serve_run(sv, down->n_closed == 1 && sv->endpoint.n_conns == 0);
+    assert_int_equal(down->err, WEIR_ERESET);
+    assert_int_equal(sv->x[0].gone_err, WEIR_EPROTO);
+}
+
 enum { MANY = 3000, ANSWER_BYTES = 4000 };
 
 static void reply_kilobytes(struct exchange *x)
@@ -590,6 +637,8 @@ int main(void)
         TEST(http_1_0_streams_until_close),
         TEST(head_has_no_body_and_the_connection_lives),
         TEST(a_late_answer_is_sent_and_the_next_request_read),
+        cmocka_unit_test(what_is_refused_is_an_exchange_too),
+        TEST(a_broken_body_behind_a_begun_answer_is_a_reset),
         TEST(pipelined_requests_wait_for_the_reader),
         TEST(a_running_exchange_ends_the_connection_when_draining),
         TEST(an_idle_connection_closes_when_draining),

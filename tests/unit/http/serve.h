@@ -147,10 +147,14 @@ static inline void serve_on_done(void *ctx, const struct weir_http_stream *s)
     }
 }
 
-static inline void serve_render_error(void *ctx, int status, const char *what,
-                                      struct weir_buf *body)
+static inline void serve_render_error(void *ctx, const struct weir_http_request *req, int status,
+                                      const char *what, struct weir_buf *body)
 {
     (void)ctx;
+    if (req != NULL) {
+        weir_buf_printf(body, "[%.*s %.*s] ", (int)req->method_name.n, req->method_name.p,
+                        (int)req->path.n, req->path.p);
+    }
     weir_buf_printf(body, "%d %s", status, what);
 }
 

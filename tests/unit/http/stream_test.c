@@ -69,9 +69,11 @@ static void on_done(void *ctx, const struct weir_http_stream *s)
     pair_look(sv->pair);
 }
 
-static void render_error(void *ctx, int status, const char *what, struct weir_buf *body)
+static void render_error(void *ctx, const struct weir_http_request *req, int status,
+                         const char *what, struct weir_buf *body)
 {
     (void)ctx;
+    (void)req;
     (void)body;
     fail_msg("%d %s", status, what);
 }
