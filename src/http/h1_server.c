@@ -51,25 +51,34 @@ static void append_length(struct weir_http_conn *c, uint64_t length)
     append_field(c, WEIR_SLICE("content-length"), weir_slice_make(digits, (size_t)n));
 }
 
+static enum weir_h1_out out_of(const struct weir_http_stream *s, const struct weir_http_response *r)
+{
+    if (r->body == WEIR_HTTP_BODY_NONE || s->req.method == WEIR_HTTP_HEAD) {
+        return WEIR_H1_OUT_NOTHING;
+    }
+    if (r->body == WEIR_HTTP_BODY_LENGTH) {
+        return WEIR_H1_OUT_LENGTH;
+    }
+    return s->req.version == WEIR_HTTP_1_0 ? WEIR_H1_OUT_UNTIL_CLOSE : WEIR_H1_OUT_CHUNKED;
+}
+
 /* Decides how the body ends and whether the connection lives on, and says so. */
 static void append_framing(struct weir_http_conn *c, const struct weir_http_response *r)
 {
     struct weir_h1 *h = &c->h1;
     const struct weir_http_stream *s = h->stream;
     bool is_old = s->req.version == WEIR_HTTP_1_0;
-    h->no_body_out = r->body == WEIR_HTTP_BODY_NONE || s->req.method == WEIR_HTTP_HEAD;
-    h->chunked_out = false;
+    bool is_stream = r->body == WEIR_HTTP_BODY_STREAM;
+    h->out = out_of(s, r);
+    h->out_left = h->out == WEIR_H1_OUT_LENGTH ? r->length : 0;
     if (r->body == WEIR_HTTP_BODY_LENGTH) {
         append_length(c, r->length);
-        h->out_left = r->length;
-        h->close_after = h->close_after || !s->body_ended;
-    } else if (r->body == WEIR_HTTP_BODY_STREAM && is_old) {
-        h->close_after = true;
-    } else if (r->body == WEIR_HTTP_BODY_STREAM) {
+    } else if (is_stream && !is_old) {
         append_field(c, WEIR_SLICE("transfer-encoding"), WEIR_SLICE("chunked"));
-        h->chunked_out = true;
     }
-    if (c->ep->is_draining) {
+    /* A streamed answer may outlast the request's body, any other is given at once. */
+    bool is_early = !s->body_ended && !is_stream;
+    if (is_early || h->out == WEIR_H1_OUT_UNTIL_CLOSE || c->ep->is_draining) {
         h->close_after = true;
     }
     if (h->close_after) {
@@ -104,19 +113,23 @@ static enum weir_flow h1_write(struct weir_http_stream *s, struct weir_slice byt
 {
     struct weir_http_conn *c = conn_of(s);
     struct weir_h1 *h = &c->h1;
-    if (h->no_body_out) {
+    char head[18];
+    switch (h->out) {
+    case WEIR_H1_OUT_NOTHING:
         return WEIR_FLOW_OK;
-    }
-    if (h->chunked_out) {
-        char head[18];
+    case WEIR_H1_OUT_LENGTH:
+        WEIR_ASSERT(bytes.n <= h->out_left);
+        h->out_left -= bytes.n;
+        append(c, bytes);
+        break;
+    case WEIR_H1_OUT_CHUNKED:
         append(c, weir_slice_make(head, weir_http1_chunk_head(head, bytes.n)));
         append(c, bytes);
         append(c, WEIR_SLICE("\r\n"));
-    } else {
-        bool is_close_delimited = h->close_after && s->req.version == WEIR_HTTP_1_0;
-        WEIR_ASSERT(is_close_delimited || bytes.n <= h->out_left);
-        h->out_left -= is_close_delimited ? 0 : bytes.n;
+        break;
+    case WEIR_H1_OUT_UNTIL_CLOSE:
         append(c, bytes);
+        break;
     }
     return queued(c);
 }
@@ -124,7 +137,8 @@ static enum weir_flow h1_write(struct weir_http_stream *s, struct weir_slice byt
 static void h1_end(struct weir_http_stream *s, const struct weir_http_field *trailers, size_t n)
 {
     struct weir_http_conn *c = conn_of(s);
-    if (c->h1.chunked_out && !c->h1.no_body_out) {
+    WEIR_ASSERT(c->h1.out_left == 0);
+    if (c->h1.out == WEIR_H1_OUT_CHUNKED) {
         append(c, WEIR_SLICE("0\r\n"));
         for (size_t i = 0; i < n; i++) {
             append_field(c, trailers[i].name, trailers[i].value);

@@ -45,18 +45,25 @@ enum weir_http_conn_state {
     WEIR_HTTP_CONN_CLOSING, /* the socket is closing; the memory goes with it */
 };
 
+/* How the body of the present response is sent. */
+enum weir_h1_out {
+    WEIR_H1_OUT_NOTHING, /* HEAD, 204: body bytes are dropped */
+    WEIR_H1_OUT_LENGTH,  /* out_left bytes are still to come */
+    WEIR_H1_OUT_CHUNKED,
+    WEIR_H1_OUT_UNTIL_CLOSE, /* HTTP/1.0 */
+};
+
 struct weir_h1 {
     struct weir_http1_reader reader;
     struct weir_http1_limits reader_limits;
     struct weir_http_stream *stream; /* the exchange under way, or NULL */
     struct weir_buf stash;           /* read but not yet parsed: pipelined, or body paused */
     size_t stash_at;                 /* what of it has been parsed since */
-    uint64_t out_left;               /* of a response with a length */
-    uint64_t head_since_ms;          /* when the head being read began; 0: none */
+    enum weir_h1_out out;
+    uint64_t out_left;
+    uint64_t head_since_ms; /* when the head being read began; 0: none */
     bool is_pumping;
     bool close_after; /* this exchange is the connection's last */
-    bool chunked_out;
-    bool no_body_out; /* HEAD, 204: body bytes are not sent */
     bool aborted;
 };
 

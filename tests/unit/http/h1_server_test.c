@@ -451,6 +451,22 @@ static void nothing_behind_an_unread_body_is_a_request(void **state)
     assert_int_equal(sv->n_x, 1);
 }
 
+static void reply_nothing(struct exchange *x)
+{
+    weir_http_stream_reply(x->s, 204, NULL, 0, WEIR_SLICE(""));
+}
+
+/* Whoever is answered before its body has come must be told that the connection ends. */
+static void an_early_answer_without_body_says_so_too(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = reply_nothing;
+    struct side *down = ask(sv, HALF_POST);
+    serve_run(sv, down->n_eof == 1);
+    assert_non_null(strstr(text_of(sv), "connection: close\r\n"));
+    assert_string_equal(body_of(sv), "");
+}
+
 static void http_1_0_streams_until_close(void **state)
 {
     struct served *sv = *state;
@@ -634,6 +650,7 @@ int main(void)
         TEST(abort_right_after_a_write),
         TEST(an_early_answer_reaches_a_caller_that_still_sends),
         TEST(nothing_behind_an_unread_body_is_a_request),
+        TEST(an_early_answer_without_body_says_so_too),
         TEST(http_1_0_streams_until_close),
         TEST(head_has_no_body_and_the_connection_lives),
         TEST(a_late_answer_is_sent_and_the_next_request_read),
