@@ -323,6 +323,11 @@ static inline void exchange_reply(struct exchange *x)
     weir_http_stream_reply(x->s, 200, NULL, 0, WEIR_SLICE("done"));
 }
 
+static inline void exchange_reply_empty(struct exchange *x)
+{
+    weir_http_stream_reply(x->s, 200, NULL, 0, WEIR_SLICE(""));
+}
+
 static inline void exchange_respond_and_abort(struct exchange *x)
 {
     exchange_respond(x);

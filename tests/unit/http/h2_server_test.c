@@ -1,0 +1,358 @@
+/* HTTP/2, serving side: the same exchanges as on HTTP/1, many on one connection. */
+#include "unit/http/h2_caller.h"
+
+enum { SOCK_BYTES = 64 * 1024 };
+
+/* Both directions at once */
+
+static void each_piece_is_answered_while_the_body_is_open(void **state)
+{
+    struct served *sv = *state;
+    serve_echo(sv);
+    struct h2_reply *r = caller_post_open(0);
+    serve_run(sv, r->status == 200);
+    for (size_t i = 1; i <= 5; i++) {
+        caller_send(r, 1);
+        serve_run(sv, r->n_body == i);
+    }
+    assert_int_equal(sv->x[0].n_body_end, 0);
+    caller_send_end(r);
+    serve_run(sv, r->is_closed && sv->n_done == 1);
+    assert_true(r->is_ended);
+    assert_int_equal(r->code, NGHTTP2_NO_ERROR);
+}
+
+/* Handed in, but not yet with the caller: bounded by the stream's queue and the caller's window. */
+static size_t under_way(const struct served *sv, const struct h2_reply *r)
+{
+    return sv->x[0].s != NULL ? sv->x[0].s->sent_bytes - r->n_body : 0;
+}
+
+static void ten_megabytes_are_echoed_in_bounded_memory(void **state)
+{
+    struct served *sv = *state;
+    serve_echo(sv);
+    const struct h2_reply *r = caller_post(SERVE_BIG);
+    while (!r->is_closed) {
+        assert_false(sv->pair->timed_out);
+        serve_turn(sv);
+        assert_true(under_way(sv, r) <= SERVE_OUT_BYTES + 2 * CALLER_WINDOW);
+    }
+    assert_int_equal(r->n_body, SERVE_BIG);
+    assert_int_equal(sv->x[0].n_got, SERVE_BIG);
+    assert_true(sv->most_pending < SOCK_BYTES + 2 * NGHTTP2_INITIAL_WINDOW_SIZE);
+}
+
+static void a_slow_stream_does_not_hold_up_another(void **state)
+{
+    struct served *sv = *state;
+    serve_echo(sv);
+    struct h2_reply *slow =
+        caller_ask("POST", &(struct h2_reply){.to_send = 30000, .is_held = true}, NULL);
+    serve_run(sv, slow->n_body == 30000);
+    struct h2_reply *fast = caller_post(1000 * 1000);
+    serve_run(sv, fast->is_closed);
+    assert_int_equal(fast->n_body, 1000 * 1000);
+    caller_read_on(slow);
+    serve_run(sv, slow->is_closed);
+}
+
+/* Flow */
+
+static void a_paused_body_closes_the_window(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = exchange_pause;
+    sv->at_body_end = exchange_respond;
+    struct h2_reply *r = caller_post(SERVE_BIG);
+    serve_run(sv, r->sent == CALLER_WINDOW);
+    serve_spin(sv);
+    assert_int_equal(r->sent, CALLER_WINDOW);
+    assert_int_equal(sv->x[0].n_got, 0);
+    exchange_resume(&sv->x[0]);
+    serve_run(sv, r->status == 200);
+    assert_int_equal(sv->x[0].n_got, SERVE_BIG);
+    exchange_end(&sv->x[0]);
+    serve_run(sv, r->is_closed);
+}
+
+static void pausing_at_every_piece_loses_nothing(void **state)
+{
+    struct served *sv = *state;
+    sv->at_body = exchange_pause;
+    sv->at_body_end = exchange_reply_empty;
+    const struct h2_reply *r = caller_post(300 * 1000);
+    while (sv->n_done == 0) {
+        serve_run(sv, sv->n_done == 1 || (sv->n_x == 1 && sv->x[0].s->body_paused));
+        if (sv->n_done == 0) {
+            exchange_resume(&sv->x[0]);
+        }
+    }
+    assert_int_equal(sv->x[0].n_got, 300 * 1000);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->status, 200);
+}
+
+static void a_full_response_waits_for_the_window(void **state)
+{
+    struct served *sv = *state;
+    serve_big(sv);
+    struct h2_reply *r = caller_ask("GET", NULL, NULL);
+    r->is_held = true;
+    serve_run(sv, r->n_body == CALLER_WINDOW);
+    serve_spin(sv);
+    const struct exchange *x = &sv->x[0];
+    assert_int_equal(x->n_full, x->n_resume + 1);
+    assert_true(x->sent <= SERVE_OUT_BYTES + CALLER_WINDOW + SERVE_PIECE);
+    assert_int_equal(r->n_body, CALLER_WINDOW);
+    caller_read_on(r);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->n_body, SERVE_BIG);
+    assert_true(x->n_resume > 10);
+}
+
+static void a_write_after_full_does_not_lose_the_resume(void **state)
+{
+    struct served *sv = *state;
+    struct h2_reply *r = caller_get();
+    r->is_held = true;
+    serve_run(sv, sv->n_x == 1);
+    struct exchange *x = &sv->x[0];
+    sv->at_resume = exchange_send_on;
+    exchange_send_big(x);
+    serve_run(sv, r->n_body == CALLER_WINDOW);
+    serve_spin(sv);
+    assert_int_equal(x->n_full, x->n_resume + 1);
+    int resumes = x->n_resume;
+    sv->at_resume = NULL;
+    /* Some room, but not yet half. */
+    caller_grant(r, CALLER_WINDOW / 2 + 1);
+    serve_run(sv, r->n_body > CALLER_WINDOW);
+    serve_spin(sv);
+    char piece = pair_byte(x->sent);
+    assert_int_equal(exchange_write(x, weir_slice_make(&piece, 1)), WEIR_FLOW_FULL);
+    caller_read_on(r);
+    serve_run(sv, x->n_resume == resumes + 1);
+    exchange_end(x);
+    serve_run(sv, r->is_closed);
+}
+
+/* A caller that goes away */
+
+static void gone_before_the_answer(struct served *sv)
+{
+    caller_get();
+    serve_run(sv, sv->x[0].n_body_end == 1);
+}
+
+static void gone_in_the_body(struct served *sv)
+{
+    caller_post_open(4);
+    serve_run(sv, sv->x[0].n_got == 4);
+}
+
+static void gone_while_paused(struct served *sv)
+{
+    sv->at_body = exchange_pause;
+    struct h2_reply *r = caller_post_open(4);
+    serve_run(sv, sv->x[0].n_got == 4);
+    caller_send(r, 4);
+    serve_spin(sv);
+}
+
+static void gone_in_the_answer(struct served *sv)
+{
+    sv->at_request = exchange_respond;
+    const struct h2_reply *r = caller_get();
+    serve_run(sv, r->status == 200);
+}
+
+static void gone_in_both(struct served *sv)
+{
+    serve_echo(sv);
+    const struct h2_reply *r = caller_post_open(4);
+    serve_run(sv, r->n_body == 4);
+}
+
+static void gone_while_full(struct served *sv)
+{
+    serve_big(sv);
+    struct h2_reply *r = caller_get();
+    r->is_held = true;
+    serve_run(sv, r->n_body == CALLER_WINDOW);
+    assert_int_equal(sv->x[0].n_full, sv->x[0].n_resume + 1);
+}
+
+static void (*const WAYS_TO_GO[])(struct served *sv) = {
+    gone_before_the_answer, gone_in_the_body, gone_while_paused,
+    gone_in_the_answer,     gone_in_both,     gone_while_full,
+};
+
+enum { BY_RST_STREAM, BY_CLOSE, BY_TCP_RESET, N_WAYS };
+
+static void leave(struct served *sv, int how)
+{
+    if (how == BY_RST_STREAM) {
+        caller_reset(&caller.replies[0]);
+    } else if (how == BY_CLOSE) {
+        side_close(&sv->pair->down);
+    } else {
+        side_reset(&sv->pair->down);
+    }
+}
+
+static void whoever_leaves_is_told_of_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_WAYS * (sizeof WAYS_TO_GO / sizeof *WAYS_TO_GO); i++) {
+        void *one;
+        caller_setup(&one);
+        struct served *sv = one;
+        WAYS_TO_GO[i / N_WAYS](sv);
+        leave(sv, (int)(i % N_WAYS));
+        serve_run(sv, sv->x[0].n_done == 1);
+        assert_int_equal(sv->x[0].n_gone, 1);
+        serve_spin(sv);
+        assert_int_equal(sv->endpoint.n_conns, i % N_WAYS == BY_RST_STREAM);
+        caller_teardown(&one);
+    }
+}
+
+/* Breaking off */
+
+static void expect_aborted(struct served *sv, const struct h2_reply *r)
+{
+    serve_run(sv, r->is_closed && sv->n_done == 1);
+    assert_int_equal(r->code, NGHTTP2_INTERNAL_ERROR);
+    assert_int_equal(sv->x[0].n_gone, 0);
+    /* The connection is none the worse for it. */
+    sv->at_request = exchange_reply_empty;
+    const struct h2_reply *next = caller_get();
+    serve_run(sv, next->is_closed);
+    assert_int_equal(next->code, NGHTTP2_NO_ERROR);
+}
+
+static void abort_in_the_request(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = exchange_abort;
+    expect_aborted(sv, caller_get());
+}
+
+static void abort_in_the_body(void **state)
+{
+    struct served *sv = *state;
+    sv->at_body = exchange_abort;
+    expect_aborted(sv, caller_post_open(4));
+}
+
+static void abort_in_the_answer(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = exchange_respond;
+    const struct h2_reply *r = caller_get();
+    serve_run(sv, r->status == 200);
+    exchange_abort(&sv->x[0]);
+    expect_aborted(sv, r);
+}
+
+static void abort_right_after_a_write(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = exchange_respond_and_abort;
+    expect_aborted(sv, caller_get());
+}
+
+/* Answers that do not wait */
+
+static void an_early_answer_stops_the_caller(void **state)
+{
+    struct served *sv = *state;
+    sv->at_body = exchange_reply_empty;
+    const struct h2_reply *r = caller_post(SERVE_BIG);
+    serve_run(sv, r->is_closed);
+    assert_true(r->is_ended);
+    assert_int_equal(r->status, 200);
+    assert_int_equal(r->code, NGHTTP2_NO_ERROR);
+    assert_true(r->sent < SERVE_BIG);
+    sv->at_body = NULL;
+    sv->at_body_end = exchange_reply_empty;
+    const struct h2_reply *next = caller_post(1000 * 1000);
+    serve_run(sv, next->is_closed);
+    assert_int_equal(next->status, 200);
+}
+
+static void send_and_end(struct exchange *x)
+{
+    exchange_respond(x);
+    assert_int_equal(exchange_write(x, WEIR_SLICE("not for HEAD")), WEIR_FLOW_OK);
+    exchange_end(x);
+}
+
+static void head_has_no_body(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = send_and_end;
+    const struct h2_reply *r = caller_ask("HEAD", NULL, NULL);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->n_body, 0);
+    assert_true(r->is_ended);
+}
+
+/* Draining */
+
+static void draining_lets_a_stream_finish(void **state)
+{
+    struct served *sv = *state;
+    const struct h2_reply *r = caller_get();
+    serve_run(sv, sv->n_x == 1);
+    weir_http_endpoint_drain(&sv->endpoint);
+    serve_run(sv, caller.n_goaway == 2);
+    assert_int_equal(caller.last_id, r->id);
+    assert_int_equal(caller.goaway_code, NGHTTP2_NO_ERROR);
+    serve_spin(sv);
+    assert_int_equal(sv->n_empty, 0);
+    exchange_reply_empty(&sv->x[0]);
+    serve_run(sv, sv->pair->down.n_eof == 1);
+    assert_int_equal(r->status, 200);
+    side_close(&sv->pair->down);
+    serve_run(sv, sv->n_empty == 1);
+}
+
+static void draining_closes_an_idle_connection(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = exchange_reply_empty;
+    const struct h2_reply *r = caller_get();
+    serve_run(sv, r->is_closed);
+    weir_http_endpoint_drain(&sv->endpoint);
+    serve_run(sv, sv->pair->down.n_eof == 1);
+    assert_int_equal(caller.n_goaway, 1);
+    side_close(&sv->pair->down);
+    serve_run(sv, sv->n_empty == 1);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, caller_setup, caller_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_piece_is_answered_while_the_body_is_open),
+        TEST(ten_megabytes_are_echoed_in_bounded_memory),
+        TEST(a_slow_stream_does_not_hold_up_another),
+        TEST(a_paused_body_closes_the_window),
+        TEST(pausing_at_every_piece_loses_nothing),
+        TEST(a_full_response_waits_for_the_window),
+        TEST(a_write_after_full_does_not_lose_the_resume),
+        cmocka_unit_test(whoever_leaves_is_told_of_once),
+        TEST(abort_in_the_request),
+        TEST(abort_in_the_body),
+        TEST(abort_in_the_answer),
+        TEST(abort_right_after_a_write),
+        TEST(an_early_answer_stops_the_caller),
+        TEST(head_has_no_body),
+        TEST(draining_lets_a_stream_finish),
+        TEST(draining_closes_an_idle_connection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
