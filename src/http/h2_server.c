@@ -452,6 +452,8 @@ static void free_stream(struct h2_stream *hs, int err)
     c->since_ms = weir_loop_now_ms(c->ep->loop);
     weir_http__stream_gone(&hs->base, err);
     weir_http__stream_dispose(&hs->base, c);
+    /* The stream's window goes with it; the connection's must be given back. */
+    nghttp2_session_consume_connection(c->h2->session, hs->in.n);
     weir_bufq_dispose(&hs->in);
     weir_bufq_dispose(&hs->out);
     free(hs);

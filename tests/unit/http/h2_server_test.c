@@ -218,6 +218,24 @@ static void whoever_leaves_is_told_of_once(void **state)
     }
 }
 
+/* What a paused body had received counts against the window of the whole connection. */
+static void a_reset_stream_gives_its_window_back(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = exchange_pause;
+    for (size_t i = 0; i < 40; i++) {
+        struct h2_reply *r = caller_post_open(60 * 1000);
+        serve_run(sv, r->sent == r->to_send && sv->n_x == i + 1);
+        caller_reset(r);
+        serve_run(sv, sv->n_done == i + 1);
+    }
+    sv->at_request = NULL;
+    sv->at_body_end = exchange_reply_empty;
+    const struct h2_reply *r = caller_post(200 * 1000);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->status, 200);
+}
+
 /* Breaking off */
 
 static void expect_aborted(struct served *sv, const struct h2_reply *r)
@@ -345,6 +363,7 @@ int main(void)
         TEST(a_full_response_waits_for_the_window),
         TEST(a_write_after_full_does_not_lose_the_resume),
         cmocka_unit_test(whoever_leaves_is_told_of_once),
+        TEST(a_reset_stream_gives_its_window_back),
         TEST(abort_in_the_request),
         TEST(abort_in_the_body),
         TEST(abort_in_the_answer),
