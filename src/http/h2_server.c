@@ -642,7 +642,9 @@ static uint64_t h2_tick(struct weir_http_conn *c, uint64_t now_ms)
     if (h->has_goaway && h->n_streams == 0) {
         weir_http__conn_post(c);
     }
-    return now_ms + tick_interval_ms(&c->limits);
+    uint64_t next_ms = now_ms + tick_interval_ms(&c->limits);
+    bool is_shorter = h->goaway_at_ms != 0 && !h->has_goaway && h->goaway_at_ms < next_ms;
+    return is_shorter ? h->goaway_at_ms : next_ms;
 }
 
 static void h2_drain(struct weir_http_conn *c)

@@ -337,6 +337,20 @@ static void draining_lets_a_stream_finish(void **state)
     serve_run(sv, sv->n_empty == 1);
 }
 
+/* The connection's one timer may be due for something else in between. */
+static void a_tick_while_draining_does_not_put_off_the_goaway(void **state)
+{
+    struct served *sv = *state;
+    caller_get();
+    serve_run(sv, sv->n_x == 1);
+    weir_http_endpoint_drain(&sv->endpoint);
+    struct weir_timer *timer = &serve_conn(sv)->timer;
+    uint64_t due_ms = timer->due_ms;
+    weir_timers_set(&sv->pair->loop.timers, timer, weir_loop_now_ms(&sv->pair->loop));
+    serve_run(sv, weir_timer_is_armed(timer) && timer->due_ms > weir_loop_now_ms(&sv->pair->loop));
+    assert_true(caller.n_goaway == 2 || timer->due_ms == due_ms);
+}
+
 static void draining_closes_an_idle_connection(void **state)
 {
     struct served *sv = *state;
@@ -371,6 +385,7 @@ int main(void)
         TEST(an_early_answer_stops_the_caller),
         TEST(head_has_no_body),
         TEST(draining_lets_a_stream_finish),
+        TEST(a_tick_while_draining_does_not_put_off_the_goaway),
         TEST(draining_closes_an_idle_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
