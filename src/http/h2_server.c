@@ -26,6 +26,7 @@ enum {
     CALM_WINDOW_MS = 10000,      /* cheap frames that make us work are counted per window: */
     CALM_POINTS = 1000,          /* more than this is a flood */
     SETTINGS_POINTS = 10,        /* a SETTINGS frame must be acknowledged and may resize tables */
+    MAX_QUEUED_FRAMES = 10000,   /* refusals, acknowledgements, window updates not yet sent */
     GOAWAY_GRACE_MS = 100,       /* between announcing a shutdown and refusing new streams */
     TICK_MAX_MS = 5000,
     TICK_MIN_MS = 10,
@@ -517,6 +518,16 @@ static void h2_start(struct weir_http_conn *c)
     tick_soon(c);
 }
 
+/* Nothing is to be said any more, and nothing to be heard. */
+static bool is_over(const struct weir_h2 *h)
+{
+    if (nghttp2_session_want_write(h->session)) {
+        return false;
+    }
+    bool is_left = h->has_goaway && h->n_streams == 0;
+    return is_left || !nghttp2_session_want_read(h->session);
+}
+
 /* Frames for as much as the socket takes soon; drained tells when there is room for more. Runs
  * right before the socket sends. */
 static void h2_flush(struct weir_http_conn *c)
@@ -530,8 +541,7 @@ static void h2_flush(struct weir_http_conn *c)
         }
         weir_bufq_append(weir_sock_out(&c->sock), weir_slice_make((const char *)data, (size_t)n));
     }
-    bool is_over = !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
-    if (is_over) {
+    if (is_over(c->h2)) {
         weir_http__conn_post(c);
     }
 }
@@ -540,6 +550,11 @@ static void h2_input(struct weir_http_conn *c, struct weir_slice bytes)
 {
     if (c->h2 == NULL) {
         h2_start(c);
+    }
+    /* Each turn sends what it can, so these are answers that the caller does not read. */
+    if (nghttp2_session_get_outbound_queue_size(c->h2->session) > MAX_QUEUED_FRAMES) {
+        weir_http__conn_close(c, WEIR_ELIMIT, true);
+        return;
     }
     ssize_t used = nghttp2_session_mem_recv(c->h2->session, (const uint8_t *)bytes.p, bytes.n);
     if (used < 0) {
@@ -574,11 +589,7 @@ static void h2_posted(struct weir_http_conn *c)
         return;
     }
     resume_streams(c);
-    nghttp2_session *session = c->h2->session;
-    bool is_over = !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
-    if (is_over || (c->h2->has_goaway && c->h2->n_streams == 0)) {
-        h2_flush(c);
-        weir_sock_mark_dirty(&c->sock);
+    if (is_over(c->h2)) {
         weir_http__conn_linger(c);
     }
 }

@@ -317,6 +317,41 @@ static void head_has_no_body(void **state)
     assert_true(r->is_ended);
 }
 
+/* Floods */
+
+static void say_bytes(struct side *side, const void *bytes, size_t n)
+{
+    weir_sock_write(&side->sock, weir_slice_make(bytes, n));
+}
+
+/* More streams than allowed, from a caller that never acknowledges the limit: each is refused with
+ * a frame of ours, which must not pile up when nobody reads them. */
+static void refusals_nobody_reads_do_not_pile_up(void **state)
+{
+    struct served *sv = *state;
+    struct side *down = &sv->pair->down;
+    static const char begin[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
+    /* :method GET, :scheme http, :path / by their numbers; :authority x in full */
+    unsigned char head[] = {0, 0, 6, 1, 5, 0, 0, 0, 0, 0x82, 0x86, 0x84, 0x01, 0x01, 'x'};
+    down->at_data = down->at_drain = NULL;
+    serve_run(sv, down->n_open == 1 && sv->n_open == 1);
+    weir_sock_pause(&down->sock);
+    say_bytes(down, begin, sizeof begin - 1);
+    for (unsigned id = 1; sv->n_open == 1; id += 2) {
+        head[5] = (unsigned char)(id >> 24);
+        head[6] = (unsigned char)(id >> 16);
+        head[7] = (unsigned char)(id >> 8);
+        head[8] = (unsigned char)id;
+        say_bytes(down, head, sizeof head);
+        while (weir_sock_pending(&down->sock) >= down->sock.out_max && sv->n_open == 1) {
+            assert_false(sv->pair->timed_out);
+            serve_turn(sv);
+        }
+    }
+    assert_true(sv->most_pending < 2 * SOCK_BYTES);
+    assert_int_equal(sv->n_x, sv->limits.max_streams);
+}
+
 /* Draining */
 
 static void draining_lets_a_stream_finish(void **state)
@@ -384,6 +419,7 @@ int main(void)
         TEST(abort_right_after_a_write),
         TEST(an_early_answer_stops_the_caller),
         TEST(head_has_no_body),
+        TEST(refusals_nobody_reads_do_not_pile_up),
         TEST(draining_lets_a_stream_finish),
         TEST(a_tick_while_draining_does_not_put_off_the_goaway),
         TEST(draining_closes_an_idle_connection),
