@@ -350,6 +350,16 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
+/* A caller that waits for leave to send its body gets it, unless it has got an answer. */
+static void allow_body(struct h2_stream *hs)
+{
+    struct weir_slice expect = weir_http_request_get(&hs->base.req, WEIR_SLICE("expect"));
+    if (hs->base.status == 0 && weir_slice_eq_nocase(expect, WEIR_SLICE("100-continue"))) {
+        nghttp2_nv status = nv(WEIR_SLICE(":status"), WEIR_SLICE("100"));
+        nghttp2_submit_headers(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NULL, &status, 1, NULL);
+    }
+}
+
 static void on_head(struct weir_http_conn *c, struct h2_stream *hs, bool is_end)
 {
     struct weir_http_request *req = &hs->base.req;
@@ -371,7 +381,9 @@ static void on_head(struct weir_http_conn *c, struct h2_stream *hs, bool is_end)
         return;
     }
     c->ep->service->on_request(c->ep->ctx, &hs->base);
-    if (is_end && !hs->base.response_ended) {
+    if (!is_end) {
+        allow_body(hs);
+    } else if (!hs->base.response_ended) {
         weir_http__stream_give_end(&hs->base);
     }
 }

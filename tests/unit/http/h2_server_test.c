@@ -317,6 +317,33 @@ static void head_has_no_body(void **state)
     assert_true(r->is_ended);
 }
 
+static void a_caller_that_waits_for_leave_gets_it(void **state)
+{
+    struct served *sv = *state;
+    sv->at_body_end = exchange_reply_empty;
+    struct h2_reply waiting = {.is_open = true};
+    struct h2_reply *r = caller_ask("POST", &waiting, "100-continue");
+    serve_run(sv, r->n_interim == 1);
+    assert_int_equal(r->status, 100);
+    caller_send(r, 1000);
+    caller_send_end(r);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->status, 200);
+    assert_int_equal(r->n_interim, 1);
+    assert_int_equal(sv->x[0].n_got, 1000);
+}
+
+static void a_caller_refused_at_once_gets_no_leave(void **state)
+{
+    struct served *sv = *state;
+    sv->at_request = exchange_reply_empty;
+    struct h2_reply waiting = {.is_open = true};
+    const struct h2_reply *r = caller_ask("POST", &waiting, "100-continue");
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->status, 200);
+    assert_int_equal(r->n_interim, 0);
+}
+
 /* Floods */
 
 static void say_bytes(struct side *side, const void *bytes, size_t n)
@@ -419,6 +446,8 @@ int main(void)
         TEST(abort_right_after_a_write),
         TEST(an_early_answer_stops_the_caller),
         TEST(head_has_no_body),
+        TEST(a_caller_that_waits_for_leave_gets_it),
+        TEST(a_caller_refused_at_once_gets_no_leave),
         TEST(refusals_nobody_reads_do_not_pile_up),
         TEST(draining_lets_a_stream_finish),
         TEST(a_tick_while_draining_does_not_put_off_the_goaway),
