@@ -42,6 +42,7 @@ def h2load(port, args, *options):
 LOADS = {
     "wrk, HTTP/1.1": ("h1", lambda port, args: wrk(port, args)),
     "h2load, HTTP/1.1": ("h1", lambda port, args: h2load(port, args, "--h1")),
+    "h2load, HTTP/2, 1 stream": ("h2", lambda port, args: h2load(port, args, "-m1")),
     "h2load, HTTP/2, 10 streams": ("h2", lambda port, args: h2load(port, args, "-m10")),
 }
 
@@ -85,6 +86,8 @@ def main():
             print(f"{args.connections} kept-alive connections, a body of {len(body)} bytes, medians")
             print(f"of {args.rounds} turns ({args.seconds} s of wrk, {args.requests:,} requests of")
             print(f"h2load), weir and nginx in alternation. {peers.machine()}.\n")
+            sizes = [peers.answer_bytes(s.ports["h1"], "/health") for s in (ours, theirs)]
+            print(f"The whole HTTP/1.1 answer is {sizes[0]} bytes from weir, {sizes[1]} from nginx.\n")
             print("| load | weir µs | nginx µs | ratio | weir req/s | nginx req/s |")
             print("| --- | ---: | ---: | ---: | ---: | ---: |")
             for name in LOADS:

@@ -14,7 +14,10 @@ import peers
 
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 # 10,000 is the default limit, and the readiness probe is one more.
-ROOM = "limits: {max_connections: 20000, idle_timeout: 600}\n"
+ROOM = """
+openai: {service: {hostname: localhost, port: 8000}}
+limits: {max_connections: 20000, idle_timeout: 600}
+"""
 
 
 def idle_process(binary, starts):

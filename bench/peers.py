@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -27,6 +28,16 @@ def fetch(url):
         return error.code, error.read()
     except (OSError, http.client.HTTPException):
         return 0, b""
+
+
+def answer_bytes(port, path="/"):
+    """How long the whole HTTP/1.1 answer is, head included."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+        sock.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        total = 0
+        while data := sock.recv(65536):
+            total += len(data)
+        return total
 
 
 def free_port():
@@ -66,10 +77,19 @@ class Peer:
             raise
         self.ready_ms = (time.monotonic() - self.began) * 1000
 
+    def tell(self):
+        """A run that failed must not take the reason with it: did the peer end, what did it say?"""
+        status = self.process.poll()
+        state = "still running" if status is None else f"ended with status {status}"
+        print(f"{self.name} is {state}; it said:", file=sys.stderr)
+        print(self.stderr.read_text(errors="replace")[-4000:], file=sys.stderr)
+
     def __enter__(self):
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, kind=None, *exc):
+        if kind is not None:
+            self.tell()
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(40)
@@ -99,7 +119,7 @@ def weir(*args, config=None, binary=None):
             except ValueError:
                 continue
             if said.get("message") == "listening":
-                peer.ports[said["listener"]] = said["port"]
+                peer.ports[said["fields"]["listener"]] = said["fields"]["port"]
         return {"api", "health"} <= peer.ports.keys()
 
     def is_ready():

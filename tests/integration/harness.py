@@ -198,7 +198,7 @@ class Weir:
         return self.stdout_path.read_text(errors="replace")
 
     def log(self, message=None, **fields):
-        """The JSON log lines, those with this message and these fields."""
+        """The JSON log lines, those with this message and these fields, each as one flat dict."""
         found = []
         for text in self.stderr().splitlines():
             try:
@@ -207,6 +207,7 @@ class Weir:
                 continue
             if not isinstance(line, dict):
                 continue
+            line.update(line.pop("fields", {}))
             if message is not None and line.get("message") != message:
                 continue
             if all(line.get(name) == value for name, value in fields.items()):

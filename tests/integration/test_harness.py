@@ -31,7 +31,8 @@ STAND_IN = """\
     for name in ("api", "health"):
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        line = {"message": "listening", "listener": name, "port": server.server_port}
+        fields = {"listener": name, "port": server.server_port}
+        line = {"level": "INFO", "message": "listening", "fields": fields}
         print(json.dumps(line), file=sys.stderr, flush=True)
     while True:
         signal.pause()
