@@ -51,6 +51,14 @@ static inline void weir_list_prepend(struct weir_list *head, struct weir_list *l
     weir_list_append(head->next, link);
 }
 
+#ifdef __clang_analyzer__
+/* clang's analyzer cannot follow a circular list: to it, unlinking and freeing one after the other
+ * is a use after free. So it sees the declarations only. */
+void weir_list_remove(struct weir_list *link);
+struct weir_list *weir_list_first(const struct weir_list *head);
+struct weir_list *weir_list_pop(struct weir_list *head);
+#else
+
 /* Safe on an unlinked link. */
 static inline void weir_list_remove(struct weir_list *link)
 {
@@ -75,5 +83,7 @@ static inline struct weir_list *weir_list_pop(struct weir_list *head)
     }
     return first;
 }
+
+#endif
 
 #endif

@@ -688,8 +688,9 @@ static void h2_dispose(struct weir_http_conn *c, int err)
     if (c->h2 == NULL) {
         return;
     }
-    while (!weir_list_is_empty(&c->h2->streams)) {
-        struct h2_stream *hs = WEIR_LIST_ENTRY(c->h2->streams.next, struct h2_stream, link);
+    struct weir_list *at;
+    while ((at = weir_list_pop(&c->h2->streams)) != NULL) {
+        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
         nghttp2_session_set_stream_user_data(c->h2->session, hs->id, NULL);
         free_stream(hs, err);
     }
