@@ -71,8 +71,6 @@ __attribute__((format(printf, 2, 3))) static int bad_finding(struct reader *r, c
     return WEIR_EPEER;
 }
 
-/* ---- offsets ---- */
-
 static size_t count_cp(struct content *c)
 {
     if (!c->is_counted) {
@@ -114,8 +112,6 @@ static void look_at(struct reader *r, struct weir_slice text)
     r->content.is_counted = false;
     r->content.is_marked = false;
 }
-
-/* ---- one finding ---- */
 
 /* A string member, copied when the finding stays. An absent one is WEIR_JSON_NONE. */
 static int find_string(struct reader *r, uint32_t finding, const char *name, uint32_t *at)
@@ -235,8 +231,6 @@ static int read_finding(struct reader *r, uint32_t at)
     return weir_buf_append(&r->found, weir_slice_make((const char *)&d, sizeof d));
 }
 
-/* ---- lists ---- */
-
 static int read_list(struct reader *r, uint32_t list, struct weir_detect_list *out)
 {
     const struct weir_json *j = &r->json;
@@ -320,8 +314,6 @@ int weir_detect_answer_read(struct weir_detect_answer *out, struct weir_slice bo
     weir_buf_dispose(&r.found);
     return rc;
 }
-
-/* ---- errors ---- */
 
 void weir_detect_answer_error(struct weir_fault *fault, int status, struct weir_slice body,
                               struct weir_arena *arena)

@@ -26,6 +26,7 @@ struct weir_call {
     bool is_over; /* done or cancelled */
     bool is_cancelled;
     bool is_full; /* the next writes answer FULL */
+    char *lent;   /* bytes the owner looks at: gone with a cancel */
 };
 
 static struct weir_call *fake_calls[FAKE_MAX_CALLS];
@@ -84,6 +85,8 @@ void weir_call_cancel(struct weir_call *call)
     WEIR_ASSERT(!call->is_over);
     call->is_over = true;
     call->is_cancelled = true;
+    free(call->lent);
+    call->lent = NULL;
 }
 
 static inline struct weir_call *fake_last(void)
@@ -125,14 +128,15 @@ static inline void fake_head(int status, const char *lines)
     c->events.on_head(c->ctx, status, fields, n);
 }
 
-/* From a block of its own, gone after the call. */
+/* From a block of its own, gone after the call or with a cancel. */
 static inline void fake_body(struct weir_slice bytes)
 {
     struct weir_call *c = fake_last();
     WEIR_ASSERT(!c->is_paused && !c->is_over);
-    char *copy = weir_mem_dup(bytes.p != NULL ? bytes.p : "", bytes.n);
-    c->events.on_body(c->ctx, weir_slice_make(copy, bytes.n));
-    free(copy);
+    c->lent = weir_mem_dup(bytes.p != NULL ? bytes.p : "", bytes.n);
+    c->events.on_body(c->ctx, weir_slice_make(c->lent, bytes.n));
+    free(c->lent);
+    c->lent = NULL;
 }
 
 static inline void fake_done(int err, const char *trailers)

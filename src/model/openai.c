@@ -1,0 +1,460 @@
+/*
+ * One request to an OpenAI-compatible server. Handlers of the call record, `advance` decides.
+ *
+ *   OPENING ──200──► EVENTS ──[DONE]──► DRAINING ──► ENDED ──► on_done
+ *      │                └── error event, end of the body ──────►│
+ *      └─ other ──► REFUSED ── end of the body ────────────────►│
+ *
+ * A whole answer goes from OPENING to ENDED. Between `[DONE]` and the end of the body lie usually a
+ * few bytes and less than a millisecond: they are waited for, a moment and no longer, because a
+ * connection whose answer was read to its end can be used again.
+ */
+#include "model/openai.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "io/loop.h"
+#include "model/openai_answer.h"
+#include "wire/json_write.h"
+
+#include <stdlib.h>
+
+enum {
+    DRAIN_MS = 100,
+    MAX_REFUSAL_BYTES = 64 * 1024,
+};
+
+enum phase {
+    OPENING,  /* no head yet; a whole answer is gathered by the call */
+    EVENTS,   /* status 200: the body is a stream of events */
+    REFUSED,  /* another status: the body is gathered for its message */
+    DRAINING, /* [DONE] was read: the rest of the body is thrown away */
+    ENDED,    /* nothing comes any more; `fault` tells whether it worked */
+};
+
+struct run {
+    struct weir_model_run base;
+    const struct weir_model_events *events;
+    void *ctx;
+    struct weir_loop *loop;
+    enum weir_model_op op;
+    struct weir_slice model_id;
+
+    struct weir_call *call; /* NULL: over */
+    struct weir_http_field field;
+    struct weir_buf body; /* of a tokenizer's request; the others' bodies are borrowed */
+
+    enum phase phase;
+    int status;
+    struct weir_sse_reader reader;
+    struct weir_buf rest; /* what came behind the event that made the owner pause */
+    size_t rest_at;
+    struct weir_buf refusal;
+    struct weir_timer drain_timer;
+    struct weir_post post; /* to go on after a resume, outside of it */
+
+    struct weir_arena arena; /* of the fault */
+    struct weir_fault fault;
+    int end_err;         /* how the call ended, when is_over */
+    const char *end_why; /* in the arena */
+    bool is_stream;
+    bool is_over; /* the call has ended: what `rest` and the reader hold is all there is */
+    bool is_paused;
+    bool is_in_event;
+    bool is_reported;
+    bool is_freed; /* from inside an event: destroyed when it has returned */
+};
+
+static void destroy(struct run *r)
+{
+    weir_sse_dispose(&r->reader);
+    weir_buf_dispose(&r->rest);
+    weir_buf_dispose(&r->refusal);
+    weir_buf_dispose(&r->body);
+    weir_arena_dispose(&r->arena);
+    free(r);
+}
+
+/* Stops everything that could come back to the run. */
+static void stop(struct run *r)
+{
+    if (r->call != NULL) {
+        weir_call_cancel(r->call);
+        r->call = NULL;
+    }
+    weir_loop_cancel(r->loop, &r->drain_timer);
+    weir_loop_unpost(&r->post);
+}
+
+static enum weir_fault_origin origin_of(enum weir_model_op op)
+{
+    switch (op) {
+    case WEIR_MODEL_COMPLETION:
+        return WEIR_FAULT_COMPLETION;
+    case WEIR_MODEL_TOKENIZE:
+        return WEIR_FAULT_TOKENIZE;
+    default:
+        return WEIR_FAULT_CHAT_COMPLETION;
+    }
+}
+
+/* Nothing that still comes is of interest. `why` lives in the arena, or for ever. The call goes on
+ * until `advance`: bytes of its are perhaps still being looked at. */
+static void fail(struct run *r, int err, const char *why)
+{
+    r->phase = ENDED;
+    r->fault = (struct weir_fault){
+        .origin = origin_of(r->op), .id = r->model_id, .err = err, .why = weir_slice_cstr(why)};
+}
+
+static void fail_with_status(struct run *r, int status, struct weir_slice body)
+{
+    fail(r, WEIR_EPEER, weir_arena_printf(&r->arena, "answered status %d", status));
+    bool is_absent = status == 404 || status == 405 || status == 501;
+    r->fault.status = r->op == WEIR_MODEL_TOKENIZE && is_absent ? 404 : status;
+    weir_openai_answer_message(&r->fault, body, &r->arena);
+}
+
+static void emit(struct run *r, const struct weir_model_frame *frame)
+{
+    r->is_in_event = true;
+    r->events->on_frame(r->ctx, frame);
+    r->is_in_event = false;
+}
+
+static void report(struct run *r)
+{
+    r->is_reported = true;
+    r->is_in_event = true;
+    r->events->on_done(r->ctx, r->fault.origin != WEIR_FAULT_NONE ? &r->fault : NULL);
+    r->is_in_event = false;
+    if (r->is_freed) {
+        destroy(r);
+    }
+}
+
+/* The last thing every entry does: the run may be gone afterwards. */
+static void advance(struct run *r)
+{
+    if (r->is_freed) {
+        destroy(r);
+        return;
+    }
+    if (r->phase == ENDED) {
+        stop(r);
+    }
+    if (r->phase == ENDED && !r->is_paused && !r->is_reported) {
+        report(r);
+    }
+}
+
+static void on_drain_timeout(struct weir_timer *t, void *ctx)
+{
+    struct run *r = ctx;
+    (void)t;
+    r->phase = ENDED;
+    advance(r);
+}
+
+static void begin_draining(struct run *r)
+{
+    if (r->is_over) {
+        r->phase = ENDED;
+        return;
+    }
+    r->phase = DRAINING;
+    weir_loop_after(r->loop, &r->drain_timer, DRAIN_MS);
+}
+
+static void take_event(struct run *r, const struct weir_sse_event *e)
+{
+    if (weir_slice_eq_cstr(weir_slice_trim(e->data), "[DONE]")) {
+        begin_draining(r);
+        return;
+    }
+    struct weir_model_frame frame = {
+        .json = e->data,
+        .raw = e->raw,
+        .sse_id = e->has_id ? e->id : (struct weir_slice){0},
+        .is_error = weir_openai_answer_is_error(e),
+    };
+    if (frame.is_error) {
+        fail(r, WEIR_EPEER, "an error in the stream");
+        weir_openai_answer_event(&r->fault, e->data, &r->arena);
+    }
+    emit(r, &frame);
+}
+
+static bool wants_events(const struct run *r)
+{
+    return r->phase == EVENTS && !r->is_paused && !r->is_freed;
+}
+
+static void fail_too_large(struct run *r)
+{
+    fail(r, WEIR_ELIMIT,
+         weir_arena_printf(&r->arena, "an event is larger than %zu bytes",
+                           r->reader.max_event_bytes));
+}
+
+/* Returns how much was read: all of it, or up to where nobody wants more. */
+static size_t read_events(struct run *r, struct weir_slice in)
+{
+    size_t at = 0;
+    while (at < in.n && wants_events(r)) {
+        size_t used;
+        int rc = weir_sse_feed(&r->reader, weir_slice_sub(in, at, in.n), &used);
+        at += used;
+        if (rc == 0) {
+            take_event(r, &r->reader.event);
+        } else if (rc == WEIR_ELIMIT) {
+            fail_too_large(r);
+        }
+    }
+    return at;
+}
+
+/* The body is complete: an event may still be in the reader. One without its end is dropped, as the
+ * format wants it. */
+static void read_last_events(struct run *r)
+{
+    while (wants_events(r)) {
+        if (weir_sse_finish(&r->reader) != 0) {
+            r->phase = ENDED;
+            return;
+        }
+        take_event(r, &r->reader.event);
+    }
+}
+
+/* What lay behind the event that made the owner pause. */
+static void read_rest(struct run *r)
+{
+    if (r->rest_at < r->rest.n) {
+        struct weir_slice rest = weir_buf_slice(&r->rest);
+        r->rest_at += read_events(r, weir_slice_sub(rest, r->rest_at, rest.n));
+    }
+    if (r->rest_at == r->rest.n || r->phase != EVENTS) {
+        weir_buf_dispose(&r->rest);
+        r->rest_at = 0;
+    }
+}
+
+/* Reads on as far as the owner lets us. */
+static void go_on(struct run *r)
+{
+    read_rest(r);
+    if (r->rest.n != 0 || r->is_freed || r->phase == ENDED) {
+        return;
+    }
+    if (!r->is_over) {
+        if (!r->is_paused) {
+            weir_call_resume(r->call);
+        }
+    } else if (r->end_err != 0) {
+        fail(r, r->end_err, r->end_why);
+    } else {
+        read_last_events(r);
+    }
+}
+
+static void on_resumed(struct weir_post *post)
+{
+    struct run *r = WEIR_LIST_ENTRY(post, struct run, post);
+    if (!r->is_paused) {
+        go_on(r);
+    }
+    advance(r);
+}
+
+static void on_head(void *ctx, int status, const struct weir_http_field *fields, size_t n_fields)
+{
+    struct run *r = ctx;
+    (void)fields;
+    (void)n_fields;
+    r->status = status;
+    r->phase = status == 200 ? EVENTS : REFUSED;
+}
+
+static void on_body(void *ctx, struct weir_slice bytes)
+{
+    struct run *r = ctx;
+    if (r->phase == EVENTS) {
+        size_t at = read_events(r, bytes);
+        /* Freed, the bytes may be gone with the call. */
+        if (r->phase == EVENTS && !r->is_freed && at < bytes.n) {
+            weir_buf_append(&r->rest, weir_slice_sub(bytes, at, bytes.n));
+        }
+    } else if (r->phase == REFUSED && weir_buf_append(&r->refusal, bytes) != 0) {
+        fail_with_status(r, r->status, WEIR_SLICE(""));
+    }
+    advance(r);
+}
+
+static void on_stream_done(void *ctx, const struct weir_call_result *result)
+{
+    struct run *r = ctx;
+    r->call = NULL;
+    r->is_over = true;
+    r->end_err = result->err;
+    r->end_why = weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p;
+    if (r->phase == DRAINING) {
+        r->phase = ENDED;
+    } else if (r->phase == REFUSED && r->end_err == 0) {
+        fail_with_status(r, r->status, weir_buf_slice(&r->refusal));
+    } else if (r->phase == EVENTS) {
+        go_on(r);
+    } else {
+        fail(r, r->end_err != 0 ? r->end_err : WEIR_EPEER, r->end_why);
+    }
+    advance(r);
+}
+
+static void read_whole(struct run *r, struct weir_slice body)
+{
+    struct weir_model_frame frame = {.json = body};
+    const char *why = NULL;
+    if (r->op == WEIR_MODEL_TOKENIZE) {
+        frame.json = (struct weir_slice){0};
+        why = weir_openai_answer_count(body, &r->arena, &frame.n_tokens);
+    } else {
+        why = weir_openai_answer_check(body, &r->arena);
+    }
+    r->phase = ENDED;
+    if (why != NULL) {
+        fail(r, WEIR_EPEER, why);
+    } else {
+        emit(r, &frame);
+    }
+}
+
+static void on_whole_done(void *ctx, const struct weir_call_result *result)
+{
+    struct run *r = ctx;
+    r->call = NULL;
+    if (result->err != 0) {
+        fail(r, result->err, weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p);
+    } else if (result->status != 200) {
+        fail_with_status(r, result->status, result->body);
+    } else {
+        read_whole(r, result->body);
+    }
+    advance(r);
+}
+
+static struct weir_slice path_of(enum weir_model_op op)
+{
+    switch (op) {
+    case WEIR_MODEL_COMPLETION:
+        return WEIR_SLICE("/v1/completions");
+    case WEIR_MODEL_MODELS:
+        return WEIR_SLICE("/v1/models");
+    case WEIR_MODEL_TOKENIZE:
+        return WEIR_SLICE("/tokenize");
+    default:
+        return WEIR_SLICE("/v1/chat/completions");
+    }
+}
+
+static void write_tokenize(struct run *r, struct weir_slice text)
+{
+    weir_buf_reserve(&r->body, text.n + r->model_id.n + 64);
+    weir_buf_append(&r->body, WEIR_SLICE("{\"model\":"));
+    weir_json_write_quoted(&r->body, r->model_id);
+    weir_buf_append(&r->body, WEIR_SLICE(",\"prompt\":"));
+    weir_json_write_quoted(&r->body, text);
+    weir_buf_append(&r->body, WEIR_SLICE("}"));
+}
+
+static bool is_stream(const struct weir_model_request *request)
+{
+    bool can_stream = request->op == WEIR_MODEL_CHAT || request->op == WEIR_MODEL_COMPLETION;
+    return request->is_stream && can_stream;
+}
+
+static struct run *new_run(const struct weir_model *m, const struct weir_model_env *env,
+                           const struct weir_model_request *request)
+{
+    struct run *r = weir_mem_zalloc(sizeof *r);
+    r->base.model = m;
+    r->loop = env->loop;
+    r->op = request->op;
+    r->is_stream = is_stream(request);
+    r->model_id = request->model_id;
+    r->field = (struct weir_http_field){WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
+    r->post.fn = on_resumed;
+    r->drain_timer.fn = on_drain_timeout;
+    r->drain_timer.ctx = r;
+    weir_sse_init(&r->reader, env->max_event_bytes);
+    weir_buf_init(&r->refusal, MAX_REFUSAL_BYTES);
+    if (r->op == WEIR_MODEL_TOKENIZE) {
+        write_tokenize(r, request->text);
+    }
+    return r;
+}
+
+static struct weir_model_run *start(const struct weir_model *m, const struct weir_model_env *env,
+                                    const struct weir_model_request *request,
+                                    const struct weir_model_events *events, void *ctx)
+{
+    static const struct weir_call_events stream_events = {
+        .on_head = on_head, .on_body = on_body, .on_done = on_stream_done};
+    static const struct weir_call_events whole_events = {.on_done = on_whole_done};
+    struct run *r = new_run(m, env, request);
+    r->events = events;
+    r->ctx = ctx;
+    bool has_body = r->op != WEIR_MODEL_MODELS;
+    bool has_own_body = r->op == WEIR_MODEL_TOKENIZE;
+    struct weir_call_request call = {
+        .target = ((const struct weir_model_openai *)m)->target,
+        .context = env->context,
+        .method = has_body ? WEIR_SLICE("POST") : WEIR_SLICE("GET"),
+        .path = path_of(r->op),
+        .fields = &r->field,
+        .n_fields = has_body ? 1 : 0,
+        .answer = r->is_stream ? WEIR_CALL_STREAM : WEIR_CALL_WHOLE,
+        .max_body_bytes = env->max_body_bytes,
+        .may_retry = true,
+    };
+    if (has_body) {
+        call.body = has_own_body ? weir_buf_slice(&r->body) : request->body;
+    }
+    r->call = weir_call_start(env->client, &call, r->is_stream ? &stream_events : &whole_events, r);
+    return &r->base;
+}
+
+static void set_paused(struct weir_model_run *run, bool paused)
+{
+    struct run *r = (struct run *)run;
+    if (!r->is_stream || r->is_paused == paused) {
+        return;
+    }
+    r->is_paused = paused;
+    if (!paused) {
+        weir_loop_post(r->loop, &r->post);
+    } else if (r->call != NULL && (r->phase == OPENING || r->phase == EVENTS)) {
+        weir_call_pause(r->call);
+    }
+}
+
+static void free_run(struct weir_model_run *run)
+{
+    struct run *r = (struct run *)run;
+    stop(r);
+    if (r->is_in_event) {
+        r->is_freed = true;
+    } else {
+        destroy(r);
+    }
+}
+
+static const struct weir_model_ops OPS = {
+    .start = start,
+    .set_paused = set_paused,
+    .free = free_run,
+};
+
+void weir_model_openai_init(struct weir_model_openai *m, const struct weir_target *target)
+{
+    *m = (struct weir_model_openai){.base = {.ops = &OPS}, .target = target};
+}
