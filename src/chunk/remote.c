@@ -15,7 +15,6 @@
 #include "base/arena.h"
 #include "base/assert.h"
 #include "base/err.h"
-#include "base/list.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "client/grpc_call.h"
@@ -38,7 +37,7 @@ enum { ANSWER_PER_BYTE = 48, ANSWER_AT_LEAST = 64 * 1024 };
 
 /* A chunk of a stream, waiting; its text follows it. */
 struct item {
-    struct weir_list link;
+    struct item *next;
     struct weir_chunk chunk;
     char text[];
 };
@@ -74,7 +73,8 @@ struct stream {
     bool has_end;
     struct marks marks; /* of frames not yet behind the last chunk */
 
-    struct weir_list items;
+    struct item *first; /* of those that wait */
+    struct item *last;
     size_t n_items;
     bool is_paused;
     struct item *given; /* what next returned last */
@@ -242,6 +242,27 @@ static const char *take_frames(struct stream *s,
     return NULL;
 }
 
+static void append_item(struct stream *s, struct item *item)
+{
+    if (s->first == NULL) {
+        s->first = item;
+    } else {
+        s->last->next = item;
+    }
+    s->last = item;
+    s->n_items++;
+}
+
+static struct item *pop_item(struct stream *s)
+{
+    struct item *item = s->first;
+    if (item != NULL) {
+        s->first = item->next;
+        s->n_items--;
+    }
+    return item;
+}
+
 /* NULL, or what is wrong with it. */
 static const char *take_result(struct stream *s,
                                const CaikitDataModel__Nlp__ChunkerTokenizationStreamResult *m)
@@ -263,8 +284,7 @@ static const char *take_result(struct stream *s,
     if (s->marks.n != 0) {
         frame_reaching(&s->marks, s->last_end_cp); /* those before are of no more use */
     }
-    weir_list_append(&s->items, &item->link);
-    s->n_items++;
+    append_item(s, item);
     return NULL;
 }
 
@@ -360,7 +380,6 @@ static struct weir_chunk_stream *remote_open(const struct weir_chunker *c,
     s->on_ready = on_ready;
     s->ctx = ctx;
     s->outcome = WEIR_EAGAIN;
-    weir_list_init(&s->items);
     return &s->base;
 }
 
@@ -448,14 +467,11 @@ static int next_of_whole(struct stream *s, struct weir_chunk *out)
 static int next_of_stream(struct stream *s, struct weir_chunk *out)
 {
     free(s->given);
-    s->given = NULL;
-    struct weir_list *link = weir_list_pop(&s->items);
-    if (link == NULL) {
+    s->given = pop_item(s);
+    if (s->given == NULL) {
         return WEIR_EAGAIN;
     }
-    s->given = WEIR_LIST_ENTRY(link, struct item, link);
     *out = s->given->chunk;
-    s->n_items--;
     if (s->is_paused && s->n_items < MAX_WAITING / 2) {
         s->is_paused = false;
         if (s->call != NULL) {
@@ -476,8 +492,8 @@ static void remote_close(struct weir_chunk_stream *base)
 {
     struct stream *s = stream_of(base);
     stop(s);
-    for (struct weir_list *link; (link = weir_list_pop(&s->items)) != NULL;) {
-        free(WEIR_LIST_ENTRY(link, struct item, link));
+    for (struct item *item; (item = pop_item(s)) != NULL;) {
+        free(item);
     }
     free(s->given);
     free(s->marks.p);

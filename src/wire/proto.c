@@ -13,6 +13,16 @@
  */
 enum { MEMORY_PER_BYTE = 32, MEMORY_AT_LEAST = 64 * 1024 };
 
+ProtobufCBinaryData *weir_proto_texts(struct weir_arena *a, const struct weir_slice *texts,
+                                      size_t n)
+{
+    ProtobufCBinaryData *out = weir_arena_array(a, n, sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = weir_proto_bytes(texts[i]);
+    }
+    return out;
+}
+
 static int append(struct weir_buf *out, const ProtobufCMessage *m, size_t n_prefix)
 {
     size_t n = protobuf_c_message_get_packed_size(m);
