@@ -517,7 +517,7 @@ void weir_grpc_result_fault(const struct weir_grpc_result *result, struct weir_a
 {
     bool is_told = result->is_from_peer && result->status != WEIR_GRPC_OK;
     fault->err = result->err;
-    fault->status = is_told ? weir_grpc_status_to_http((int)result->status) : 0;
+    fault->status = is_told ? weir_grpc_status_to_http(result->status) : 0;
     if (result->err == WEIR_EINVAL) {
         fault->status = weir_grpc_status_to_http(WEIR_GRPC_INVALID_ARGUMENT);
     }

@@ -118,18 +118,18 @@ static const struct status_row status_rows[] = {
 #undef STATUS_ROW
 };
 
-static const struct status_row *status_row(int status)
+static const struct status_row *status_row(enum weir_grpc_status status)
 {
-    int n = sizeof status_rows / sizeof status_rows[0];
-    return &status_rows[status >= 0 && status < n ? status : WEIR_GRPC_UNKNOWN];
+    size_t n = sizeof status_rows / sizeof status_rows[0];
+    return &status_rows[(size_t)status < n ? status : WEIR_GRPC_UNKNOWN];
 }
 
-const char *weir_grpc_status_name(int status)
+const char *weir_grpc_status_name(enum weir_grpc_status status)
 {
     return status_row(status)->name;
 }
 
-int weir_grpc_status_to_http(int status)
+int weir_grpc_status_to_http(enum weir_grpc_status status)
 {
     return status_row(status)->http;
 }

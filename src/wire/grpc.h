@@ -76,10 +76,10 @@ enum weir_grpc_status {
 };
 
 /* "NotFound"; a value outside the table is "Unknown". */
-const char *weir_grpc_status_name(int status);
+const char *weir_grpc_status_name(enum weir_grpc_status status);
 
 /* The HTTP status for a caller of ours; 500 for a value outside the table. */
-int weir_grpc_status_to_http(int status);
+int weir_grpc_status_to_http(enum weir_grpc_status status);
 
 /* What an answer of this HTTP status means that carries no gRPC status of its own; not for 200. */
 enum weir_grpc_status weir_grpc_status_from_http(int http);

@@ -30,8 +30,8 @@ static int append(struct weir_buf *out, const ProtobufCMessage *m, size_t n_pref
         return WEIR_ELIMIT;
     }
     int rc = weir_buf_reserve(out, n_prefix + n);
-    if (rc != 0) {
-        return rc;
+    if (rc != 0 || n_prefix + n == 0) {
+        return rc; /* nothing at all may have no place */
     }
     if (n_prefix != 0) {
         weir_grpc_put_prefix(out->p + out->n, (uint32_t)n);

@@ -53,7 +53,7 @@ static void on_room(void *ctx)
 static void on_done(void *ctx, const struct weir_grpc_result *r)
 {
     struct owner *o = ctx;
-    weir_buf_printf(&o->trace, "%s %s%s", weir_grpc_status_name((int)r->status),
+    weir_buf_printf(&o->trace, "%s %s%s", weir_grpc_status_name(r->status),
                     r->err == 0 ? "ok" : weir_err_name(r->err), r->is_from_peer ? " told" : "");
     weir_buf_printf(&o->trace, "%s%.*s", r->text.n != 0 ? " '" : "", (int)r->text.n, r->text.p);
     weir_buf_printf(&o->trace, "%s%.*s", r->bytes.n != 0 ? " =" : "", (int)r->bytes.n, r->bytes.p);
