@@ -223,11 +223,11 @@ void weir_batch__carry_join(struct weir_batch *b, struct weir_batch__carry *c,
     } else {
         join_fields(c, in, is_shared ? FIELD_USAGE : FIELDS_KEPT);
     }
-    if (in->n_others != 0 && !c->is_shadow) {
-        join_others(b, c, in);
-    }
     if (is_shared) {
         return;
+    }
+    if (in->n_others != 0 && !c->is_shadow) {
+        join_others(b, c, in);
     }
     c->has_role = c->has_role || (in->role != WEIR_JSON_NONE && !in->strip_role);
     if (in->n_extras != 0) {

@@ -16,27 +16,6 @@
 
 #include <stdlib.h>
 
-static struct weir_batch__tool *tool_at(struct weir_list *link)
-{
-    return WEIR_LIST_ENTRY(link, struct weir_batch__tool, link);
-}
-
-/* The first call that waits behind `link`, or NULL. */
-static struct weir_batch__tool *held_after(const struct weir_batch__gate *g, struct weir_list *link)
-{
-    for (link = link->next; link != &g->tools.list; link = link->next) {
-        if (tool_at(link)->state == TOOL_HELD) {
-            return tool_at(link);
-        }
-    }
-    return NULL;
-}
-
-static struct weir_batch__tool *first_held(struct weir_batch__gate *g)
-{
-    return g->n_waiting != 0 ? held_after(g, &g->tools.list) : NULL;
-}
-
 static struct weir_batch__gate *gate_of(struct weir_batch *b, struct weir_batch__choice *c)
 {
     if (c->gate == NULL) {
@@ -57,24 +36,6 @@ void weir_batch__gate_free(struct weir_batch__gate *g)
     }
 }
 
-/* Every change of a waiting call goes through here, so that the sum of bytes stays right. */
-static void set_state(struct weir_batch__gate *g, struct weir_batch__tool *tool,
-                      enum weir_batch__tool_state state)
-{
-    if (tool->state == TOOL_HELD && state != TOOL_HELD) {
-        g->n_waiting--;
-        g->n_wait_bytes -= weir_batch__tool_bytes(tool);
-    }
-    tool->state = state;
-}
-
-static void forget(struct weir_batch *b, struct weir_batch__gate *g, struct weir_batch__tool *tool)
-{
-    b->n_retained -= tool->is_retained ? tool->args.n : 0;
-    set_state(g, tool, TOOL_RELEASED);
-    weir_batch__tool_free(&g->tools, tool);
-}
-
 static void settle(struct weir_batch *b, struct weir_batch__gate *g)
 {
     size_t n = g->n_wait_bytes + weir_batch__carry_bytes(&g->carry);
@@ -85,181 +46,11 @@ static void settle(struct weir_batch *b, struct weir_batch__gate *g)
     }
 }
 
-/* The entries collected leave as one chunk, or as `whole`, when they are that chunk as it came. */
-static void emit_entries(struct weir_batch *b, struct weir_batch__choice *c,
-                         enum weir_batch_reason why, struct weir_slice whole)
-{
-    struct weir_batch__gate *g = c->gate;
-    struct weir_batch__out out = {
-        .why = why,
-        .data = whole,
-        .sse_id = weir_buf_slice(&g->carry.sse_id),
-        .since = b->stamp,
-    };
-    if (b->n_used == 0) {
-        return;
-    }
-    if (whole.n == 0 && !b->is_shadow) {
-        out.data = weir_batch__compose_tools(b, c, &g->carry, weir_buf_slice(&b->entries));
-    }
-    weir_batch__out(b, &out);
-    weir_batch__empty(&b->entries);
-    b->n_used = 0;
-    weir_batch__carry_unload(&g->carry);
-    g->n_joined = 0;
-}
-
-static bool is_used(const struct weir_batch *b, uint32_t index)
-{
-    for (size_t i = 0; i < b->n_used; i++) {
-        if (b->used[i] == index) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void write_entry(struct weir_batch *b, struct weir_batch__gate *g,
-                        struct weir_batch__tool *tool, bool is_head)
-{
-    size_t before = weir_batch__tool_bytes(tool);
-    if (b->n_used == b->cap_used) {
-        b->cap_used = b->cap_used == 0 ? 8 : b->cap_used * 2;
-        b->used = weir_mem_realloc(b->used, b->cap_used * sizeof *b->used);
-    }
-    b->used[b->n_used++] = tool->index;
-    if (!b->is_shadow) {
-        weir_batch__put(&b->entries, b->n_used != 1 ? WEIR_SLICE(",") : WEIR_SLICE(""));
-        weir_batch__write_tool(&b->entries, tool, is_head);
-    }
-    tool->is_id_sent = tool->is_id_sent || tool->has_id;
-    tool->is_name_sent = tool->is_name_sent || tool->has_name;
-    tool->is_type_sent = tool->is_type_sent || tool->type.n != 0;
-    weir_members_clear(&tool->more);
-    weir_members_clear(&tool->function_more);
-    tool->is_pending = false;
-    if (tool->state == TOOL_HELD) {
-        g->n_wait_bytes -= before - weir_batch__tool_bytes(tool);
-    }
-}
-
-static bool is_whole(const struct weir_batch__tool *tool)
-{
-    return weir_argscan_is_closed(&tool->scan) && weir_argscan_is_valid(&tool->scan) &&
-           !weir_argscan_is_placeholder(&tool->scan);
-}
-
-static bool is_releasable(const struct weir_batch__tool *tool)
-{
-    return is_whole(tool) && (tool->is_continuation || (tool->has_id && tool->has_name));
-}
-
-/* A continuation that has brought nothing but white space. */
-static bool is_blank(const struct weir_batch__tool *tool)
-{
-    return tool->is_continuation && tool->scan.first == 0;
-}
-
-/* Has the same call left already? */
-static bool is_duplicate(struct weir_batch *b, const struct weir_batch__gate *g,
-                         const struct weir_batch__tool *tool)
-{
-    const struct weir_list *head = &g->tools.list;
-    for (struct weir_list *link = head->next; link != head; link = link->next) {
-        const struct weir_batch__tool *other = tool_at(link);
-        bool is_same = other != tool && other->is_retained &&
-                       weir_batch__tool_is_id(b, tool, other) &&
-                       (!tool->has_name || tool->name_hash == other->name_hash);
-        if (is_same && weir_batch__tool_same_args(b, tool, other)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Drops a call that only repeats one that left, or brings nothing; true if it is gone. */
-static bool drop_repeat(struct weir_batch *b, struct weir_batch__gate *g,
-                        struct weir_batch__tool *tool)
-{
-    struct weir_batch_counts *counts = weir_batch__counts(b);
-    bool is_call = !tool->is_continuation || tool->is_repeat;
-    if (is_blank(tool)) {
-        counts->tool_trailing_space += tool->n_args != 0;
-    } else if (is_call && tool->n_args != 0 && is_duplicate(b, g, tool)) {
-        counts->tool_dup_dropped++;
-    } else {
-        counts->tool_post_close += tool->is_repeat;
-        return false;
-    }
-    forget(b, g, tool);
-    return true;
-}
-
-static void tally(struct weir_batch *b, const struct weir_batch__tool *tool,
-                  enum weir_batch_reason why)
-{
-    struct weir_batch_counts *counts = weir_batch__counts(b);
-    bool is_valid = weir_argscan_is_valid(&tool->scan);
-    if (why == WEIR_BATCH_TOOL_COMPLETE) {
-        counts->tool_released++;
-    } else if (why == WEIR_BATCH_TOOL_LIMIT) {
-        counts->tool_limited++;
-    } else if (is_valid) {
-        counts->tool_finished++;
-    } else {
-        counts->tool_incomplete_released++;
-    }
-    weir_batch_histogram_add(&counts->tool_hold_ms, weir_batch_hold_bounds_ms,
-                             b->stamp - tool->t_first);
-}
-
-/* It has left: remembered, with its arguments if it is whole and there is room. */
-static void retire(struct weir_batch *b, struct weir_batch__gate *g, struct weir_batch__tool *tool,
-                   enum weir_batch__tool_state state)
-{
-    if (state == TOOL_RELEASED && tool->is_continuation) {
-        forget(b, g, tool); /* the call itself is remembered already */
-        return;
-    }
-    set_state(g, tool, state);
-    bool has_room = b->n_retained + tool->args.n <= b->o.max_tool_args_bytes;
-    tool->is_retained = state == TOOL_RELEASED && has_room;
-    if (tool->is_retained) {
-        b->n_retained += tool->args.n;
-    } else {
-        weir_buf_dispose(&tool->args);
-    }
-}
-
-/* The first `n` calls that wait leave, in one chunk if no index is in it twice. */
-static void leave(struct weir_batch *b, struct weir_batch__choice *c, size_t n,
-                  enum weir_batch_reason why, struct weir_slice whole)
-{
-    struct weir_batch__gate *g = c->gate;
-    bool is_limit = why == WEIR_BATCH_TOOL_LIMIT;
-    for (struct weir_batch__tool *tool = first_held(g), *next; tool != NULL && n > 0; n--) {
-        next = held_after(g, &tool->link);
-        if (drop_repeat(b, g, tool)) {
-            whole.n = 0;
-        } else {
-            if (is_used(b, tool->index)) {
-                emit_entries(b, c, why, (struct weir_slice){0});
-                whole.n = 0;
-            }
-            tally(b, tool, why);
-            write_entry(b, g, tool, false);
-            retire(b, g, tool, is_limit && !is_releasable(tool) ? TOOL_OPEN : TOOL_RELEASED);
-        }
-        tool = next;
-    }
-    emit_entries(b, c, why, whole);
-}
-
 static bool is_index_taken(const struct weir_batch__gate *g, uint32_t index)
 {
     const struct weir_list *head = &g->tools.list;
     for (struct weir_list *link = head->next; link != head; link = link->next) {
-        if (tool_at(link)->index == index) {
+        if (weir_batch__tool_at(link)->index == index) {
             return true;
         }
     }
@@ -346,7 +137,7 @@ static struct weir_batch__tool *tool_for(struct weir_batch *b, struct weir_batch
         return after_release(b, g, tool, in, frag);
     }
     bool is_named = frag->id != WEIR_JSON_NONE && frag->name != WEIR_JSON_NONE;
-    if (tool->state == TOOL_HELD && is_named && is_whole(tool)) {
+    if (tool->state == TOOL_HELD && is_named && weir_batch__tool_is_whole(tool)) {
         return add_continuation(b, g, tool, true);
     }
     return tool;
@@ -377,56 +168,14 @@ static bool add_frag(struct weir_batch *b, struct weir_batch__gate *g,
     return is_plain;
 }
 
-/* Fragments of calls that reached a limit. */
-static void forward_open(struct weir_batch *b, struct weir_batch__choice *c,
-                         const struct weir_batch__input *in, bool is_plain)
-{
-    struct weir_batch__gate *g = c->gate;
-    const struct weir_list *head = &g->tools.list;
-    for (struct weir_list *link = head->next; link != head; link = link->next) {
-        struct weir_batch__tool *tool = tool_at(link);
-        if (tool->state == TOOL_OPEN && tool->is_pending) {
-            if (is_used(b, tool->index)) {
-                emit_entries(b, c, WEIR_BATCH_TOOL_LIMIT, (struct weir_slice){0});
-            }
-            write_entry(b, g, tool, false);
-            weir_buf_clear(&tool->args);
-        }
-    }
-    bool is_whole_chunk = is_plain && b->n_used == in->n_frags && g->n_joined == 1;
-    struct weir_slice whole = {0};
-    if (is_whole_chunk && !b->is_shadow) {
-        whole = weir_batch__bytes(b, c, in);
-    }
-    emit_entries(b, c, WEIR_BATCH_TOOL_LIMIT, whole);
-}
-
-/* Shows id and name of calls at once, in their order. */
-static void emit_heads(struct weir_batch *b, struct weir_batch__choice *c)
-{
-    struct weir_batch__gate *g = c->gate;
-    struct weir_batch__tool *tool = first_held(g);
-    for (; tool != NULL; tool = held_after(g, &tool->link)) {
-        if (tool->is_continuation || tool->is_name_sent) {
-            continue;
-        }
-        if (!tool->has_id || !tool->has_name) {
-            return;
-        }
-        write_entry(b, g, tool, true);
-        weir_batch__counts(b)->tool_heads++;
-        emit_entries(b, c, WEIR_BATCH_TOOL_HEAD, (struct weir_slice){0});
-    }
-}
-
 /* How many of those that wait may leave, counted from the first. */
 static size_t n_releasable(struct weir_batch__gate *g, uint64_t seq, bool *is_all_new)
 {
     size_t n = 0;
     *is_all_new = true;
-    for (struct weir_batch__tool *tool = first_held(g); tool != NULL;
-         tool = held_after(g, &tool->link)) {
-        if (!is_releasable(tool)) {
+    for (struct weir_batch__tool *tool = weir_batch__first_held(g); tool != NULL;
+         tool = weir_batch__held_after(g, &tool->link)) {
+        if (!weir_batch__tool_is_ready(tool)) {
             break;
         }
         *is_all_new = *is_all_new && tool->seq_new == seq;
@@ -448,7 +197,7 @@ static void release_ready(struct weir_batch *b, struct weir_batch__choice *c,
     if (is_plain && is_all_new && n == in->n_frags && g->n_joined == 1 && !b->is_shadow) {
         whole = weir_batch__bytes(b, c, in);
     }
-    leave(b, c, n, WEIR_BATCH_TOOL_COMPLETE, whole);
+    weir_batch__gate_leave(b, c, n, WEIR_BATCH_TOOL_COMPLETE, whole);
 }
 
 void weir_batch__gate_expire(struct weir_batch *b, struct weir_batch__choice *c)
@@ -456,15 +205,15 @@ void weir_batch__gate_expire(struct weir_batch *b, struct weir_batch__choice *c)
     struct weir_batch__gate *g = c->gate;
     size_t n = 0;
     size_t i = 0;
-    for (struct weir_batch__tool *tool = first_held(g); tool != NULL;
-         tool = held_after(g, &tool->link)) {
+    for (struct weir_batch__tool *tool = weir_batch__first_held(g); tool != NULL;
+         tool = weir_batch__held_after(g, &tool->link)) {
         i++;
         bool is_large = tool->n_args > b->o.max_tool_args_bytes;
         bool is_old = b->stamp - tool->t_first >= b->o.max_tool_hold_ms;
         n = is_large || is_old ? i : n;
     }
     if (n != 0) {
-        leave(b, c, n, WEIR_BATCH_TOOL_LIMIT, (struct weir_slice){0});
+        weir_batch__gate_leave(b, c, n, WEIR_BATCH_TOOL_LIMIT, (struct weir_slice){0});
     }
     settle(b, g);
 }
@@ -503,7 +252,7 @@ bool weir_batch__gate_admit(struct weir_batch *b, struct weir_batch__choice *c,
     struct weir_batch__gate *g = gate_of(b, c);
     if (is_too_many(b, g, in)) {
         g->is_overrun = true;
-        leave(b, c, g->n_waiting, WEIR_BATCH_TOOL_LIMIT, (struct weir_slice){0});
+        weir_batch__gate_leave(b, c, g->n_waiting, WEIR_BATCH_TOOL_LIMIT, (struct weir_slice){0});
         settle(b, g);
     }
     return !g->is_overrun;
@@ -520,9 +269,9 @@ static bool add_frags(struct weir_batch *b, struct weir_batch__choice *c,
     for (uint32_t i = 0; i < in->n_frags; i++) {
         is_plain = add_frag(b, g, in, &b->frags[i]) && is_plain;
     }
-    forward_open(b, c, in, is_plain);
+    weir_batch__gate_forward(b, c, in, is_plain);
     if (b->o.tool_gate_emit_head) {
-        emit_heads(b, c);
+        weir_batch__gate_heads(b, c);
     }
     return is_plain;
 }
@@ -554,14 +303,15 @@ void weir_batch__gate_add_last(struct weir_batch *b, struct weir_batch__choice *
 static bool weed(struct weir_batch *b, struct weir_batch__gate *g, bool is_drop)
 {
     bool has_invalid = false;
-    for (struct weir_batch__tool *tool = first_held(g), *next; tool != NULL; tool = next) {
-        next = held_after(g, &tool->link);
-        if (weir_argscan_is_valid(&tool->scan) || is_blank(tool)) {
+    for (struct weir_batch__tool *tool = weir_batch__first_held(g), *next; tool != NULL;
+         tool = next) {
+        next = weir_batch__held_after(g, &tool->link);
+        if (weir_argscan_is_valid(&tool->scan) || weir_batch__tool_is_blank(tool)) {
             continue;
         }
         if (is_drop) {
             weir_batch__counts(b)->tool_incomplete_dropped++;
-            forget(b, g, tool);
+            weir_batch__gate_forget(b, g, tool);
         } else {
             has_invalid = true;
         }
@@ -574,8 +324,8 @@ static void release_all(struct weir_batch *b, struct weir_batch__choice *c,
 {
     struct weir_batch__gate *g = c->gate;
     bool has_invalid = weed(b, g, is_drop);
-    leave(b, c, g->n_waiting, has_invalid ? WEIR_BATCH_TOOL_INCOMPLETE : why,
-          (struct weir_slice){0});
+    weir_batch__gate_leave(b, c, g->n_waiting, has_invalid ? WEIR_BATCH_TOOL_INCOMPLETE : why,
+                           (struct weir_slice){0});
     settle(b, g);
 }
 
@@ -601,10 +351,11 @@ void weir_batch__gate_abort(struct weir_batch *b, struct weir_batch__choice *c,
     struct weir_batch_counts *counts = weir_batch__counts(b);
     uint64_t *count =
         why == WEIR_BATCH_NO_REASON ? &counts->tool_discarded : &counts->tool_abort_dropped;
-    for (struct weir_batch__tool *tool = first_held(g), *next; tool != NULL; tool = next) {
-        next = held_after(g, &tool->link);
+    for (struct weir_batch__tool *tool = weir_batch__first_held(g), *next; tool != NULL;
+         tool = next) {
+        next = weir_batch__held_after(g, &tool->link);
         ++*count;
-        forget(b, g, tool);
+        weir_batch__gate_forget(b, g, tool);
     }
     weir_batch__carry_unload(&g->carry);
     settle(b, g);
@@ -616,7 +367,8 @@ bool weir_batch__gate_deadline(const struct weir_batch *b, const struct weir_bat
     if (g->n_waiting == 0) {
         return false;
     }
-    const struct weir_batch__tool *oldest = held_after(g, (struct weir_list *)&g->tools.list);
+    const struct weir_batch__tool *oldest =
+        weir_batch__held_after(g, (struct weir_list *)&g->tools.list);
     *at_ms = oldest->t_first + b->o.max_tool_hold_ms;
     return true;
 }

@@ -13,6 +13,7 @@
  *   batch_carry.c    what travels with it: envelope, usage, logprobs, extras
  *   batch_tool.c     tool calls put together from fragments
  *   batch_gate.c     tool calls that wait until they are whole
+ *   batch_release.c  how these leave
  *   batch_edit.c     a chunk's own bytes with something cut out or put in
  *   batch_compose.c  a merged chunk
  *   batch_out.c      on the way out: the queue while blocked, the counters
@@ -86,7 +87,7 @@ void weir_batch__note_text(struct weir_batch *b, struct weir_batch__choice *c,
 enum weir_batch_reason weir_batch__carry_conflict(struct weir_batch *b,
                                                   const struct weir_batch__carry *c,
                                                   const struct weir_batch__input *in);
-/* `is_shared`: usage, logprobs and extras leave with another part of the chunk. */
+/* `is_shared`: all but the envelope leaves with another part of the chunk. */
 void weir_batch__carry_join(struct weir_batch *b, struct weir_batch__carry *c,
                             const struct weir_batch__input *in, bool is_shared);
 void weir_batch__carry_unload(struct weir_batch__carry *c); /* usage, logprobs, extras have left */
@@ -145,6 +146,32 @@ bool weir_batch__gate_deadline(const struct weir_batch *b, const struct weir_bat
                                uint64_t *at_ms);
 void weir_batch__gate_expire(struct weir_batch *b, struct weir_batch__choice *c);
 void weir_batch__gate_free(struct weir_batch__gate *g);
+
+/* batch_release.c */
+static inline struct weir_batch__tool *weir_batch__tool_at(struct weir_list *link)
+{
+    return WEIR_LIST_ENTRY(link, struct weir_batch__tool, link);
+}
+/* The first call that waits, and the next behind a link; NULL: none. */
+struct weir_batch__tool *weir_batch__first_held(struct weir_batch__gate *g);
+struct weir_batch__tool *weir_batch__held_after(const struct weir_batch__gate *g,
+                                                struct weir_list *link);
+/* Closed, valid and more than a placeholder; ready: may leave before the choice finishes. */
+bool weir_batch__tool_is_whole(const struct weir_batch__tool *tool);
+bool weir_batch__tool_is_ready(const struct weir_batch__tool *tool);
+/* A continuation that has brought nothing but white space. */
+bool weir_batch__tool_is_blank(const struct weir_batch__tool *tool);
+void weir_batch__gate_forget(struct weir_batch *b, struct weir_batch__gate *g,
+                             struct weir_batch__tool *tool);
+/* The first `n` calls that wait leave, in one chunk if no index is in it twice; as `whole`, if that
+ * is not empty and they are that chunk as it came. */
+void weir_batch__gate_leave(struct weir_batch *b, struct weir_batch__choice *c, size_t n,
+                            enum weir_batch_reason why, struct weir_slice whole);
+/* Fragments of calls that reached a limit. */
+void weir_batch__gate_forward(struct weir_batch *b, struct weir_batch__choice *c,
+                              const struct weir_batch__input *in, bool is_plain);
+/* Shows id and name of calls at once, in their order. */
+void weir_batch__gate_heads(struct weir_batch *b, struct weir_batch__choice *c);
 
 /* batch_edit.c: the choice at hand as bytes, whole or without its role or tool calls. */
 struct weir_slice weir_batch__bytes(struct weir_batch *b, const struct weir_batch__choice *c,
