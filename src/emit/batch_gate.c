@@ -236,6 +236,15 @@ static bool is_too_many(struct weir_batch *b, struct weir_batch__gate *g,
     return n > b->o.max_tool_calls;
 }
 
+void weir_batch__gate_open(struct weir_batch *b, struct weir_batch__choice *c)
+{
+    if (c->gate != NULL && c->gate->n_waiting != 0) {
+        weir_batch__gate_leave(b, c, c->gate->n_waiting, WEIR_BATCH_TOOL_LIMIT,
+                               (struct weir_slice){0});
+        settle(b, c->gate);
+    }
+}
+
 bool weir_batch__gate_takes(const struct weir_batch *b, const struct weir_batch__choice *c,
                             const struct weir_batch__input *in)
 {
@@ -252,8 +261,7 @@ bool weir_batch__gate_admit(struct weir_batch *b, struct weir_batch__choice *c,
     struct weir_batch__gate *g = gate_of(b, c);
     if (is_too_many(b, g, in)) {
         g->is_overrun = true;
-        weir_batch__gate_leave(b, c, g->n_waiting, WEIR_BATCH_TOOL_LIMIT, (struct weir_slice){0});
-        settle(b, g);
+        weir_batch__gate_open(b, c);
     }
     return !g->is_overrun;
 }

@@ -130,6 +130,8 @@ bool weir_batch__gate_takes(const struct weir_batch *b, const struct weir_batch_
                             const struct weir_batch__input *in);
 bool weir_batch__gate_admit(struct weir_batch *b, struct weir_batch__choice *c,
                             const struct weir_batch__input *in);
+/* What waits leaves as it is: tool calls are about to pass that the gate cannot take. */
+void weir_batch__gate_open(struct weir_batch *b, struct weir_batch__choice *c);
 /* `is_shared`: the rest of the chunk leaves by itself. False: nothing of it was kept or left. */
 bool weir_batch__gate_add(struct weir_batch *b, struct weir_batch__choice *c,
                           const struct weir_batch__input *in, bool is_shared);

@@ -337,9 +337,10 @@ static void add_tools(struct weir_batch *b, struct weir_batch__choice *c,
             is_started = true;
         }
         p->is_changed = p->is_changed || is_cut || tool->seq == b->seq;
+        size_t before = tool->n_args;
         weir_batch__tool_append(b, &p->tools, tool, in, frag);
         p->n_cp += frag->args != WEIR_JSON_NONE ? in->j->nodes[frag->args].n : 0;
-        p->n_bytes = p->tools.n_bytes;
+        p->n_bytes += tool->n_args - before;
     }
     p->t_last = b->now;
     weir_buf_clear(&p->only);

@@ -182,9 +182,12 @@ enum weir_batch__class weir_batch__read_top(struct weir_batch *b, struct weir_ba
     }
     read_members(b, in);
     uint32_t choices = in->top[FIELD_CHOICES];
-    if (choices == WEIR_JSON_NONE || weir_json_type(j, choices) != WEIR_JSON_ARRAY ||
-        has_lone_surrogate(j)) {
+    if (choices == WEIR_JSON_NONE || weir_json_type(j, choices) != WEIR_JSON_ARRAY) {
         return opaque(b, in);
+    }
+    if (has_lone_surrogate(j)) {
+        weir_members_clear(&b->stamps);
+        return CLASS_BROKEN;
     }
     bool is_stopper = is_barrier(b, in);
     if (j->nodes[choices].n == 0) {
@@ -347,7 +350,8 @@ static void reset_choice(struct weir_batch__input *in, uint32_t choice)
     in->delta = in->role = in->content = in->refusal = in->reasoning = in->reasoning_content =
         in->text = in->tool_calls = in->logprobs = in->payload = WEIR_JSON_NONE;
     in->n_extras = in->n_frags = in->n_cp = 0;
-    in->is_finish = in->is_odd = in->has_tools = in->has_logprobs = false;
+    in->is_finish = in->is_odd = in->has_logprobs = false;
+    in->has_tools = in->has_odd_tools = false;
     in->strip_role = in->strip_tools = false;
     in->n_channels = 0;
     in->channel = CHANNEL_NONE;
@@ -367,11 +371,12 @@ bool weir_batch__read_choice(struct weir_batch *b, struct weir_batch__input *in,
                      weir_json_type(in->j, in->text) != WEIR_JSON_STRING;
     }
     read_logprobs(b, in);
-    if (in->tool_calls != WEIR_JSON_NONE &&
-        weir_json_type(in->j, in->tool_calls) == WEIR_JSON_ARRAY &&
-        in->j->nodes[in->tool_calls].n != 0) {
-        in->has_tools = weir_batch__read_frags(b, in);
-        in->is_odd = in->is_odd || !in->has_tools;
+    if (in->tool_calls != WEIR_JSON_NONE) {
+        bool is_list = weir_json_type(in->j, in->tool_calls) == WEIR_JSON_ARRAY;
+        bool is_empty = is_list && in->j->nodes[in->tool_calls].n == 0;
+        in->has_tools = is_list && !is_empty && weir_batch__read_frags(b, in);
+        in->has_odd_tools = !is_empty && !in->has_tools;
+        in->is_odd = in->is_odd || in->has_odd_tools;
     }
     find_channels(in);
     return true;

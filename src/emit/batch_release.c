@@ -35,7 +35,7 @@ static void set_state(struct weir_batch__gate *g, struct weir_batch__tool *tool,
 void weir_batch__gate_forget(struct weir_batch *b, struct weir_batch__gate *g,
                              struct weir_batch__tool *tool)
 {
-    b->n_retained -= tool->is_retained ? tool->args.n : 0;
+    b->n_retained -= tool->is_retained ? tool->n_args : 0;
     set_state(g, tool, TOOL_RELEASED);
     weir_batch__tool_free(&g->tools, tool);
 }
@@ -178,10 +178,10 @@ static void retire(struct weir_batch *b, struct weir_batch__gate *g, struct weir
         return;
     }
     set_state(g, tool, state);
-    bool has_room = b->n_retained + tool->args.n <= b->o.max_tool_args_bytes;
+    bool has_room = b->n_retained + tool->n_args <= b->o.max_tool_args_bytes;
     tool->is_retained = state == TOOL_RELEASED && has_room;
     if (tool->is_retained) {
-        b->n_retained += tool->args.n;
+        b->n_retained += tool->n_args;
     } else {
         weir_buf_dispose(&tool->args);
     }

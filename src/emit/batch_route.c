@@ -47,6 +47,16 @@ static void on_opaque(struct weir_batch *b, const struct weir_batch__input *in,
     forward_all(b, in, why);
 }
 
+/* A chunk that has choices but is not followed: it may carry more of calls that wait. */
+static void on_unfollowed(struct weir_batch *b, const struct weir_batch__input *in)
+{
+    weir_batch__pack_flush_all(b, WEIR_BATCH_NONTEXT);
+    for (size_t i = 0; i < b->n_choices; i++) {
+        weir_batch__gate_open(b, b->choices[i]);
+    }
+    on_opaque(b, in, WEIR_BATCH_NONTEXT);
+}
+
 static struct weir_batch__choice *add_choice(struct weir_batch *b, uint32_t index)
 {
     if (b->n_choices == b->o.max_choices) {
@@ -121,6 +131,9 @@ static void forward_split(struct weir_batch *b, struct weir_batch__choice *c,
                           struct weir_batch__input *in, enum weir_batch_reason why)
 {
     in->strip_tools = weir_batch__gate_admit(b, c, in);
+    if (in->has_odd_tools) {
+        weir_batch__gate_open(b, c);
+    }
     forward(b, c, in, why);
     if (in->strip_tools) {
         (void)weir_batch__gate_add(b, c, in, true);
@@ -293,7 +306,7 @@ static void on_choices(struct weir_batch *b, struct weir_batch__input *in)
     uint32_t choices = in->top[FIELD_CHOICES];
     uint32_t end = in->j->nodes[choices].next;
     if (!can_follow(b, in)) {
-        on_opaque(b, in, WEIR_BATCH_NONTEXT);
+        on_unfollowed(b, in);
         return;
     }
     in->is_split = in->j->nodes[choices].n > 1;
@@ -326,6 +339,9 @@ static void barrier_admit(struct weir_batch *b, struct weir_batch__choice *c,
                           struct weir_batch__input *in)
 {
     (void)weir_batch__gate_admit(b, c, in);
+    if (in->has_odd_tools) {
+        weir_batch__gate_open(b, c);
+    }
     note_role(c, in);
     weir_batch__note_text(b, c, in);
 }
@@ -363,7 +379,7 @@ static void barrier_gate(struct weir_batch *b, struct weir_batch__choice *c,
 static void on_barrier(struct weir_batch *b, struct weir_batch__input *in)
 {
     if (!can_follow(b, in)) {
-        on_opaque(b, in, WEIR_BATCH_NONTEXT);
+        on_unfollowed(b, in);
         return;
     }
     weir_batch__pack_flush_all(b, WEIR_BATCH_NONTEXT);
@@ -402,6 +418,9 @@ void weir_batch__on_chunk(struct weir_batch *b, const struct weir_event *ev)
     switch (weir_batch__read_top(b, &in)) {
     case CLASS_OPAQUE:
         on_opaque(b, &in, WEIR_BATCH_NONTEXT);
+        break;
+    case CLASS_BROKEN:
+        on_unfollowed(b, &in);
         break;
     case CLASS_ERROR:
         on_opaque(b, &in, WEIR_BATCH_ERROR);

@@ -76,16 +76,20 @@ static uint64_t string_hash(struct weir_batch *b, const struct weir_json *j, uin
     return weir_map_hash(weir_batch__text(b, j, at));
 }
 
+/* One text spelled in two ways? Equal keyed hashes of the unescaped texts say so unless both are
+ * spelled plainly, and then the bytes do. */
+static bool is_same_spelling(struct weir_slice x, struct weir_slice y)
+{
+    return weir_slice_eq(x, y) || (x.n != 0 && memchr(x.p, '\\', x.n) != NULL) ||
+           (y.n != 0 && memchr(y.p, '\\', y.n) != NULL);
+}
+
 /* Is a string of the chunk what was kept (or hashed) of an earlier one? */
 static bool is_string(struct weir_batch *b, const struct weir_buf *kept, uint64_t hash,
                       const struct weir_json *j, uint32_t at)
 {
-    if (string_hash(b, j, at) != hash) {
-        return false;
-    }
-    /* Spelled otherwise, it is still the same 64-bit keyed hash of the unescaped text. */
-    return b->is_shadow || weir_slice_eq(weir_buf_slice(kept), weir_batch__inner(j, at)) ||
-           j->nodes[at].is_escaped || memchr(kept->p, '\\', kept->n) != NULL;
+    return string_hash(b, j, at) == hash &&
+           (b->is_shadow || is_same_spelling(weir_buf_slice(kept), weir_batch__inner(j, at)));
 }
 
 bool weir_batch__tool_differs(struct weir_batch *b, const struct weir_batch__tool *tool,
@@ -103,7 +107,8 @@ bool weir_batch__tool_is_id(struct weir_batch *b, const struct weir_batch__tool 
                             const struct weir_batch__tool *other)
 {
     return tool->has_id && other->has_id && tool->id_hash == other->id_hash &&
-           (b->is_shadow || weir_slice_eq(weir_buf_slice(&tool->id), weir_buf_slice(&other->id)));
+           (b->is_shadow ||
+            is_same_spelling(weir_buf_slice(&tool->id), weir_buf_slice(&other->id)));
 }
 
 static void keep_more(struct weir_batch *b, struct weir_members *m, const struct weir_json *j,

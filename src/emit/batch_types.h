@@ -63,6 +63,7 @@ struct weir_batch__frag {
 enum weir_batch__class {
     CLASS_OPAQUE,
     CLASS_ERROR,   /* opaque, with an error member */
+    CLASS_BROKEN,  /* opaque because of half a surrogate pair */
     CLASS_USAGE,   /* no choices, with usage */
     CLASS_EMPTY,   /* no choices */
     CLASS_BARRIER, /* carries something nobody may reorder */
@@ -95,7 +96,8 @@ struct weir_batch__input {
     bool is_finish;
     bool is_odd; /* carries what cannot be merged */
     bool has_tools;
-    bool has_logprobs; /* with entries */
+    bool has_odd_tools; /* tool calls of a shape we do not know */
+    bool has_logprobs;  /* with entries */
     bool strip_role;
     bool strip_tools;
     uint8_t n_channels;

@@ -167,14 +167,20 @@ static inline const char *batching_section(const struct weir_json *j, uint32_t a
     return NULL;
 }
 
+static inline uint32_t batching_member(const struct weir_json *j, uint32_t object, const char *name)
+{
+    return object != WEIR_JSON_NONE ? weir_json_get_set(j, object, weir_slice_cstr(name))
+                                    : WEIR_JSON_NONE;
+}
+
 /* NULL, or what is wrong. Strings live in the arena. */
 static inline const char *batching_config(const struct weir_json *j, uint32_t vector,
                                           struct weir_chain_options *o, struct weir_arena *arena)
 {
     uint32_t config = weir_json_get_set(j, vector, WEIR_SLICE("config"));
-    uint32_t adapter = weir_json_get_set(j, config, WEIR_SLICE("adapter"));
-    uint32_t business = weir_json_get_set(j, config, WEIR_SLICE("business"));
-    uint32_t dedup = weir_json_get_set(j, config, WEIR_SLICE("dedup"));
+    uint32_t adapter = batching_member(j, config, "adapter");
+    uint32_t business = batching_member(j, config, "business");
+    uint32_t dedup = batching_member(j, config, "dedup");
     const char *why = NULL;
     o->adapter = weir_batch_defaults(WEIR_BATCH_ADAPTER);
     o->business = weir_batch_defaults(WEIR_BATCH_BUSINESS);

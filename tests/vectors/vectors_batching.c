@@ -81,13 +81,19 @@ static void put_member(struct weir_buf *out, const struct weir_json *j, uint32_t
     (void)weir_buf_append(out, weir_json_raw(j, key + 1));
 }
 
+/* The first element of a member that must be a list, or NONE. */
+static uint32_t first_of(const struct weir_json *j, uint32_t list)
+{
+    return list != WEIR_JSON_NONE ? weir_json_first(j, list) : WEIR_JSON_NONE;
+}
+
 /* The chunk laid over the file's base: members of the chunk win. */
 static struct weir_slice overlay(struct run *r, uint32_t chunk)
 {
     const struct weir_json *j = r->j;
     struct weir_buf out = {0};
     (void)weir_buf_append(&out, WEIR_SLICE("{"));
-    for (uint32_t k = weir_json_first(j, r->base); k != WEIR_JSON_NONE;
+    for (uint32_t k = first_of(j, r->base); k != WEIR_JSON_NONE;
          k = weir_json_after(j, r->base, k)) {
         if (weir_json_get(j, chunk, weir_json_string(j, k, &r->arena)) == WEIR_JSON_NONE) {
             put_member(&out, j, k);
@@ -215,7 +221,7 @@ static void compare(struct run *r, uint32_t expect)
 {
     const struct weir_json *j = r->j;
     size_t i = 0;
-    for (uint32_t at = weir_json_first(j, expect); at != WEIR_JSON_NONE;
+    for (uint32_t at = first_of(j, expect); at != WEIR_JSON_NONE;
          at = weir_json_after(j, expect, at), i++) {
         struct line want = expected(r, at);
         const struct line *got = i < r->n_lines ? &r->lines[i] : NULL;
@@ -263,7 +269,7 @@ static bool run_vector(const struct weir_json *j, uint32_t base, uint32_t vector
         struct weir_chain *chain = weir_chain_new(&options, on_emit, &r);
         uint32_t input = weir_json_get(j, vector, WEIR_SLICE("input"));
         uint32_t counters = weir_json_get_set(j, vector, WEIR_SLICE("expect_counters"));
-        for (uint32_t at = weir_json_first(j, input); at != WEIR_JSON_NONE;
+        for (uint32_t at = first_of(j, input); at != WEIR_JSON_NONE;
              at = weir_json_after(j, input, at)) {
             feed(&r, chain, at);
         }
@@ -321,7 +327,7 @@ static bool run_file(const char *path, unsigned *n_passed, unsigned *n_failed)
     if (is_ok) {
         uint32_t base = weir_json_get(&j, 0, WEIR_SLICE("base"));
         uint32_t vectors = weir_json_get(&j, 0, WEIR_SLICE("vectors"));
-        for (uint32_t at = weir_json_first(&j, vectors); at != WEIR_JSON_NONE;
+        for (uint32_t at = first_of(&j, vectors); at != WEIR_JSON_NONE;
              at = weir_json_after(&j, vectors, at)) {
             bool has_passed = run_vector(&j, base, at);
             *n_passed += has_passed;
