@@ -35,7 +35,7 @@ static uint64_t hash_number(const struct weir_json *j, uint32_t at)
 
 static uint64_t hash_array(const struct weir_json *j, uint32_t at, struct weir_buf *scratch)
 {
-    uint64_t sum = 1;
+    uint64_t sum = UINT64_C(0x9E3779B97F4A7C15);
     for (uint32_t e = weir_json_first(j, at); e != WEIR_JSON_NONE; e = weir_json_after(j, at, e)) {
         sum = mix(sum + weir_jsonhash(j, e, scratch));
     }
@@ -44,7 +44,7 @@ static uint64_t hash_array(const struct weir_json *j, uint32_t at, struct weir_b
 
 static uint64_t hash_object(const struct weir_json *j, uint32_t at, struct weir_buf *scratch)
 {
-    uint64_t sum = 2;
+    uint64_t sum = UINT64_C(0xC2B2AE3D27D4EB4F);
     for (uint32_t k = weir_json_first(j, at); k != WEIR_JSON_NONE; k = weir_json_after(j, at, k)) {
         uint64_t name = hash_string(j, k, scratch);
         sum += mix(name + mix(weir_jsonhash(j, k + 1, scratch)));
