@@ -7,13 +7,22 @@
 /*
  * A worker's outgoing side: name look-ups and pools of connections, one per target. Belongs to one
  * loop; no locks.
+ *
+ * Pools are known by what a target says, not by its address, and keep a copy of it: a target must
+ * live until its last call has ended and may go then. After a reload targets that say the same (a
+ * TLS context is the same only as the same object) go on with the same connections; a pool that
+ * nobody calls any more goes by itself after a minute.
  */
 struct weir_client;
 
 struct weir_client *weir_client_new(struct weir_loop *loop);
 
-/* A reload made other targets: forgets what belongs to this one; its running calls go on, its idle
- * connections close. The target must live until its last call has ended. */
+/* For tests: other name servers than the system's, "127.0.0.1:5353,…". 0 or WEIR_EINVAL, WEIR_EIO.
+ */
+int weir_client_set_dns_servers(struct weir_client *client, const char *servers);
+
+/* Closes the idle connections to a target now. Never needed: for one that was retired by a reload
+ * it only is sooner than the minute. Calls, running and new ones, are not touched. */
 void weir_client_forget(struct weir_client *client, const struct weir_target *target);
 
 /* Cancels every call without a word, closes every connection; `fn` when all memory is free. */
