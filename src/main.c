@@ -1,4 +1,5 @@
 #include "app/args.h"
+#include "app/mock.h"
 #include "app/serve.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static int run(const struct weir_args *args)
     case WEIR_ARGS_DETECT:
         return unknown_command("detect");
     case WEIR_ARGS_MOCK:
-        return unknown_command("mock");
+        return weir_mock_run(args);
     }
     return 1;
 }

@@ -14,6 +14,7 @@ import signal
 
 import certs as certificates
 import harness
+import mock as mocks
 import pytest
 
 SECONDS_PER_TEST = 60
@@ -53,6 +54,14 @@ def time_limit(request):
 def weir(tmp_path):
     """Starts servers: see harness.Servers.__call__."""
     servers = harness.Servers(harness.binary(), tmp_path)
+    yield servers
+    servers.stop_all()
+
+
+@pytest.fixture
+def mock(tmp_path):
+    """Starts scripted peers: see mock.Mocks.__call__."""
+    servers = mocks.Mocks(harness.binary(), tmp_path)
     yield servers
     servers.stop_all()
 

@@ -195,18 +195,24 @@ struct h2_client {
     uint32_t close_code;
 };
 
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
-                     size_t namelen, const uint8_t *value, size_t valuelen, uint8_t flags,
-                     void *user_data)
+static struct weir_slice slice_of(nghttp2_rcbuf *buf)
+{
+    nghttp2_vec v = nghttp2_rcbuf_get_buf(buf);
+    return weir_slice_make((const char *)v.base, v.len);
+}
+
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, nghttp2_rcbuf *name,
+                     nghttp2_rcbuf *value, uint8_t flags, void *user_data)
 {
     struct h2_client *cl = user_data;
+    struct weir_slice n = slice_of(name);
+    struct weir_slice v = slice_of(value);
     (void)session;
     (void)frame;
     (void)flags;
-    if (namelen == 4 && memcmp(name, "date", 4) == 0) {
-        return 0;
+    if (!weir_slice_eq(n, WEIR_SLICE("date"))) {
+        weir_buf_printf(&cl->fields, "%.*s=%.*s;", (int)n.n, n.p, (int)v.n, v.p);
     }
-    weir_buf_printf(&cl->fields, "%.*s=%.*s;", (int)namelen, name, (int)valuelen, value);
     return 0;
 }
 
@@ -275,7 +281,7 @@ static void ask_h2(struct served *sv, struct h2_client *cl)
 {
     nghttp2_session_callbacks *cb;
     nghttp2_session_callbacks_new(&cb);
-    nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
+    nghttp2_session_callbacks_set_on_header_callback2(cb, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_body);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_stream_close);
