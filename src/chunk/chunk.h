@@ -71,6 +71,7 @@ struct weir_chunker {
     const struct weir_chunk_ops *ops;
     struct weir_slice id;
     bool is_whole_doc; /* one chunk, the whole text */
+    bool is_immediate; /* built in: what push and end could give is there when they return */
 };
 
 /* Embedded first in a kind's own struct. */

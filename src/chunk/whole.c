@@ -83,4 +83,5 @@ const struct weir_chunker weir_chunk_whole = {
     .ops = &OPS,
     .id = {"whole_doc_chunker", sizeof "whole_doc_chunker" - 1},
     .is_whole_doc = true,
+    .is_immediate = true,
 };

@@ -58,20 +58,26 @@ static void write_finding(struct weir_json_write *w, const struct weir_detection
     raw_member(w, WEIR_SLICE("metadata"), d->metadata);
 }
 
+void weir_results_write_one(struct weir_json_write *w, enum weir_results_shape shape,
+                            const struct weir_detection *item)
+{
+    struct weir_detection d = *item;
+    weir_json_write_begin_object(w);
+    if (shape == WEIR_RESULTS_CLASSIFICATION) {
+        write_classification(w, &d);
+    } else {
+        d.has_span = d.has_span && shape == WEIR_RESULTS_CONTENT;
+        write_finding(w, &d);
+    }
+    weir_json_write_end_object(w);
+}
+
 void weir_results_write(struct weir_json_write *w, enum weir_results_shape shape,
                         const struct weir_detection *items, size_t n)
 {
     weir_json_write_begin_array(w);
     for (size_t i = 0; i < n; i++) {
-        struct weir_detection d = items[i];
-        weir_json_write_begin_object(w);
-        if (shape == WEIR_RESULTS_CLASSIFICATION) {
-            write_classification(w, &d);
-        } else {
-            d.has_span = d.has_span && shape == WEIR_RESULTS_CONTENT;
-            write_finding(w, &d);
-        }
-        weir_json_write_end_object(w);
+        weir_results_write_one(w, shape, &items[i]);
     }
     weir_json_write_end_array(w);
 }

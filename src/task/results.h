@@ -17,6 +17,10 @@ enum weir_results_shape {
 void weir_results_write(struct weir_json_write *w, enum weir_results_shape shape,
                         const struct weir_detection *items, size_t n);
 
+/* One object of it. */
+void weir_results_write_one(struct weir_json_write *w, enum weir_results_shape shape,
+                            const struct weir_detection *item);
+
 enum weir_results_warning {
     WEIR_WARN_UNSUITABLE_INPUT,
     WEIR_WARN_UNSUITABLE_OUTPUT,

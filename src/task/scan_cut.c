@@ -4,51 +4,10 @@
  */
 #include "base/err.h"
 #include "base/utf8.h"
+#include "task/blank.h"
 #include "task/scan_int.h"
 
 #include <stdio.h>
-
-static bool is_blank(struct weir_slice s)
-{
-    while (s.n != 0) {
-        size_t width;
-        if (!weir_utf8_is_space(weir_utf8_decode(s, &width))) {
-            return false;
-        }
-        s = weir_slice_sub(s, width, s.n);
-    }
-    return true;
-}
-
-/* The first code point that is not white space, and what follows it; false at the end. */
-static bool next_solid(struct weir_slice *s, uint32_t *cp)
-{
-    while (s->n != 0) {
-        size_t width;
-        *cp = weir_utf8_decode(*s, &width);
-        *s = weir_slice_sub(*s, width, s->n);
-        if (!weir_utf8_is_space(*cp)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool same_but_space(struct weir_slice a, struct weir_slice b)
-{
-    uint32_t x;
-    uint32_t y;
-    for (;;) {
-        bool has_x = next_solid(&a, &x);
-        bool has_y = next_solid(&b, &y);
-        if (!has_x || !has_y) {
-            return has_x == has_y;
-        }
-        if (x != y) {
-            return false;
-        }
-    }
-}
 
 static void blame(struct weir_scan_piece *p, const char *why)
 {
@@ -117,7 +76,7 @@ static const char *fault_of(struct weir_scan_piece *p, const struct weir_chunk *
     if (chunk->end_cp > p->n_cp || chunk->seen_end_cp > p->n_cp) {
         return "a chunk ends beyond the text";
     }
-    if (!is_blank(slice_of(p, p->covered_cp, chunk->start_cp))) {
+    if (!weir_blank_is(slice_of(p, p->covered_cp, chunk->start_cp))) {
         return "uncovered: text between two chunks is not white space";
     }
     return NULL;
@@ -135,7 +94,7 @@ static void take(struct weir_scan_piece *p, const struct weir_chunk *chunk)
         return;
     }
     struct weir_slice text = slice_of(p, chunk->start_cp, chunk->seen_end_cp);
-    if (chunk->text.p != NULL && !same_but_space(chunk->text, text)) {
+    if (chunk->text.p != NULL && !weir_blank_same(chunk->text, text)) {
         blame(p, "a chunk's text is not the text that was sent");
         return;
     }
@@ -150,7 +109,7 @@ static void finish_piece(struct weir_scan_piece *p)
 {
     struct weir_scan_cutting *c = p->cutting;
     bool is_fms = c->scan->task->env->is_fms;
-    if (!is_fms && !is_blank(slice_of(p, p->covered_cp, p->n_cp))) {
+    if (!is_fms && !weir_blank_is(slice_of(p, p->covered_cp, p->n_cp))) {
         blame(p, "uncovered: text after the last chunk is not white space");
         return;
     }

@@ -1,0 +1,108 @@
+#ifndef WEIR_TASK_EVENT_H
+#define WEIR_TASK_EVENT_H
+
+#include "base/arena.h"
+#include "detect/detection.h"
+#include "wire/json.h"
+#include "wire/json_edit.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Events of a streamed completion, pure: what one says, how it is taken apart, how the event that
+ * leaves with a batch is made from the model server's own. Only what must change changes.
+ */
+enum weir_event_kind {
+    WEIR_EVENT_CHOICES, /* one or several choices */
+    WEIR_EVENT_USAGE,   /* no choices, usage: leaves last */
+    WEIR_EVENT_STREAM,  /* no choices: annotations and the like, pass in order */
+    WEIR_EVENT_BAD,     /* not an object with a `choices` array */
+};
+
+enum weir_event_kind weir_event_kind(const struct weir_json *json);
+
+/* One choice of an event. Nodes are those of the event. */
+struct weir_event_choice {
+    uint32_t node;
+    uint32_t body; /* the delta; completions: the choice itself; WEIR_JSON_NONE: there is none */
+    uint32_t text; /* the text's string, or WEIR_JSON_NONE */
+    uint64_t index;
+    bool has_text;      /* a string that is not empty */
+    bool has_finish;    /* finish_reason is set */
+    bool has_reasoning; /* members that leave before the text … */
+    bool has_rest;      /* … and after it: tool calls, refusals, anything not known */
+};
+
+/* 0, or WEIR_EPEER with `*why`: a text that is not a string cannot be checked. */
+int weir_event_read(const struct weir_json *json, uint32_t node, bool is_chat,
+                    struct weir_event_choice *out, const char **why);
+
+/* What of an event to keep: parts are written as events of their own. */
+enum weir_event_part {
+    WEIR_EVENT_ALL,       /* the choice as it is */
+    WEIR_EVENT_REASONING, /* without the text and the rest */
+    WEIR_EVENT_TEXT,      /* without reasoning and the rest */
+    WEIR_EVENT_REST,      /* without text and reasoning */
+};
+
+/*
+ * Appends the event with this choice alone and this part of it alone. Usage stays where
+ * `with_usage`, finish_reason and what is like it where `with_finish`.
+ */
+struct weir_event_cut {
+    enum weir_event_part part;
+    bool with_usage;
+    bool with_finish;
+    bool with_role; /* every delta says who speaks */
+};
+void weir_event_write_part(const struct weir_json *json, const struct weir_event_choice *choice,
+                           bool is_chat, const struct weir_event_cut *cut, struct weir_buf *out);
+
+/* What leaves with a batch. */
+struct weir_event_batch {
+    struct weir_slice text;
+    const struct weir_detection *const *findings;
+    size_t n_findings;
+    struct weir_slice logprobs; /* joined, JSON; empty: as the envelope has it */
+    bool is_partial;            /* the envelope goes on behind the batch: what ends it waits */
+    bool with_role;
+};
+
+/* Appends the envelope (an event with one choice) with the batch in it. */
+void weir_event_write_batch(const struct weir_json *envelope,
+                            const struct weir_event_choice *choice, bool is_chat,
+                            const struct weir_event_batch *batch, struct weir_buf *out);
+
+/* Joins the logprobs of several events. All-zero is empty. */
+struct weir_event_logprobs {
+    struct weir_buf content; /* elements with commas, without brackets; per member */
+    struct weir_buf refusal;
+    struct weir_buf tokens;
+    struct weir_buf token_logprobs;
+    struct weir_buf top_logprobs;
+    struct weir_buf text_offset;
+    bool has_any; /* some event had logprobs that are not null */
+    bool has_refusal;
+};
+void weir_event_logprobs_add(struct weir_event_logprobs *l, const struct weir_json *json,
+                             const struct weir_event_choice *choice);
+void weir_event_logprobs_write(const struct weir_event_logprobs *l, bool is_chat,
+                               struct weir_buf *out);
+void weir_event_logprobs_dispose(struct weir_event_logprobs *l);
+
+/* The end of a stream: detections of detectors that look at the whole, and warnings. */
+struct weir_event_final {
+    struct weir_slice detections; /* JSON, or empty */
+    struct weir_slice warnings;   /* JSON array, or empty */
+};
+/* Appends `json` (a usage event) with them added. */
+void weir_event_write_final(const struct weir_json *json, const struct weir_event_final *final,
+                            struct weir_buf *out);
+
+/* Sets `warnings`, the server's own first. `ours` is a JSON array; both must live until write. */
+void weir_event_add_warnings(struct weir_json_edit *e, const struct weir_json *json,
+                             struct weir_slice ours, struct weir_buf *scratch);
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef WEIR_TASK_OUT_H
+#define WEIR_TASK_OUT_H
+
+#include "base/flow.h"
+#include "base/slice.h"
+#include "client/fault.h"
+
+/*
+ * Where a streaming task's events go: the flow contract, in events instead of bytes. Nothing has
+ * been sent before the first one, so a failure before it can still be an ordinary error.
+ */
+struct weir_out;
+
+struct weir_out_ops {
+    /* One event: its JSON. */
+    enum weir_flow (*event)(struct weir_out *o, struct weir_slice json);
+    /* Events with their framing, exactly as the model server wrote them. */
+    enum weir_flow (*raw)(struct weir_out *o, struct weir_slice bytes);
+    /* The last calls; one of them, once. */
+    void (*end)(struct weir_out *o);
+    void (*fail)(struct weir_out *o, const struct weir_fault *fault);
+};
+
+/* First member of whatever implements it. */
+struct weir_out {
+    const struct weir_out_ops *ops;
+    void (*on_resume)(void *ctx); /* room again after FULL; never from inside a call */
+    void *ctx;
+};
+
+#endif

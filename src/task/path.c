@@ -1,0 +1,259 @@
+#include "task/path.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "task/blank.h"
+#include "task/path_int.h"
+
+#include <stdlib.h>
+
+bool weir_path_is_whole(const struct weir_plan_use *use)
+{
+    return use->d->detector->type != WEIR_DETECT_CONTENTS || use->d->chunker->is_whole_doc;
+}
+
+bool weir_path_is_needed(const struct weir_plan *plan)
+{
+    for (size_t i = 0; i < plan->n; i++) {
+        if (!weir_path_is_whole(&plan->uses[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- segments: from one end to the next ---- */
+
+static struct weir_path_cutter *cutter_for(struct weir_path_segment *seg,
+                                           const struct weir_chunker *chunker)
+{
+    for (size_t i = 0; i < seg->n_cutters; i++) {
+        if (seg->cutters[i].chunker == chunker) {
+            return &seg->cutters[i];
+        }
+    }
+    struct weir_path_cutter *c = &seg->cutters[seg->n_cutters++];
+    *c = (struct weir_path_cutter){.segment = seg, .chunker = chunker};
+    return c;
+}
+
+static void on_chunks(void *ctx, struct weir_chunk_stream *stream)
+{
+    struct weir_path_cutter *c = ctx;
+    struct weir_path *path = c->segment->path;
+    (void)stream;
+    weir_path__pull(c);
+    path->on_progress(path->ctx);
+}
+
+static void open_cutters(struct weir_path_segment *seg)
+{
+    const struct weir_task_ctx *task = seg->path->task;
+    struct weir_chunk_env env = {.loop = task->loop,
+                                 .client = task->client,
+                                 .context = &task->call,
+                                 .max_body_bytes = task->env->max_service_body_bytes};
+    struct weir_chunk_options options = {.start_cp = seg->start_cp};
+    for (size_t i = 0; i < seg->n_cutters; i++) {
+        struct weir_path_cutter *c = &seg->cutters[i];
+        c->last_end_cp = seg->start_cp;
+        c->stream = weir_chunk_open(c->chunker, &env, &options, on_chunks, c);
+    }
+}
+
+static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids)
+{
+    struct weir_path *path = seg->path;
+    size_t n = 0;
+    for (size_t i = 0; i < path->plan->n; i++) {
+        const struct weir_plan_use *use = &path->plan->uses[i];
+        if (weir_path_is_whole(use)) {
+            continue;
+        }
+        struct weir_path_lane *lane = &seg->lanes[n];
+        *lane = (struct weir_path_lane){.segment = seg, .use = use, .index = n};
+        weir_list_init(&lane->slots);
+        lane->cutter = cutter_for(seg, use->d->chunker);
+        ids[n++] = use->d->id;
+    }
+    seg->n_lanes = n;
+}
+
+static struct weir_path_segment *new_segment(struct weir_path *path)
+{
+    size_t max = path->plan->n;
+    struct weir_path_segment *seg = weir_mem_zalloc(sizeof *seg);
+    seg->path = path;
+    seg->start_cp = path->log.end_cp;
+    seg->lanes = weir_mem_array(max, sizeof *seg->lanes);
+    seg->cutters = weir_mem_array(max, sizeof *seg->cutters);
+    struct weir_slice *ids = weir_mem_array(max, sizeof *ids);
+    add_lanes(seg, ids);
+    struct weir_gather_options options = {.strategy = path->strategy,
+                                          .detector_ids = ids,
+                                          .n_detectors = seg->n_lanes,
+                                          .text = weir_gather_text_of(&path->log),
+                                          .start_cp = seg->start_cp,
+                                          .max_bytes = path->max_held_bytes};
+    seg->gather = weir_gather_new(&options);
+    free(ids);
+    weir_list_append(&path->segments, &seg->link);
+    open_cutters(seg);
+    return seg;
+}
+
+static void free_segment(struct weir_path_segment *seg)
+{
+    weir_list_remove(&seg->link);
+    for (size_t i = 0; i < seg->n_lanes; i++) {
+        weir_path__drop_lane(&seg->lanes[i]);
+    }
+    for (size_t i = 0; i < seg->n_cutters; i++) {
+        weir_chunk_close(seg->cutters[i].stream);
+    }
+    weir_gather_free(seg->gather);
+    free(seg->cutters);
+    free(seg->lanes);
+    free(seg);
+}
+
+static struct weir_path_segment *first(const struct weir_path *path)
+{
+    struct weir_list *link = weir_list_first(&path->segments);
+    return link != NULL ? WEIR_LIST_ENTRY(link, struct weir_path_segment, link) : NULL;
+}
+
+static struct weir_path_segment *last(const struct weir_path *path)
+{
+    bool is_empty = weir_list_is_empty(&path->segments);
+    return is_empty ? NULL : WEIR_LIST_ENTRY(path->segments.prev, struct weir_path_segment, link);
+}
+
+/* ---- the path ---- */
+
+struct weir_path *weir_path_new(const struct weir_path_options *options)
+{
+    struct weir_path *path = weir_mem_zalloc(sizeof *path);
+    path->task = options->task;
+    path->plan = options->plan;
+    path->strategy = options->strategy;
+    path->max_held_bytes = options->max_held_bytes;
+    path->on_progress = options->on_progress;
+    path->ctx = options->ctx;
+    weir_list_init(&path->segments);
+    weir_textlog_init(&path->log,
+                      &(struct weir_textlog_limits){.max_bytes = options->max_held_bytes});
+    return path;
+}
+
+void weir_path_free(struct weir_path *path)
+{
+    if (path == NULL) {
+        return;
+    }
+    while (!weir_list_is_empty(&path->segments)) {
+        free_segment(first(path));
+    }
+    weir_textlog_dispose(&path->log);
+    weir_arena_dispose(&path->faults);
+    free(path);
+}
+
+int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice text, void *tag)
+{
+    struct weir_path_segment *seg = last(path);
+    if (seg == NULL || seg->has_ended) {
+        seg = new_segment(path);
+    }
+    int rc = weir_textlog_append(&path->log, frame, text, tag);
+    if (rc != 0) {
+        return rc;
+    }
+    for (size_t i = 0; i < seg->n_cutters; i++) {
+        weir_chunk_push(seg->cutters[i].stream, frame, text);
+        weir_path__pull(&seg->cutters[i]);
+    }
+    return 0;
+}
+
+void weir_path_cut(struct weir_path *path)
+{
+    struct weir_path_segment *seg = last(path);
+    for (size_t i = 0; seg != NULL && !seg->has_ended && i < seg->n_cutters; i++) {
+        weir_chunk_cut(seg->cutters[i].stream);
+        weir_path__pull(&seg->cutters[i]);
+    }
+}
+
+void weir_path_end(struct weir_path *path)
+{
+    struct weir_path_segment *seg = last(path);
+    if (seg == NULL || seg->has_ended) {
+        return;
+    }
+    seg->has_ended = true;
+    weir_gather_source_end(seg->gather, path->log.end_cp);
+    for (size_t i = 0; i < seg->n_cutters; i++) {
+        weir_chunk_end(seg->cutters[i].stream);
+        weir_path__pull(&seg->cutters[i]);
+    }
+}
+
+int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch)
+{
+    for (;;) {
+        struct weir_path_segment *seg = first(path);
+        if (seg == NULL) {
+            return WEIR_EAGAIN;
+        }
+        int rc = weir_gather_pop(seg->gather, batch);
+        if (rc != WEIR_EAGAIN) {
+            if (rc != 0) {
+                weir_path__blame(seg);
+            }
+            return rc;
+        }
+        if (!weir_gather_is_done(seg->gather)) {
+            return WEIR_EAGAIN;
+        }
+        free_segment(seg);
+    }
+}
+
+struct weir_slice weir_path_text(const struct weir_path *path,
+                                 const struct weir_gather_batch *batch)
+{
+    return weir_textlog_slice(&path->log, batch->start_cp, batch->end_cp);
+}
+
+void weir_path_release(struct weir_path *path, size_t end_cp)
+{
+    weir_textlog_trim(&path->log, end_cp);
+}
+
+const struct weir_fault *weir_path_fault(const struct weir_path *path)
+{
+    return path->fault.origin != WEIR_FAULT_NONE ? &path->fault : NULL;
+}
+
+size_t weir_path_length_cp(const struct weir_path *path)
+{
+    return path->log.end_cp;
+}
+
+bool weir_path_is_done(const struct weir_path *path)
+{
+    return weir_list_is_empty(&path->segments);
+}
+
+bool weir_path_is_waiting(const struct weir_path *path)
+{
+    const struct weir_path_segment *seg = first(path);
+    for (size_t i = 0; seg != NULL && i < seg->n_lanes; i++) {
+        const struct weir_path_lane *lane = &seg->lanes[i];
+        if (lane->n_running != 0 || lane->cutter->owes_answer) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,75 @@
+#ifndef WEIR_TASK_PATH_H
+#define WEIR_TASK_PATH_H
+
+#include "task/gather.h"
+#include "task/plan.h"
+#include "task/textlog.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One (choice, channel) path of a guarded stream: text in, batches of checked text out.
+ *
+ *   push ─► text log ─┬─► chunker a ─┬─► detector 1 ─┐
+ *                     │              └─► detector 2 ─┼─► aggregator ─► pop
+ *                     └─► chunker b ───► detector 3 ─┘
+ *
+ * A chunk goes to its detectors the moment it is complete, to all of them at once; so many calls of
+ * one detector run at once, and answers are put back into chunk order before the aggregator sees
+ * them. Text that comes after `end` opens the chunkers anew at the present offset.
+ */
+struct weir_path;
+
+struct weir_path_options {
+    struct weir_task_ctx *task;
+    const struct weir_plan *plan; /* its text_contents detectors on chunks are used, no others */
+    const struct weir_gather_strategy *strategy;
+    size_t max_held_bytes; /* of text */
+    /* Something happened that pop may tell. Never from inside a call of the owner's. */
+    void (*on_progress)(void *ctx);
+    void *ctx;
+};
+
+/* Does the plan have detectors that work on chunks? Without any, no path is needed. */
+bool weir_path_is_needed(const struct weir_plan *plan);
+
+/* Does this detector look at the whole text, or at more than it, once a choice has ended? */
+bool weir_path_is_whole(const struct weir_plan_use *use);
+
+struct weir_path *weir_path_new(const struct weir_path_options *options);
+void weir_path_free(struct weir_path *path); /* cancels what runs; NULL is fine */
+
+/* One frame's text. 0, WEIR_EBAD (not UTF-8) or WEIR_ELIMIT (too much is held). */
+int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice text, void *tag);
+
+/* What follows is not text. */
+void weir_path_cut(struct weir_path *path);
+
+/* No more text, for now: finish_reason, or the end of the stream. */
+void weir_path_end(struct weir_path *path);
+
+/* 0 and the next batch, WEIR_EAGAIN, or an error: see weir_path_fault. The batch's findings are
+ * valid until the next call. */
+int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch);
+
+/* The batch's text, until the next push or release. */
+struct weir_slice weir_path_text(const struct weir_path *path,
+                                 const struct weir_gather_batch *batch);
+
+/* The batch has left: its text is forgotten. */
+void weir_path_release(struct weir_path *path, size_t end_cp);
+
+const struct weir_fault *weir_path_fault(const struct weir_path *path);
+
+/* The text so far, in code points. */
+size_t weir_path_length_cp(const struct weir_path *path);
+
+/* Everything that came has left (and the path was ended). */
+bool weir_path_is_done(const struct weir_path *path);
+
+/* Is a chunker or detector call under way that can release something? */
+bool weir_path_is_waiting(const struct weir_path *path);
+
+#endif

@@ -1,0 +1,86 @@
+#ifndef WEIR_TASK_PATH_INT_H
+#define WEIR_TASK_PATH_INT_H
+
+#include "base/list.h"
+#include "task/path.h"
+
+/* Inside path: segments (path.c), chunks to calls to verdicts (path_lane.c). */
+
+struct weir_path {
+    struct weir_task_ctx *task;
+    const struct weir_plan *plan;
+    const struct weir_gather_strategy *strategy;
+    size_t max_held_bytes;
+    void (*on_progress)(void *ctx);
+    void *ctx;
+    struct weir_textlog log;
+    struct weir_list segments; /* oldest first; only the last one may be open */
+    struct weir_fault fault;
+    struct weir_arena faults; /* what faults point to */
+};
+
+struct weir_path_segment;
+
+/* One distinct chunker. */
+struct weir_path_cutter {
+    struct weir_path_segment *segment;
+    const struct weir_chunker *chunker;
+    struct weir_chunk_stream *stream;
+    size_t last_end_cp;
+    bool has_ended;   /* no more chunks: done or failed */
+    bool owes_answer; /* remote: text or an end was sent that no answer covers yet */
+};
+
+/* A chunk's text for calls that outlast the turn: the log moves. Shared by a chunker's detectors.
+ */
+struct weir_path_text {
+    unsigned refs;
+    struct weir_slice text; /* in the same block */
+};
+
+/* One detector. */
+struct weir_path_lane {
+    struct weir_path_segment *segment;
+    struct weir_path_cutter *cutter;
+    const struct weir_plan_use *use;
+    size_t index;           /* in the aggregator */
+    struct weir_list slots; /* chunks without a verdict yet, in order */
+    unsigned n_running;
+    bool has_ended; /* the aggregator was told */
+    struct weir_fault fault;
+};
+
+/* One chunk on its way through one detector. */
+struct weir_path_slot {
+    struct weir_list link;
+    struct weir_path_lane *lane;
+    size_t start_cp;
+    size_t end_cp;
+    size_t answers_cp; /* findings that start here or later belong to the next chunk */
+    struct weir_path_text *text;
+    struct weir_slice content; /* what the input points to */
+    struct weir_detect_input input;
+    struct weir_detect_call *call;
+    bool is_done;
+};
+
+struct weir_path_segment {
+    struct weir_list link;
+    struct weir_path *path;
+    size_t start_cp;
+    struct weir_gather *gather;
+    struct weir_path_lane *lanes;
+    size_t n_lanes;
+    struct weir_path_cutter *cutters;
+    size_t n_cutters;
+    bool has_ended;
+};
+
+/* Takes what the chunker has ready and moves everything on that can move. */
+void weir_path__pull(struct weir_path_cutter *c);
+void weir_path__drop_lane(struct weir_path_lane *lane);
+
+/* The aggregator has failed: path->fault says who and why. */
+void weir_path__blame(struct weir_path_segment *seg);
+
+#endif
