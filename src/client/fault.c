@@ -12,6 +12,7 @@ const char *weir_fault_origin_name(enum weir_fault_origin origin)
         [WEIR_FAULT_CHAT_COMPLETION] = "chat completion",
         [WEIR_FAULT_COMPLETION] = "completion",
         [WEIR_FAULT_TOKENIZE] = "tokenize",
+        [WEIR_FAULT_LIMIT] = "limit",
     };
     return names[origin];
 }

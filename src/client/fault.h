@@ -16,6 +16,7 @@ enum weir_fault_origin {
     WEIR_FAULT_CHAT_COMPLETION,
     WEIR_FAULT_COMPLETION,
     WEIR_FAULT_TOKENIZE,
+    WEIR_FAULT_LIMIT, /* no service: a limit of ours, named in `message`, `status` set */
 };
 
 struct weir_fault {

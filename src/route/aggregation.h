@@ -2,8 +2,11 @@
 #define WEIR_ROUTE_AGGREGATION_H
 
 #include "route/fields.h"
+#include "task/gather.h"
 
-/* A request's own `aggregation` (WEIR_JSON_NONE: none) must name a strategy. 0 or WEIR_EINVAL. */
-int weir_aggregation_check(struct weir_fields *f, uint32_t at, const char *path);
+/* A request's own `aggregation` must name a strategy, which is put into `*out`; WEIR_JSON_NONE
+ * leaves it alone. 0 or WEIR_EINVAL with f->error. */
+int weir_aggregation_read(struct weir_fields *f, uint32_t at, const char *path,
+                          const struct weir_gather_strategy **out);
 
 #endif

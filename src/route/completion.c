@@ -5,8 +5,10 @@
 #include "route/env.h"
 #include "route/masks.h"
 #include "route/reply.h"
+#include "route/stream_out.h"
 #include "route/unary.h"
 #include "task/completion.h"
+#include "task/completion_stream.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -17,6 +19,7 @@ struct reading {
     struct weir_task_completion request;
     uint32_t input;  /* {id: params}, or NONE */
     uint32_t output; /* likewise */
+    const struct weir_gather_strategy *strategy;
     bool is_stream;
     bool is_fms;
 };
@@ -28,6 +31,7 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
     r->f = (struct weir_fields){.json = body, .arena = &s->arena};
     r->request.json = body;
     r->is_fms = weir_request_of(s)->env->tasks.is_fms;
+    r->strategy = weir_request_of(s)->env->tasks.strategy;
     return r;
 }
 
@@ -50,7 +54,7 @@ static int read_detectors(struct reading *r, uint32_t detectors)
         weir_fields_read(&r->f, detectors, "detectors", specs, COUNT(specs), at) != 0) {
         return WEIR_EINVAL;
     }
-    if (weir_aggregation_check(&r->f, at[AGGREGATION], "detectors.aggregation") != 0) {
+    if (weir_aggregation_read(&r->f, at[AGGREGATION], "detectors.aggregation", &r->strategy) != 0) {
         return WEIR_EINVAL;
     }
     r->input = at[INPUT];
@@ -74,6 +78,17 @@ static int read_plans(struct reading *r, unsigned output_types, struct weir_plan
     return rc;
 }
 
+static void start_stream(struct reading *r)
+{
+    const struct weir_env *env = weir_request_of(r->s)->env;
+    struct weir_stream_out *out = weir_stream_out_new(
+        r->s, &(struct weir_stream_out_options){.has_done = true,
+                                                .is_fms = r->is_fms,
+                                                .heartbeat_ms = env->conf->streaming.heartbeat_ms});
+    weir_completion_stream_start(&weir_request_of(r->s)->task, &r->request, r->strategy,
+                                 &out->base);
+}
+
 /* Plans, checks what a plan cannot know, starts. */
 static void start(struct reading *r, unsigned output_types, const char *late_error)
 {
@@ -83,7 +98,7 @@ static void start(struct reading *r, unsigned output_types, const char *late_err
     } else if (late_error != NULL) {
         weir_reply_error(r->s, 422, weir_slice_cstr(late_error));
     } else if (r->is_stream) {
-        weir_reply_error(r->s, 501, WEIR_SLICE("streams are not part of this version"));
+        start_stream(r);
     } else {
         weir_task_completion_start(&weir_request_of(r->s)->task, &r->request, weir_unary_answer,
                                    r->s);

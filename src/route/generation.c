@@ -20,6 +20,7 @@ struct guardrails {
     uint32_t input; /* {id: params}, or NONE */
     uint32_t masks;
     uint32_t output;
+    const struct weir_gather_strategy *strategy; /* named by the request, or NULL */
 };
 
 /* guardrail_config: {input?: {models, masks?}, output?: {models}, aggregation?} */
@@ -36,12 +37,12 @@ static int read_guardrails(struct weir_fields *f, uint32_t config, struct guardr
     };
     uint32_t at[COUNT(sides)];
     uint32_t members[COUNT(input)];
-    *g = (struct guardrails){WEIR_JSON_NONE, WEIR_JSON_NONE, WEIR_JSON_NONE};
+    *g = (struct guardrails){WEIR_JSON_NONE, WEIR_JSON_NONE, WEIR_JSON_NONE, NULL};
     if (config == WEIR_JSON_NONE) {
         return 0;
     }
     if (weir_fields_read(f, config, "guardrail_config", sides, COUNT(sides), at) != 0 ||
-        weir_aggregation_check(f, at[2], "guardrail_config.aggregation") != 0) {
+        weir_aggregation_read(f, at[2], "guardrail_config.aggregation", &g->strategy) != 0) {
         return WEIR_EINVAL;
     }
     if (at[0] != WEIR_JSON_NONE) {

@@ -23,7 +23,7 @@ enum weir_reply_shape weir_reply_shape_of(struct weir_slice path)
     return is_v1 ? WEIR_REPLY_OPENAI : WEIR_REPLY_FMS;
 }
 
-static const char *openai_type(int status)
+const char *weir_reply_error_type(int status)
 {
     switch (status) {
     case 401:
@@ -69,7 +69,7 @@ void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, in
         weir_json_write_key(&w, WEIR_SLICE("message"));
         weir_json_write_string(&w, details);
         weir_json_write_key(&w, WEIR_SLICE("type"));
-        weir_json_write_string(&w, weir_slice_cstr(openai_type(status)));
+        weir_json_write_string(&w, weir_slice_cstr(weir_reply_error_type(status)));
         weir_json_write_key(&w, WEIR_SLICE("param"));
         weir_json_write_null(&w);
         weir_json_write_key(&w, WEIR_SLICE("code"));
@@ -159,6 +159,9 @@ void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, 
 struct weir_reply_problem weir_reply_problem_of(const struct weir_fault *fault,
                                                 struct weir_arena *arena)
 {
+    if (fault->origin == WEIR_FAULT_LIMIT) {
+        return (struct weir_reply_problem){fault->status, weir_arena_dup(arena, fault->message)};
+    }
     bool is_passed_on = fault->status == 400 || fault->status == 404 || fault->status == 422 ||
                         fault->status == 503;
     if (!is_passed_on) {
@@ -175,15 +178,21 @@ struct weir_reply_problem weir_reply_problem_of(const struct weir_fault *fault,
     return (struct weir_reply_problem){fault->status, weir_slice_cstr(details)};
 }
 
-void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
-                      const struct weir_log_ctx *log)
+void weir_reply_log_fault(const struct weir_fault *fault, int status,
+                          const struct weir_log_ctx *log)
 {
-    struct weir_reply_problem problem = weir_reply_problem_of(fault, &s->arena);
     WEIR_LOG_ERROR("route", log, "service failed",
                    weir_log_cstr("kind", weir_fault_origin_name(fault->origin)),
                    weir_log_str("id", fault->id), weir_log_err("error", fault->err),
                    weir_log_i64("service_status", fault->status), weir_log_str("why", fault->why),
-                   weir_log_i64("status", problem.status));
+                   weir_log_i64("status", status));
+}
+
+void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
+                      const struct weir_log_ctx *log)
+{
+    struct weir_reply_problem problem = weir_reply_problem_of(fault, &s->arena);
+    weir_reply_log_fault(fault, problem.status, log);
     weir_reply_error(s, problem.status, problem.details);
 }
 

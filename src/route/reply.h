@@ -49,6 +49,12 @@ struct weir_reply_problem {
 };
 struct weir_reply_problem weir_reply_problem_of(const struct weir_fault *fault,
                                                 struct weir_arena *arena);
+/* "invalid_request_error" and the like. */
+const char *weir_reply_error_type(int status);
+
+/* One line about a failed service, with what callers are not told. */
+void weir_reply_log_fault(const struct weir_fault *fault, int status,
+                          const struct weir_log_ctx *log);
 void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
                       const struct weir_log_ctx *log);
 

@@ -72,15 +72,7 @@ static void write_warnings(struct weir_json_write *w, const struct completion *c
     for (size_t i = 0; i < c->n_choices; i++) {
         n_text_found += c->choices[i].group->n_text_found;
         if (c->choices[i].text.n == 0) {
-            const char *more = c->request.is_chat ? "" : ". Output detection was not executed";
-            weir_json_write_begin_object(w);
-            weir_json_write_key(w, WEIR_SLICE("type"));
-            weir_json_write_string(w, WEIR_SLICE("EMPTY_OUTPUT"));
-            weir_json_write_key(w, WEIR_SLICE("message"));
-            weir_json_write_string(w, weir_slice_cstr(weir_arena_printf(
-                                          c->task->arena, "Choice of index %llu has no content%s",
-                                          (unsigned long long)c->choices[i].index, more)));
-            weir_json_write_end_object(w);
+            weir_results_write_empty_output(w, c->choices[i].index, c->request.is_chat);
         }
     }
     if (n_text_found != 0) {

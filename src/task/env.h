@@ -22,6 +22,8 @@ struct weir_task_detector {
     double default_threshold;
 };
 
+struct weir_gather_strategy;
+
 struct weir_task_env {
     const struct weir_task_detector *detectors;
     size_t n_detectors;
@@ -33,6 +35,10 @@ struct weir_task_env {
     unsigned max_chunker_calls;
     size_t max_service_body_bytes;
     size_t max_event_bytes;
+    size_t max_held_bytes; /* of raw events not yet released, per stream */
+    size_t max_choices;
+    size_t max_tool_calls;                       /* per choice */
+    const struct weir_gather_strategy *strategy; /* unless a request names another */
 };
 
 struct weir_task_ctx {

@@ -1,5 +1,7 @@
 #include "task/results.h"
 
+#include <stdio.h>
+
 static void member(struct weir_json_write *w, struct weir_slice name, struct weir_slice value)
 {
     weir_json_write_key(w, name);
@@ -93,5 +95,17 @@ void weir_results_write_warning(struct weir_json_write *w, struct weir_slice nam
            is_input ? WEIR_SLICE("Unsuitable input detected. Please check the detected entities on "
                                  "your input and try again with the unsuitable input removed.")
                     : WEIR_SLICE("Unsuitable output detected."));
+    weir_json_write_end_object(w);
+}
+
+void weir_results_write_empty_output(struct weir_json_write *w, uint64_t choice_index, bool is_chat)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "Choice of index %llu has no content%s",
+                     (unsigned long long)choice_index,
+                     is_chat ? "" : ". Output detection was not executed");
+    weir_json_write_begin_object(w);
+    member(w, WEIR_SLICE("type"), WEIR_SLICE("EMPTY_OUTPUT"));
+    member(w, WEIR_SLICE("message"), weir_slice_make(text, (size_t)n));
     weir_json_write_end_object(w);
 }

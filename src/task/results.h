@@ -30,4 +30,8 @@ enum weir_results_warning {
 void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,
                                 enum weir_results_warning warning);
 
+/* EMPTY_OUTPUT of a choice, in the words of H (`is_chat`) or I. */
+void weir_results_write_empty_output(struct weir_json_write *w, uint64_t choice_index,
+                                     bool is_chat);
+
 #endif

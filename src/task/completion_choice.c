@@ -1,0 +1,419 @@
+/*
+ * Events of one choice, from the model server to the caller.
+ *
+ *   items   [text 0..4) [text 4..9) [tool call] [text 9..12) [finish]
+ *
+ * Text items wait for the batch that covers them; what leaves is the last event the batch touches,
+ * with the batch's text in it. The others wait until all text before them has left.
+ */
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "task/completion_stream_int.h"
+#include "wire/json_edit.h"
+
+#include <stdlib.h>
+
+static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD: also what a lone half reads as */
+
+/* ---- items ---- */
+
+struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice json)
+{
+    struct weir_cs_item *item = weir_mem_alloc(sizeof *item + json.n);
+    *item = (struct weir_cs_item){.seq = cs->seq++, .n = json.n};
+    memcpy(item->json, json.p, json.n);
+    cs->held_bytes += json.n;
+    return item;
+}
+
+void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item)
+{
+    weir_list_remove(&item->link);
+    cs->held_bytes -= item->n;
+    free(item);
+}
+
+static struct weir_slice json_of(const struct weir_cs_item *item)
+{
+    return weir_slice_make(item->json, item->n);
+}
+
+/* Reads an event with one choice, of our own writing. */
+static int read_single(struct weir_cs *cs, struct weir_slice event, struct weir_json *json,
+                       struct weir_event_choice *c)
+{
+    const char *why;
+    int rc = weir_json_parse_reuse(json, event, NULL, &cs->tape2, NULL);
+    uint32_t choices = rc == 0 ? weir_json_get(json, 0, WEIR_SLICE("choices")) : WEIR_JSON_NONE;
+    return choices != WEIR_JSON_NONE
+               ? weir_event_read(json, weir_json_first(json, choices), cs->request.is_chat, c, &why)
+               : WEIR_EPEER;
+}
+
+/* ---- choices ---- */
+
+static void on_progress(void *ctx)
+{
+    struct weir_cs_choice *choice = ctx;
+    struct weir_cs *cs = choice->cs;
+    if (!cs->is_over) {
+        weir_cs__drain(choice);
+        weir_cs__advance(cs);
+    }
+}
+
+struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
+{
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        if (choice->index == index) {
+            return choice;
+        }
+    }
+    if (cs->n_choices == cs->task->env->max_choices) {
+        weir_cs__fail_limit(cs, "choices in one stream", cs->n_choices, "max_choices");
+        return NULL;
+    }
+    struct weir_cs_choice *choice = weir_mem_zalloc(sizeof *choice);
+    choice->cs = cs;
+    choice->index = index;
+    weir_list_init(&choice->items);
+    weir_buf_init(&choice->whole, cs->task->env->max_held_bytes);
+    if (cs->has_chunked) {
+        choice->path = weir_path_new(
+            &(struct weir_path_options){.task = cs->task,
+                                        .plan = &cs->request.output,
+                                        .strategy = cs->strategy,
+                                        .max_held_bytes = cs->task->env->max_held_bytes,
+                                        .on_progress = on_progress,
+                                        .ctx = choice});
+    }
+    weir_list_append(&cs->choices, &choice->link);
+    cs->n_choices++;
+    return choice;
+}
+
+static void free_tools(struct weir_cs_choice *choice)
+{
+    for (size_t i = 0; i < choice->n_tools; i++) {
+        weir_buf_dispose(&choice->tools[i].id);
+        weir_buf_dispose(&choice->tools[i].type);
+        weir_buf_dispose(&choice->tools[i].name);
+        weir_buf_dispose(&choice->tools[i].arguments);
+    }
+    free(choice->tools);
+}
+
+void weir_cs__free_choice(struct weir_cs_choice *choice)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(&choice->items)) != NULL) {
+        weir_cs__item_free(choice->cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
+    }
+    weir_path_free(choice->path);
+    weir_buf_dispose(&choice->whole);
+    weir_buf_dispose(&choice->high_json);
+    free_tools(choice);
+    weir_list_remove(&choice->link);
+    free(choice);
+}
+
+/* ---- arriving ---- */
+
+static void add_plain(struct weir_cs_choice *choice, struct weir_slice json)
+{
+    struct weir_cs *cs = choice->cs;
+    if (choice->path == NULL) {
+        weir_cs__emit(cs, json); /* nothing holds it back */
+        return;
+    }
+    struct weir_cs_item *item = weir_cs__item_new(cs, json);
+    weir_list_append(&choice->items, &item->link);
+    weir_path_cut(choice->path);
+}
+
+/* For detectors that look at all of it. */
+static void keep_whole(struct weir_cs_choice *choice, struct weir_slice text)
+{
+    struct weir_cs *cs = choice->cs;
+    choice->has_content = choice->has_content || text.n != 0;
+    if (cs->has_whole && weir_buf_append(&choice->whole, text) != 0) {
+        weir_cs__fail_limit(cs, "bytes of text in one choice", choice->whole.max,
+                            "max_held_bytes_per_stream");
+    }
+}
+
+static void add_text(struct weir_cs_choice *choice, struct weir_slice json, struct weir_slice text,
+                     bool has_logprobs)
+{
+    struct weir_cs *cs = choice->cs;
+    keep_whole(choice, text);
+    struct weir_cs_item *item = weir_cs__item_new(cs, json);
+    item->has_text = true;
+    item->has_logprobs = has_logprobs;
+    item->start_cp = weir_path_length_cp(choice->path);
+    weir_list_append(&choice->items, &item->link);
+    int rc = weir_path_push(choice->path, cs->n_frames, text, NULL);
+    item->end_cp = weir_path_length_cp(choice->path);
+    if (rc == WEIR_ELIMIT) {
+        weir_cs__fail_limit(cs, "bytes held back", cs->task->env->max_held_bytes,
+                            "max_held_bytes_per_stream");
+    } else if (rc != 0) {
+        weir_cs__fail_model(cs, "an event's text is not UTF-8");
+    }
+}
+
+/* A half that stays alone becomes U+FFFD, in an event like the one it came in. */
+static void flush_high(struct weir_cs_choice *choice)
+{
+    struct weir_slice lone = weir_slice_make(REPLACEMENT, sizeof REPLACEMENT - 1);
+    if (choice->high == 0) {
+        return;
+    }
+    choice->high = 0;
+    if (choice->path != NULL) {
+        add_text(choice, weir_buf_slice(&choice->high_json), lone, false);
+    } else {
+        keep_whole(choice, lone);
+    }
+    weir_buf_dispose(&choice->high_json);
+}
+
+/*
+ * The text of an event with a pair that was split over two events made whole: the first half waits
+ * here, and the second event has the character. Appended to `out`.
+ */
+static void join_text(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t at,
+                      struct weir_slice event, struct weir_buf *out)
+{
+    uint16_t unit;
+    weir_json_string_append(json, at, out);
+    if (choice->high != 0) {
+        char head[4];
+        bool is_pair = weir_json_string_begins_low(json, at, &unit);
+        uint32_t cp = is_pair ? 0x10000u + (((uint32_t)choice->high - 0xD800u) << 10) +
+                                    ((uint32_t)unit - 0xDC00u)
+                              : 0xFFFDu;
+        size_t n = weir_utf8_encode(cp, head);
+        struct weir_buf joined = {0};
+        size_t skip = is_pair ? sizeof REPLACEMENT - 1 : 0;
+        weir_buf_append(&joined, weir_slice_make(head, n));
+        weir_buf_append(&joined, weir_slice_sub(weir_buf_slice(out), skip, out->n));
+        weir_buf_dispose(out);
+        *out = joined;
+        choice->high = 0;
+    }
+    if (weir_json_string_ends_high(json, at, &unit)) {
+        choice->high = unit;
+        out->n -= sizeof REPLACEMENT - 1;
+        weir_buf_clear(&choice->high_json);
+        weir_buf_append(&choice->high_json, event);
+    }
+}
+
+static bool has_logprobs(const struct weir_json *json, const struct weir_event_choice *c)
+{
+    return weir_json_get_set(json, c->node, WEIR_SLICE("logprobs")) != WEIR_JSON_NONE;
+}
+
+/* An event whose whole text was half a character keeps its place, without it. */
+static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_json json;
+    struct weir_event_choice c;
+    struct weir_json_edit e = {0};
+    struct weir_buf out = {0};
+    if (read_single(cs, event, &json, &c) == 0 && c.text != WEIR_JSON_NONE) {
+        weir_json_edit_begin(&e, &json);
+        weir_json_edit_replace_string(&e, c.text, WEIR_SLICE(""));
+        weir_json_edit_write(&e, &out);
+        add_plain(choice, weir_buf_slice(&out));
+    }
+    weir_json_edit_dispose(&e);
+    weir_buf_dispose(&out);
+}
+
+/* The text part of an event: `event` is that part alone. */
+static void take_text(struct weir_cs_choice *choice, const struct weir_json *json,
+                      const struct weir_event_choice *c, struct weir_slice event)
+{
+    struct weir_buf text = {0};
+    join_text(choice, json, c->text, event, &text);
+    if (choice->path == NULL) {
+        keep_whole(choice, weir_buf_slice(&text));
+        weir_cs__emit(choice->cs, event);
+    } else if (text.n != 0) {
+        add_text(choice, event, weir_buf_slice(&text), has_logprobs(json, c));
+    } else {
+        add_emptied(choice, event);
+    }
+    weir_buf_dispose(&text);
+}
+
+static void write_part(struct weir_cs *cs, const struct weir_json *json,
+                       const struct weir_event_choice *c, const struct weir_event_cut *cut)
+{
+    weir_buf_clear(&cs->scratch);
+    weir_event_write_part(json, c, cs->request.is_chat, cut, &cs->scratch);
+}
+
+void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
+                          const struct weir_event_choice *c, bool is_last)
+{
+    struct weir_cs_choice *choice = weir_cs__choice(cs, c->index);
+    if (choice == NULL) {
+        return;
+    }
+    weir_cs__collect_tools(choice, json, c);
+    bool is_split = c->has_text && (c->has_reasoning || c->has_rest);
+    struct weir_event_cut cut = {.with_usage = is_last, .with_finish = true, .with_role = true};
+    if (!c->has_text) {
+        flush_high(choice);
+        write_part(cs, json, c, &cut);
+        add_plain(choice, weir_buf_slice(&cs->scratch));
+    } else if (!is_split) {
+        write_part(cs, json, c, &cut);
+        take_text(choice, json, c, weir_buf_slice(&cs->scratch));
+    } else {
+        /* Reasoning before its text, the rest after it; what ends the event goes with the last. */
+        cut = (struct weir_event_cut){.part = WEIR_EVENT_REASONING, .with_role = true};
+        if (c->has_reasoning) {
+            flush_high(choice);
+            write_part(cs, json, c, &cut);
+            add_plain(choice, weir_buf_slice(&cs->scratch));
+        }
+        cut.part = WEIR_EVENT_TEXT;
+        cut.with_finish = !c->has_rest;
+        cut.with_usage = is_last && !c->has_rest;
+        write_part(cs, json, c, &cut);
+        take_text(choice, json, c, weir_buf_slice(&cs->scratch));
+        if (c->has_rest) {
+            cut = (struct weir_event_cut){.part = WEIR_EVENT_REST,
+                                          .with_usage = is_last,
+                                          .with_finish = true,
+                                          .with_role = true};
+            write_part(cs, json, c, &cut);
+            add_plain(choice, weir_buf_slice(&cs->scratch));
+        }
+    }
+    if (c->has_finish) {
+        weir_cs__end_choice(choice);
+    }
+    if (!cs->is_over && choice->path != NULL) {
+        weir_cs__drain(choice);
+    }
+}
+
+void weir_cs__end_choice(struct weir_cs_choice *choice)
+{
+    flush_high(choice);
+    if (choice->path != NULL && !choice->cs->is_over) {
+        weir_path_end(choice->path);
+    }
+}
+
+/* ---- leaving ---- */
+
+static void emit_leading(struct weir_cs_choice *choice)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(&choice->items)) != NULL) {
+        struct weir_cs_item *item = WEIR_LIST_ENTRY(link, struct weir_cs_item, link);
+        if (item->has_text) {
+            return;
+        }
+        weir_cs__emit(choice->cs, json_of(item));
+        weir_cs__item_free(choice->cs, item);
+    }
+}
+
+/* The last text item the batch touches; logprobs of those that end in it are joined on the way. */
+static struct weir_cs_item *touch(struct weir_cs_choice *choice,
+                                  const struct weir_gather_batch *batch,
+                                  struct weir_event_logprobs *logprobs)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_cs_item *last = NULL;
+    for (struct weir_list *at = choice->items.next; at != &choice->items; at = at->next) {
+        struct weir_cs_item *item = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
+        if (!item->has_text) {
+            continue;
+        }
+        if (item->start_cp >= batch->end_cp) {
+            break;
+        }
+        last = item;
+        if (item->has_logprobs && item->end_cp <= batch->end_cp) {
+            struct weir_json json;
+            struct weir_event_choice c;
+            if (read_single(cs, json_of(item), &json, &c) == 0) {
+                weir_event_logprobs_add(logprobs, &json, &c);
+            }
+        }
+    }
+    return last;
+}
+
+static void forget_until(struct weir_cs_choice *choice, size_t end_cp)
+{
+    struct weir_list *at = choice->items.next;
+    while (at != &choice->items) {
+        struct weir_cs_item *item = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
+        at = at->next;
+        if (item->has_text && item->end_cp > end_cp) {
+            return;
+        }
+        if (item->has_text) {
+            weir_cs__item_free(choice->cs, item);
+        }
+    }
+}
+
+static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_batch *batch)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_event_logprobs logprobs = {0};
+    struct weir_buf joined = {0};
+    struct weir_json json;
+    struct weir_event_choice c;
+    struct weir_cs_item *last = touch(choice, batch, &logprobs);
+    if (last == NULL || read_single(cs, json_of(last), &json, &c) != 0) {
+        weir_cs__fail_model(cs, "a batch has no event");
+        return;
+    }
+    if (logprobs.has_any) {
+        weir_event_logprobs_write(&logprobs, cs->request.is_chat, &joined);
+    }
+    struct weir_event_batch out = {.text = weir_path_text(choice->path, batch),
+                                   .findings = batch->findings,
+                                   .n_findings = batch->n_findings,
+                                   .logprobs = weir_buf_slice(&joined),
+                                   .is_partial = last->end_cp > batch->end_cp,
+                                   .with_role = true};
+    weir_buf_clear(&cs->scratch);
+    weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch);
+    weir_event_logprobs_dispose(&logprobs);
+    weir_buf_dispose(&joined);
+    forget_until(choice, batch->end_cp);
+    weir_path_release(choice->path, batch->end_cp);
+    weir_cs__emit(cs, weir_buf_slice(&cs->scratch));
+}
+
+void weir_cs__drain(struct weir_cs_choice *choice)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_gather_batch batch;
+    int rc = 0;
+    while (rc == 0 && !cs->is_over) {
+        emit_leading(choice);
+        rc = weir_path_pop(choice->path, &batch);
+        if (rc == 0) {
+            emit_batch(choice, &batch);
+        }
+    }
+    if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
+        weir_cs__fail(cs, weir_path_fault(choice->path));
+    }
+}

@@ -1,0 +1,320 @@
+/*
+ * What is known only when a stream has ended: detectors that look at a whole choice, warnings about
+ * choices that said nothing. It rides on the usage event if there is one, else on an event of its
+ * own.
+ */
+#include "base/err.h"
+#include "base/mem.h"
+#include "task/completion_stream_int.h"
+#include "task/results.h"
+#include "wire/json_write.h"
+
+#include <stdlib.h>
+
+/* ---- the generated message ---- */
+
+static struct weir_cs_tool *tool_at(struct weir_cs_choice *choice, uint64_t index)
+{
+    for (size_t i = 0; i < choice->n_tools; i++) {
+        if (choice->tools[i].index == index) {
+            return &choice->tools[i];
+        }
+    }
+    struct weir_cs *cs = choice->cs;
+    if (choice->n_tools == cs->task->env->max_tool_calls) {
+        weir_cs__fail_limit(cs, "tool calls in one choice", choice->n_tools, "max_tool_calls");
+        return NULL;
+    }
+    size_t bytes = (choice->n_tools + 1) * sizeof *choice->tools;
+    choice->tools = weir_mem_realloc(choice->tools, bytes);
+    struct weir_cs_tool *tool = &choice->tools[choice->n_tools++];
+    size_t max = cs->task->env->max_held_bytes;
+    *tool = (struct weir_cs_tool){.index = index};
+    weir_buf_init(&tool->id, max);
+    weir_buf_init(&tool->type, max);
+    weir_buf_init(&tool->name, max);
+    weir_buf_init(&tool->arguments, max);
+    return tool;
+}
+
+static int take_string(const struct weir_json *json, uint32_t object, const char *name,
+                       struct weir_buf *out)
+{
+    uint32_t at = weir_json_get_set(json, object, weir_slice_cstr(name));
+    bool is_string = at != WEIR_JSON_NONE && weir_json_type(json, at) == WEIR_JSON_STRING;
+    return is_string ? weir_json_string_append(json, at, out) : 0;
+}
+
+static void take_tool(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t at,
+                      uint64_t position)
+{
+    uint64_t index = position;
+    uint32_t given = weir_json_get_set(json, at, WEIR_SLICE("index"));
+    if (given != WEIR_JSON_NONE && weir_json_u64(json, given, &index) != 0) {
+        weir_cs__fail_model(choice->cs, "a tool call's index is not a whole number");
+        return;
+    }
+    struct weir_cs_tool *tool = tool_at(choice, index);
+    if (tool == NULL) {
+        return;
+    }
+    int rc = tool->id.n == 0 ? take_string(json, at, "id", &tool->id) : 0;
+    rc |= tool->type.n == 0 ? take_string(json, at, "type", &tool->type) : 0;
+    uint32_t function = weir_json_get_set(json, at, WEIR_SLICE("function"));
+    if (function != WEIR_JSON_NONE) {
+        rc |= tool->name.n == 0 ? take_string(json, function, "name", &tool->name) : 0;
+        rc |= take_string(json, function, "arguments", &tool->arguments);
+    }
+    if (rc != 0) {
+        weir_cs__fail_limit(choice->cs, "bytes of arguments in a tool call", tool->arguments.max,
+                            "max_held_bytes_per_stream");
+    }
+}
+
+static bool wants_message(const struct weir_cs *cs)
+{
+    for (size_t i = 0; i < cs->request.output.n; i++) {
+        if (cs->request.output.uses[i].d->detector->type == WEIR_DETECT_CHAT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_json *json,
+                            const struct weir_event_choice *c)
+{
+    if (!c->has_rest || !wants_message(choice->cs)) {
+        return;
+    }
+    uint32_t calls = weir_json_get_set(json, c->body, WEIR_SLICE("tool_calls"));
+    if (calls == WEIR_JSON_NONE || weir_json_type(json, calls) != WEIR_JSON_ARRAY) {
+        return;
+    }
+    uint64_t position = 0;
+    uint32_t at = weir_json_first(json, calls);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, calls, at)) {
+        take_tool(choice, json, at, position++);
+    }
+}
+
+static void write_tools(struct weir_json_write *w, const struct weir_cs_choice *choice)
+{
+    weir_json_write_key(w, WEIR_SLICE("tool_calls"));
+    weir_json_write_begin_array(w);
+    for (size_t i = 0; i < choice->n_tools; i++) {
+        const struct weir_cs_tool *tool = &choice->tools[i];
+        weir_json_write_begin_object(w);
+        weir_json_write_key(w, WEIR_SLICE("index"));
+        weir_json_write_u64(w, tool->index);
+        weir_json_write_key(w, WEIR_SLICE("id"));
+        weir_json_write_string(w, weir_buf_slice(&tool->id));
+        weir_json_write_key(w, WEIR_SLICE("type"));
+        weir_json_write_string(w, tool->type.n != 0 ? weir_buf_slice(&tool->type)
+                                                    : WEIR_SLICE("function"));
+        weir_json_write_key(w, WEIR_SLICE("function"));
+        weir_json_write_begin_object(w);
+        weir_json_write_key(w, WEIR_SLICE("name"));
+        weir_json_write_string(w, weir_buf_slice(&tool->name));
+        weir_json_write_key(w, WEIR_SLICE("arguments"));
+        weir_json_write_string(w, weir_buf_slice(&tool->arguments));
+        weir_json_write_end_object(w);
+        weir_json_write_end_object(w);
+    }
+    weir_json_write_end_array(w);
+}
+
+/* The caller's history and what was generated, as one array. */
+static struct weir_slice write_history(struct weir_cs *cs, const struct weir_cs_choice *choice)
+{
+    const struct weir_json *json = cs->request.json;
+    uint32_t messages = weir_json_get(json, 0, WEIR_SLICE("messages"));
+    struct weir_buf out = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &out);
+    weir_json_write_begin_array(&w);
+    uint32_t at = weir_json_first(json, messages);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, messages, at)) {
+        weir_json_write_node(&w, json, at);
+    }
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("role"));
+    weir_json_write_string(&w, WEIR_SLICE("assistant"));
+    if (choice->has_content) {
+        weir_json_write_key(&w, WEIR_SLICE("content"));
+        weir_json_write_string(&w, weir_buf_slice(&choice->whole));
+    }
+    if (choice->n_tools != 0) {
+        write_tools(&w, choice);
+    }
+    weir_json_write_end_object(&w);
+    weir_json_write_end_array(&w);
+    struct weir_slice text = weir_arena_dup(cs->task->arena, weir_buf_slice(&out));
+    weir_buf_dispose(&out);
+    return text;
+}
+
+/* ---- detectors that look at the whole ---- */
+
+static void add_use(struct weir_cs *cs, struct weir_cs_choice *choice,
+                    const struct weir_plan_use *use)
+{
+    const struct weir_json *json = cs->request.json;
+    struct weir_detect_input input = {0};
+    switch (use->d->detector->type) {
+    case WEIR_DETECT_CHAT: {
+        uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
+        input.messages = write_history(cs, choice);
+        input.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
+        weir_scan_add_whole(choice->group, use, &input);
+        break;
+    }
+    case WEIR_DETECT_GENERATION:
+        if (choice->has_content) {
+            input.prompt = cs->request.input_text;
+            input.generated_text = weir_buf_slice(&choice->whole);
+            weir_scan_add_whole(choice->group, use, &input);
+        }
+        break;
+    case WEIR_DETECT_CONTENTS:
+    case WEIR_DETECT_CONTEXT_DOC:
+        if (choice->has_content) {
+            struct weir_plan *one = weir_arena_zalloc(cs->task->arena, sizeof *one);
+            *one = (struct weir_plan){.uses = use, .n = 1};
+            weir_scan_add_text(choice->group, one, weir_buf_slice(&choice->whole));
+        }
+        break;
+    }
+}
+
+static void on_whole_done(void *ctx, struct weir_scan *scan)
+{
+    struct weir_cs *cs = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    cs->whole_done = true;
+    if (cs->is_over) {
+        return;
+    }
+    if (fault != NULL) {
+        weir_cs__fail(cs, fault);
+    } else {
+        weir_cs__advance(cs);
+    }
+}
+
+void weir_cs__start_whole(struct weir_cs *cs)
+{
+    if (!cs->has_whole || weir_list_is_empty(&cs->choices)) {
+        cs->whole_done = true;
+        return;
+    }
+    cs->whole_scan = weir_scan_new(cs->task, on_whole_done, cs);
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        choice->group = weir_scan_add_group(cs->whole_scan);
+        for (size_t i = 0; i < cs->request.output.n; i++) {
+            if (weir_path_is_whole(&cs->request.output.uses[i])) {
+                add_use(cs, choice, &cs->request.output.uses[i]);
+            }
+        }
+    }
+    weir_scan_start(cs->whole_scan);
+}
+
+/* ---- the last event ---- */
+
+static void write_detections(const struct weir_cs *cs, struct weir_buf *out)
+{
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("output"));
+    weir_json_write_begin_array(&w);
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        weir_json_write_begin_object(&w);
+        weir_json_write_key(&w, WEIR_SLICE("choice_index"));
+        weir_json_write_u64(&w, choice->index);
+        weir_json_write_key(&w, WEIR_SLICE("results"));
+        weir_results_write(&w, WEIR_RESULTS_CONTENT, choice->group->found, choice->group->n_found);
+        weir_json_write_end_object(&w);
+    }
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+}
+
+/* False: there is nothing to warn of. */
+static bool write_warnings(const struct weir_cs *cs, struct weir_buf *out)
+{
+    struct weir_json_write w;
+    size_t n_text_found = 0;
+    size_t n = 0;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_array(&w);
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        n_text_found += choice->group != NULL ? choice->group->n_text_found : 0;
+        if (!choice->has_content) {
+            weir_results_write_empty_output(&w, choice->index, cs->request.is_chat);
+            n++;
+        }
+    }
+    if (n_text_found != 0) {
+        weir_results_write_warning(&w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_OUTPUT);
+        n++;
+    }
+    weir_json_write_end_array(&w);
+    return n != 0;
+}
+
+/* An event of ours that looks like the stream it ends: {id, object, created, model, choices: []}.
+ */
+static void write_envelope(struct weir_cs *cs, struct weir_buf *out)
+{
+    static const char *const names[] = {"id", "object", "created", "model"};
+    struct weir_json first;
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    if (weir_json_parse_reuse(&first, weir_buf_slice(&cs->first), NULL, &cs->tape2, NULL) == 0) {
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            uint32_t at = weir_json_get(&first, 0, weir_slice_cstr(names[i]));
+            if (at != WEIR_JSON_NONE) {
+                weir_json_write_key(&w, weir_slice_cstr(names[i]));
+                weir_json_write_raw(&w, weir_json_raw(&first, at));
+            }
+        }
+    }
+    weir_json_write_key(&w, WEIR_SLICE("choices"));
+    weir_json_write_begin_array(&w);
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+}
+
+void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
+{
+    struct weir_buf detections = {0};
+    struct weir_buf warnings = {0};
+    struct weir_buf envelope = {0};
+    struct weir_json json;
+    bool has_detections = cs->has_whole && cs->whole_scan != NULL;
+    bool has_warnings = write_warnings(cs, &warnings);
+    if (has_detections) {
+        write_detections(cs, &detections);
+    }
+    if (cs->usage.n != 0) {
+        weir_buf_append(&envelope, weir_buf_slice(&cs->usage));
+    } else if (has_detections || has_warnings) {
+        write_envelope(cs, &envelope);
+    }
+    if (envelope.n != 0 &&
+        weir_json_parse_reuse(&json, weir_buf_slice(&envelope), NULL, &cs->tape2, NULL) == 0) {
+        struct weir_event_final final = {.detections = weir_buf_slice(&detections),
+                                         .warnings = has_warnings ? weir_buf_slice(&warnings)
+                                                                  : WEIR_SLICE("")};
+        weir_event_write_final(&json, &final, out);
+    }
+    weir_buf_dispose(&detections);
+    weir_buf_dispose(&warnings);
+    weir_buf_dispose(&envelope);
+}

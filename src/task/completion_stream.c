@@ -1,0 +1,399 @@
+/*
+ * A streamed completion:
+ *
+ *   input detectors ──findings──► tokenize ─► one event ─► end
+ *          └─none─► model ─► frames ─► choices ─► events …  ─► what is known at the end ─► end
+ *
+ * Callbacks record and drain; advance decides about the end and about reading on.
+ */
+#include "base/err.h"
+#include "task/completion_stream_int.h"
+
+#include <stdlib.h>
+
+/* With only chunkers to wait for at the ceiling, this long without anything leaving is the end:
+ * a chunker that wants more text than may be held would wait for ever. */
+enum { GRACE_MS = 5000 };
+
+static void stop_model(struct weir_cs *cs)
+{
+    weir_model_free(cs->run);
+    cs->run = NULL;
+}
+
+void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault)
+{
+    if (cs->is_over) {
+        return;
+    }
+    cs->is_over = true;
+    weir_loop_cancel(cs->task->loop, &cs->grace);
+    const struct weir_fault *kept = weir_fault_keep(cs->task->arena, fault);
+    cs->out->ops->fail(cs->out, kept);
+}
+
+void weir_cs__fail_model(struct weir_cs *cs, const char *why)
+{
+    struct weir_fault fault = {.origin = cs->request.is_chat ? WEIR_FAULT_CHAT_COMPLETION
+                                                             : WEIR_FAULT_COMPLETION,
+                               .id = cs->request.model_id,
+                               .err = WEIR_EPEER,
+                               .why = weir_slice_cstr(why)};
+    weir_cs__fail(cs, &fault);
+}
+
+void weir_cs__fail_limit(struct weir_cs *cs, const char *what, size_t limit, const char *name)
+{
+    struct weir_fault fault = {.origin = WEIR_FAULT_LIMIT, .err = WEIR_ELIMIT, .status = 500};
+    fault.message = weir_slice_cstr(
+        weir_arena_printf(cs->task->arena, "more than %zu %s: limits.%s", limit, what, name));
+    weir_cs__fail(cs, &fault);
+}
+
+void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
+{
+    if (!cs->is_over && cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
+        cs->out_full = true;
+    }
+}
+
+/* ---- reading on or not ---- */
+
+static bool is_waiting(const struct weir_cs *cs)
+{
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        if (choice->path != NULL && weir_path_is_waiting(choice->path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_grace(struct weir_timer *t, void *ctx)
+{
+    struct weir_cs *cs = ctx;
+    (void)t;
+    weir_cs__fail_limit(cs, "bytes held back", cs->task->env->max_held_bytes,
+                        "max_held_bytes_per_stream");
+}
+
+/* The source is read while the caller takes what leaves and what is held can still leave. */
+static void control_source(struct weir_cs *cs)
+{
+    bool is_heavy = cs->held_bytes >= cs->task->env->max_held_bytes;
+    if (is_heavy && !is_waiting(cs)) {
+        weir_cs__fail_limit(cs, "bytes held back", cs->task->env->max_held_bytes,
+                            "max_held_bytes_per_stream");
+        return;
+    }
+    if (!is_heavy) {
+        weir_loop_cancel(cs->task->loop, &cs->grace);
+    } else if (!weir_timer_is_armed(&cs->grace)) {
+        weir_loop_after(cs->task->loop, &cs->grace, GRACE_MS);
+    }
+    bool must_pause = cs->out_full || is_heavy;
+    if (cs->run != NULL && !cs->source_done && must_pause != cs->is_paused) {
+        cs->is_paused = must_pause;
+        if (must_pause) {
+            weir_model_pause(cs->run);
+        } else {
+            weir_model_resume(cs->run);
+        }
+    }
+}
+
+static void on_resume(void *ctx)
+{
+    struct weir_cs *cs = ctx;
+    cs->out_full = false;
+    if (!cs->is_over) {
+        control_source(cs);
+    }
+}
+
+/* ---- events without choices ---- */
+
+static uint64_t oldest_held(const struct weir_cs *cs)
+{
+    uint64_t oldest = UINT64_MAX;
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        const struct weir_list *link = weir_list_first(&choice->items);
+        if (link != NULL) {
+            uint64_t seq = WEIR_LIST_ENTRY(link, struct weir_cs_item, link)->seq;
+            oldest = seq < oldest ? seq : oldest;
+        }
+    }
+    return oldest;
+}
+
+static void drain_misc(struct weir_cs *cs)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(&cs->misc)) != NULL) {
+        struct weir_cs_item *item = WEIR_LIST_ENTRY(link, struct weir_cs_item, link);
+        if (item->seq > oldest_held(cs)) {
+            return;
+        }
+        weir_cs__emit(cs, weir_slice_make(item->json, item->n));
+        weir_cs__item_free(cs, item);
+    }
+}
+
+static void add_misc(struct weir_cs *cs, struct weir_slice json)
+{
+    struct weir_cs_item *item = weir_cs__item_new(cs, json);
+    weir_list_append(&cs->misc, &item->link);
+}
+
+/* ---- the end ---- */
+
+static bool has_left(const struct weir_cs *cs)
+{
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        bool is_done = choice->path == NULL || weir_path_is_done(choice->path);
+        if (!is_done || !weir_list_is_empty(&choice->items)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void finish(struct weir_cs *cs)
+{
+    weir_buf_clear(&cs->scratch);
+    if (cs->request.output.n != 0) {
+        weir_cs__write_final(cs, &cs->scratch);
+    }
+    if (cs->scratch.n != 0) {
+        weir_cs__emit(cs, weir_buf_slice(&cs->scratch));
+    }
+    cs->is_over = true;
+    weir_loop_cancel(cs->task->loop, &cs->grace);
+    cs->out->ops->end(cs->out);
+}
+
+void weir_cs__advance(struct weir_cs *cs)
+{
+    if (cs->is_over) {
+        return;
+    }
+    drain_misc(cs);
+    if (cs->source_done && cs->whole_done && has_left(cs)) {
+        finish(cs);
+    } else {
+        control_source(cs);
+    }
+}
+
+/* ---- the model ---- */
+
+static void take_choices(struct weir_cs *cs, const struct weir_json *json)
+{
+    uint32_t choices = weir_json_get(json, 0, WEIR_SLICE("choices"));
+    uint32_t at = weir_json_first(json, choices);
+    while (at != WEIR_JSON_NONE && !cs->is_over) {
+        uint32_t next = weir_json_after(json, choices, at);
+        struct weir_event_choice c;
+        const char *why;
+        if (weir_event_read(json, at, cs->request.is_chat, &c, &why) != 0) {
+            weir_cs__fail_model(cs, why);
+            return;
+        }
+        weir_cs__take_choice(cs, json, &c, next == WEIR_JSON_NONE);
+        at = next;
+    }
+}
+
+static void take_event(struct weir_cs *cs, struct weir_slice event)
+{
+    struct weir_json json;
+    if (weir_json_parse_reuse(&json, event, NULL, &cs->tape, NULL) != 0) {
+        weir_cs__fail_model(cs, "an event is not JSON");
+        return;
+    }
+    if (cs->first.n == 0) {
+        weir_buf_append(&cs->first, event);
+    }
+    switch (weir_event_kind(&json)) {
+    case WEIR_EVENT_CHOICES:
+        take_choices(cs, &json);
+        break;
+    case WEIR_EVENT_USAGE:
+        weir_buf_clear(&cs->usage);
+        weir_buf_append(&cs->usage, event);
+        break;
+    case WEIR_EVENT_STREAM:
+        add_misc(cs, event);
+        break;
+    case WEIR_EVENT_BAD:
+        weir_cs__fail_model(cs, "an event has no choices");
+        break;
+    }
+    cs->n_frames++;
+}
+
+static void on_frame(void *ctx, const struct weir_model_frame *frame)
+{
+    struct weir_cs *cs = ctx;
+    if (cs->is_over || frame->is_error) {
+        return; /* the fault that follows tells */
+    }
+    if (cs->request.output.n == 0) {
+        if (cs->out->ops->raw(cs->out, frame->raw) == WEIR_FLOW_FULL) {
+            cs->out_full = true;
+        }
+    } else {
+        take_event(cs, frame->json);
+    }
+    weir_cs__advance(cs);
+}
+
+static void on_done(void *ctx, const struct weir_fault *fault)
+{
+    struct weir_cs *cs = ctx;
+    cs->source_done = true;
+    if (fault != NULL) {
+        weir_cs__fail(cs, fault);
+        return;
+    }
+    struct weir_list *at = cs->choices.next;
+    for (; at != &cs->choices && !cs->is_over; at = at->next) {
+        struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        weir_cs__end_choice(choice);
+        if (choice->path != NULL && !cs->is_over) {
+            weir_cs__drain(choice);
+        }
+    }
+    if (!cs->is_over) {
+        weir_cs__start_whole(cs);
+        weir_cs__advance(cs);
+    }
+}
+
+static const struct weir_model_events MODEL_EVENTS = {
+    .on_frame = on_frame,
+    .on_done = on_done,
+};
+
+static void start_model(struct weir_cs *cs, const struct weir_model_events *events)
+{
+    const struct weir_task_env *limits = cs->task->env;
+    struct weir_model_env env = {.loop = cs->task->loop,
+                                 .client = cs->task->client,
+                                 .context = &cs->task->call,
+                                 .max_body_bytes = limits->max_service_body_bytes,
+                                 .max_event_bytes = limits->max_event_bytes};
+    stop_model(cs);
+    cs->run = weir_model_start(limits->openai, &env, &cs->model_request, events, cs);
+}
+
+static void call_model(struct weir_cs *cs)
+{
+    cs->model_request = (struct weir_model_request){
+        .op = cs->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
+        .is_stream = true,
+        .model_id = cs->request.model_id,
+        .body = weir_completion_model_body(cs->task, &cs->request)};
+    start_model(cs, &MODEL_EVENTS);
+}
+
+/* ---- input ---- */
+
+static void on_tokens(void *ctx, const struct weir_model_frame *frame)
+{
+    struct weir_cs *cs = ctx;
+    cs->prompt_tokens = frame->n_tokens;
+}
+
+static void on_tokenized(void *ctx, const struct weir_fault *fault)
+{
+    struct weir_cs *cs = ctx;
+    if (fault != NULL && cs->task->env->is_fms) {
+        weir_cs__fail(cs, fault);
+        return;
+    }
+    weir_cs__emit(cs, weir_completion_unsuitable_input(cs->task, &cs->request, cs->input_found,
+                                                       cs->prompt_tokens, true));
+    cs->is_over = true;
+    cs->out->ops->end(cs->out);
+}
+
+static const struct weir_model_events TOKENIZE_EVENTS = {
+    .on_frame = on_tokens,
+    .on_done = on_tokenized,
+};
+
+static void on_input_scanned(void *ctx, struct weir_scan *scan)
+{
+    struct weir_cs *cs = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    if (fault != NULL) {
+        weir_cs__fail(cs, fault);
+    } else if (cs->input_found->n_found == 0) {
+        call_model(cs);
+    } else {
+        cs->model_request = (struct weir_model_request){.op = WEIR_MODEL_TOKENIZE,
+                                                        .model_id = cs->request.model_id,
+                                                        .text = cs->request.input_text};
+        start_model(cs, &TOKENIZE_EVENTS);
+    }
+}
+
+static void undo(void *ctx)
+{
+    struct weir_cs *cs = ctx;
+    struct weir_list *link;
+    cs->is_over = true;
+    weir_loop_cancel(cs->task->loop, &cs->grace);
+    stop_model(cs);
+    while ((link = weir_list_first(&cs->choices)) != NULL) {
+        weir_cs__free_choice(WEIR_LIST_ENTRY(link, struct weir_cs_choice, link));
+    }
+    while ((link = weir_list_first(&cs->misc)) != NULL) {
+        weir_cs__item_free(cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
+    }
+    weir_json_tape_dispose(&cs->tape);
+    weir_json_tape_dispose(&cs->tape2);
+    weir_buf_dispose(&cs->scratch);
+    weir_buf_dispose(&cs->usage);
+    weir_buf_dispose(&cs->first);
+}
+
+static void look_at_plan(struct weir_cs *cs)
+{
+    cs->has_chunked = weir_path_is_needed(&cs->request.output);
+    for (size_t i = 0; i < cs->request.output.n; i++) {
+        cs->has_whole = cs->has_whole || weir_path_is_whole(&cs->request.output.uses[i]);
+    }
+}
+
+void weir_completion_stream_start(struct weir_task_ctx *task,
+                                  const struct weir_task_completion *request,
+                                  const struct weir_gather_strategy *strategy, struct weir_out *out)
+{
+    struct weir_cs *cs = weir_arena_zalloc(task->arena, sizeof *cs);
+    cs->task = task;
+    cs->request = *request;
+    cs->strategy = strategy;
+    cs->out = out;
+    out->on_resume = on_resume;
+    out->ctx = cs;
+    weir_list_init(&cs->choices);
+    weir_list_init(&cs->misc);
+    cs->grace.fn = on_grace;
+    cs->grace.ctx = cs;
+    look_at_plan(cs);
+    weir_arena_defer(task->arena, undo, cs);
+    if (cs->request.input.n == 0) {
+        call_model(cs);
+        return;
+    }
+    struct weir_scan *scan = weir_scan_new(task, on_input_scanned, cs);
+    cs->input_found = weir_scan_add_group(scan);
+    weir_scan_add_masked(cs->input_found, &cs->request.input, request->input_text, request->masks,
+                         request->n_masks);
+    weir_scan_start(scan);
+}

@@ -1,0 +1,108 @@
+#ifndef WEIR_TASK_COMPLETION_STREAM_INT_H
+#define WEIR_TASK_COMPLETION_STREAM_INT_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "io/loop.h"
+#include "task/completion_stream.h"
+#include "task/event.h"
+#include "task/path.h"
+
+/*
+ * Inside: the life of the stream (completion_stream.c), events of a choice on their way out
+ * (completion_choice.c), what is said at the end (completion_final.c).
+ */
+
+/* An event on its way out, in the order of its choice. */
+struct weir_cs_item {
+    struct weir_list link;
+    uint64_t seq; /* of arrival, all choices together */
+    size_t start_cp;
+    size_t end_cp; /* of its text; equal: none */
+    bool has_text;
+    bool has_logprobs;
+    size_t n; /* bytes of JSON behind this struct */
+    char json[];
+};
+
+/* A tool call as it comes, for detectors that see the generated message. */
+struct weir_cs_tool {
+    uint64_t index;
+    struct weir_buf id;
+    struct weir_buf type;
+    struct weir_buf name;
+    struct weir_buf arguments;
+};
+
+struct weir_cs;
+
+struct weir_cs_choice {
+    struct weir_list link;
+    struct weir_cs *cs;
+    uint64_t index;
+    struct weir_path *path; /* NULL: no detector works on chunks */
+    struct weir_list items;
+    bool has_content;
+    struct weir_buf whole; /* the text so far, for detectors that look at all of it */
+    struct weir_cs_tool *tools;
+    size_t n_tools;
+    uint16_t high; /* first half of a surrogate pair whose second half is awaited; 0: none */
+    struct weir_buf high_json; /* the event it came in */
+    struct weir_scan_group *group;
+};
+
+struct weir_cs {
+    struct weir_task_ctx *task;
+    struct weir_task_completion request;
+    const struct weir_gather_strategy *strategy;
+    struct weir_out *out;
+    struct weir_model_run *run;
+    struct weir_model_request model_request;
+    struct weir_scan_group *input_found;
+    uint64_t prompt_tokens;
+    struct weir_json_tape tape;  /* of the event that arrives */
+    struct weir_json_tape tape2; /* of an envelope */
+    struct weir_buf scratch;
+    struct weir_list choices; /* in order of first sight */
+    size_t n_choices;
+    struct weir_list misc; /* events without choices, in order */
+    struct weir_buf usage; /* the last usage event: leaves last */
+    struct weir_buf first; /* the first event */
+    uint64_t n_frames;
+    uint64_t seq;
+    size_t held_bytes;
+    struct weir_timer grace; /* at the ceiling, with only chunkers to wait for */
+    struct weir_scan *whole_scan;
+    bool has_chunked; /* some detector works on chunks */
+    bool has_whole;   /* some looks at the whole */
+    bool source_done;
+    bool whole_done;
+    bool out_full;
+    bool is_paused;
+    bool is_over; /* end or fail was said */
+};
+
+/* completion_stream.c */
+void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault);
+void weir_cs__fail_model(struct weir_cs *cs, const char *why);
+void weir_cs__fail_limit(struct weir_cs *cs, const char *what, size_t limit, const char *name);
+void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
+void weir_cs__advance(struct weir_cs *cs);
+
+/* completion_choice.c */
+void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
+                          const struct weir_event_choice *c, bool is_last);
+struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index);
+void weir_cs__drain(struct weir_cs_choice *choice);
+void weir_cs__end_choice(struct weir_cs_choice *choice);
+void weir_cs__free_choice(struct weir_cs_choice *choice);
+struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice json);
+void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item);
+
+/* completion_final.c */
+void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_json *json,
+                            const struct weir_event_choice *c);
+void weir_cs__start_whole(struct weir_cs *cs); /* sets whole_done when there is nothing to do */
+void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out); /* nothing: nothing to say */
+
+#endif
