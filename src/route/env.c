@@ -14,6 +14,7 @@ void weir_env_unref(struct weir_env *env)
         return;
     }
     weir_map_dispose(&env->tasks.detectors_by_id);
+    weir_arena_dispose(&env->arena);
     weir_tls_unref(env->tls);
     weir_conf_unref(env->conf);
     free(env);

@@ -1,6 +1,7 @@
 #ifndef WEIR_ROUTE_ENV_H
 #define WEIR_ROUTE_ENV_H
 
+#include "client/probe.h"
 #include "conf/conf.h"
 #include "http/endpoint.h"
 #include "http/stream.h"
@@ -21,6 +22,9 @@ struct weir_env {
     struct weir_http_limits http;
     struct weir_tls *tls;       /* of the API listener; NULL: plain */
     struct weir_task_env tasks; /* detectors, chunkers and models, and what bounds them */
+    const struct weir_probe_service *services; /* all that is remote, as /info names it */
+    size_t n_services;
+    struct weir_arena arena; /* of what the server made from `conf`; borrows from it */
 };
 
 struct weir_env *weir_env_ref(struct weir_env *env);

@@ -4,8 +4,8 @@
 #include "obs/metric.h"
 #include "route/reply.h"
 #include "route/table.h"
+#include "server/info.h"
 #include "server/stats.h"
-#include "wire/json_write.h"
 
 /* This port is for probes and scrapers: its limits are its own and small. */
 static const struct weir_http_limits LIMITS = {
@@ -28,19 +28,7 @@ static void begin_health(void *ctx, struct weir_http_stream *s)
 
 static void begin_info(void *ctx, struct weir_http_stream *s)
 {
-    const struct weir_admin *a = ctx;
-    struct weir_buf body = {0};
-    struct weir_json_write w;
-    weir_json_write_init(&w, &body);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("services"));
-    weir_json_write_begin_object(&w);
-    weir_json_write_end_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("revision"));
-    weir_json_write_string(&w, weir_slice_cstr(a->env->conf->revision));
-    weir_json_write_end_object(&w);
-    weir_reply_json(s, weir_buf_slice(&body));
-    weir_buf_dispose(&body);
+    weir_info_begin(ctx, s);
 }
 
 static void begin_healthz(void *ctx, struct weir_http_stream *s)
@@ -140,6 +128,7 @@ static void on_connection(void *ctx, uv_stream_t *listener)
 int weir_admin_open(struct weir_admin *a, struct weir_loop *loop, const char *host, uint16_t port)
 {
     a->loop = loop;
+    weir_health_open(&a->health, loop);
     a->limits = LIMITS;
     weir_http_endpoint_init(&a->endpoint, loop);
     a->endpoint.service = &SERVICE;
@@ -158,6 +147,7 @@ void weir_admin_set_env(struct weir_admin *a, struct weir_env *env)
 {
     struct weir_env *old = a->env;
     a->env = weir_env_ref(env);
+    weir_health_keep_only(&a->health, env);
     weir_env_unref(old);
 }
 
@@ -172,10 +162,12 @@ void weir_admin_close(struct weir_admin *a)
         weir_listener_close(&a->listener, nothing, NULL);
         weir_http_endpoint_abort(&a->endpoint);
     }
+    weir_health_close(&a->health);
 }
 
 void weir_admin_dispose(struct weir_admin *a)
 {
+    weir_health_dispose(&a->health);
     weir_env_unref(a->env);
     a->env = NULL;
 }

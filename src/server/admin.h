@@ -5,6 +5,7 @@
 #include "io/listener.h"
 #include "io/loop.h"
 #include "route/env.h"
+#include "server/health.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ struct weir_admin {
     struct weir_http_endpoint endpoint;
     struct weir_http_limits limits;
     struct weir_env *env; /* a reference */
+    struct weir_health health;
     enum weir_admin_state state;
     unsigned n_connections;
 };

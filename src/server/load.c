@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "conf/conf_load.h"
 #include "server/server.h"
+#include "server/services.h"
 
 enum { MAX_HEADERS = 256, MAX_STREAMS = 128 };
 
@@ -49,22 +50,6 @@ static bool load_listener_tls(const struct weir_server_options *o, struct weir_t
     return *out != NULL;
 }
 
-/* An entry under `tls:` is tried out, so that a wrong key shows now and not at the first call. */
-static void check_named_tls(const struct weir_conf_tls *t, struct weir_conf_problems *problems)
-{
-    struct weir_tls_options tls = {.cert_path = t->cert_path.s.p,
-                                   .key_path = t->key_path.s.p,
-                                   .ca_path = t->client_ca_cert_path.s.p,
-                                   .insecure = t->insecure};
-    struct weir_buf why = {0};
-    struct weir_tls *made = weir_tls_new_client(&tls, &why);
-    if (made == NULL) {
-        weir_conf_problems_add(problems, WEIR_CONF_ERROR, t->at, "%s", weir_buf_cstr(&why));
-    }
-    weir_tls_unref(made);
-    weir_buf_dispose(&why);
-}
-
 struct weir_env *weir_server_load(const struct weir_server_options *o,
                                   struct weir_conf_problems *problems)
 {
@@ -73,11 +58,7 @@ struct weir_env *weir_server_load(const struct weir_server_options *o,
     struct weir_conf *conf = NULL;
     struct weir_tls *tls = NULL;
     int rc = weir_conf_load(&load, &conf, problems);
-    bool ok = load_listener_tls(o, &tls, problems) && rc == 0;
-    for (size_t i = 0; ok && i < conf->n_tls; i++) {
-        check_named_tls(conf->tls[i], problems);
-    }
-    if (!ok || problems->n_errors != 0) {
+    if (!load_listener_tls(o, &tls, problems) || rc != 0) {
         weir_tls_unref(tls);
         weir_conf_unref(conf);
         return NULL;
@@ -87,5 +68,10 @@ struct weir_env *weir_server_load(const struct weir_server_options *o,
     env->conf = conf;
     env->tls = tls;
     env->http = http_limits(&conf->limits);
+    weir_services_build(env, problems);
+    if (problems->n_errors != 0) {
+        weir_env_unref(env);
+        return NULL;
+    }
     return env;
 }

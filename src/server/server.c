@@ -12,6 +12,7 @@
 #include "io/watch.h"
 #include "obs/log.h"
 #include "server/admin.h"
+#include "server/startup.h"
 #include "server/stats.h"
 #include "server/worker.h"
 
@@ -201,6 +202,11 @@ static int start_admin(struct server *sv)
     return 0;
 }
 
+static bool is_world_well(struct server *sv)
+{
+    return !sv->options->start_up_health_check || weir_startup_check(&sv->admin.health, sv->env);
+}
+
 static void start_signal(struct server *sv, uv_signal_t *handle, uv_signal_cb fn, int signum)
 {
     int rc = uv_signal_init(&sv->loop.uv, handle);
@@ -290,7 +296,7 @@ int weir_server_run(const struct weir_server_options *options)
     WEIR_ASSERT(rc == 0);
     sv.n_workers = count_workers(options);
     sv.workers = weir_mem_array(sv.n_workers, sizeof *sv.workers);
-    bool is_started = start_admin(&sv) == 0 && start_workers(&sv) == 0;
+    bool is_started = start_admin(&sv) == 0 && is_world_well(&sv) && start_workers(&sv) == 0;
     if (is_started) {
         start_listening_to_the_outside(&sv);
         sv.admin.state = WEIR_ADMIN_READY;

@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "client/client.h"
 #include "obs/log.h"
 #include "obs/trace.h"
 #include "route/api.h"
@@ -120,6 +121,7 @@ int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *ho
 {
     int rc = weir_loop_init(&w->loop);
     WEIR_ASSERT(rc == 0);
+    w->client = weir_client_new(&w->loop);
     weir_http_endpoint_init(&w->endpoint, &w->loop);
     w->endpoint.service = &SERVICE;
     w->endpoint.ctx = w;
@@ -228,6 +230,8 @@ void weir_worker_dispose(struct weir_worker *w)
         weir_listener_close(&w->listener, nothing, NULL);
     }
     weir_http_endpoint_abort(&w->endpoint);
+    weir_client_close(w->client, nothing, NULL);
+    w->client = NULL;
     weir_loop_dispose(&w->loop);
     weir_env_unref(w->env);
     w->env = NULL;

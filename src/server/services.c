@@ -1,0 +1,255 @@
+#include "server/services.h"
+
+#include "base/buf.h"
+#include "chunk/remote.h"
+#include "chunk/whole.h"
+#include "client/probe.h"
+#include "detect/remote.h"
+#include "model/nlp.h"
+#include "model/openai.h"
+#include "model/tgis.h"
+
+struct builder {
+    struct weir_env *env;
+    const struct weir_conf *conf;
+    struct weir_arena *arena;
+    struct weir_conf_problems *problems;
+    struct weir_tls **tls;                /* as conf->tls; NULL: could not be made */
+    const struct weir_chunker **chunkers; /* as conf->chunkers; NULL: not there */
+    struct weir_probe_service *probes;
+    size_t n_probes;
+    struct weir_map probe_ids;
+};
+
+static void unref_tls(void *ctx)
+{
+    weir_tls_unref(ctx);
+}
+
+/* Every entry is made, used or not: a wrong key shows now and not at the first call. */
+static void build_tls(struct builder *b)
+{
+    b->tls = weir_arena_array(b->arena, b->conf->n_tls, sizeof(void *));
+    for (size_t i = 0; i < b->conf->n_tls; i++) {
+        const struct weir_conf_tls *t = b->conf->tls[i];
+        struct weir_tls_options options = {.cert_path = t->cert_path.s.p,
+                                           .key_path = t->key_path.s.p,
+                                           .ca_path = t->client_ca_cert_path.s.p,
+                                           .insecure = t->insecure,
+                                           .offer_h2 = true};
+        struct weir_buf why = {0};
+        b->tls[i] = weir_tls_new_client(&options, &why);
+        if (b->tls[i] != NULL) {
+            weir_arena_defer(b->arena, unref_tls, b->tls[i]);
+        } else {
+            weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, t->at, "%s", weir_buf_cstr(&why));
+        }
+        weir_buf_dispose(&why);
+    }
+}
+
+static struct weir_tls *find_tls(const struct builder *b, const struct weir_conf_tls *wanted)
+{
+    for (size_t i = 0; wanted != NULL && i < b->conf->n_tls; i++) {
+        if (b->conf->tls[i] == wanted) {
+            return b->tls[i];
+        }
+    }
+    return NULL;
+}
+
+/* Who may hold a connection to us may have one call waiting at each service; more is a flood. */
+static const struct weir_target *new_target(struct builder *b, struct weir_slice id,
+                                            const struct weir_conf_service *s,
+                                            enum weir_target_protocol protocol)
+{
+    struct weir_target *t = weir_arena_alloc(b->arena, sizeof *t);
+    *t = (struct weir_target){
+        .id = id,
+        .hostname = s->hostname.s.p,
+        .port = (uint16_t)s->port,
+        .protocol = protocol,
+        .tls = find_tls(b, s->tls),
+        .path_prefix = s->path_prefix.s,
+        .api_token = s->api_token,
+        .connect_timeout_ms = s->connect_timeout_ms,
+        .first_byte_timeout_ms = s->first_byte_timeout_ms,
+        .idle_timeout_ms = s->idle_timeout_ms,
+        .request_timeout_ms = s->request_timeout_ms,
+        .keep_alive_interval_ms = s->http2_keep_alive_interval_ms,
+        .keep_alive_timeout_ms = s->keep_alive_timeout_ms,
+        .dns_interval_ms = s->grpc_dns_probe_interval_ms,
+        .max_retries = s->max_retries,
+        .max_concurrent = b->conf->limits.max_connections,
+        .max_waiting = b->conf->limits.max_connections,
+    };
+    return t;
+}
+
+/* Ids are unique among detectors and among chunkers, but not across: the later one says what it
+ * is. */
+static void add_probe(struct builder *b, const struct weir_target *target, const char *what,
+                      const struct weir_probe_kind *kind)
+{
+    struct weir_probe_service *p = &b->probes[b->n_probes++];
+    struct weir_slice id = target->id;
+    while (weir_map_has(&b->probe_ids, id)) {
+        id = weir_slice_cstr(weir_arena_printf(b->arena, "%.*s (%s)", (int)id.n, id.p, what));
+    }
+    *p = (struct weir_probe_service){.id = id, .kind = kind, .target = target};
+    weir_map_put(&b->probe_ids, id, p);
+}
+
+/* A service that may have another one to tell its health. */
+static const struct weir_target *add_http(struct builder *b, struct weir_slice id,
+                                          const struct weir_conf_service *service,
+                                          const struct weir_conf_service *health)
+{
+    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_HTTP);
+    const struct weir_target *asked =
+        health != NULL ? new_target(b, id, health, WEIR_TARGET_HTTP) : target;
+    add_probe(b, asked, "detector", &weir_probe_http);
+    return target;
+}
+
+static const struct weir_target *add_grpc(struct builder *b, struct weir_slice id,
+                                          const struct weir_conf_service *service,
+                                          const struct weir_probe_kind *kind)
+{
+    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_H2);
+    add_probe(b, target, "chunker", kind);
+    return target;
+}
+
+static const struct weir_model *build_openai(struct builder *b)
+{
+    const struct weir_conf_openai *o = &b->conf->openai;
+    if (o->kind != WEIR_CONF_OPENAI_REMOTE) {
+        return NULL;
+    }
+    struct weir_model_openai *m = weir_arena_alloc(b->arena, sizeof *m);
+    weir_model_openai_init(m, add_http(b, WEIR_SLICE("openai"), o->service, o->health_service));
+    return &m->base;
+}
+
+static const struct weir_model *build_generation(struct builder *b)
+{
+    const struct weir_conf_generation *g = &b->conf->generation;
+    if (!g->is_configured) {
+        return NULL;
+    }
+    struct weir_model_grpc *m = weir_arena_alloc(b->arena, sizeof *m);
+    struct weir_slice id = WEIR_SLICE("generation");
+    if (g->provider == WEIR_CONF_TGIS) {
+        weir_model_tgis_init(m, add_grpc(b, id, g->service, &weir_probe_tgis));
+    } else {
+        weir_model_nlp_init(m, add_grpc(b, id, g->service, &weir_probe_grpc));
+    }
+    return &m->base;
+}
+
+static const struct weir_chunker *build_remote_chunker(struct builder *b,
+                                                       const struct weir_conf_chunker *c)
+{
+    struct weir_chunk_remote *r = weir_arena_zalloc(b->arena, sizeof *r);
+    weir_chunk_remote_init(r, c->id.s, add_grpc(b, c->id.s, c->service, &weir_probe_grpc));
+    r->no_passthrough = b->conf->compat == WEIR_CONF_FMS;
+    return &r->base;
+}
+
+static const struct weir_chunker *build_chunker(struct builder *b,
+                                                const struct weir_conf_chunker *c)
+{
+    switch (c->kind) {
+    case WEIR_CONF_CHUNKER_REMOTE:
+        return build_remote_chunker(b, c);
+    case WEIR_CONF_CHUNKER_WHOLE_DOC:
+        return &weir_chunk_whole;
+    default:
+        return NULL;
+    }
+}
+
+static void build_chunkers(struct builder *b)
+{
+    b->chunkers = weir_arena_array(b->arena, b->conf->n_chunkers, sizeof(void *));
+    for (size_t i = 0; i < b->conf->n_chunkers; i++) {
+        b->chunkers[i] = build_chunker(b, &b->conf->chunkers[i]);
+    }
+}
+
+static enum weir_detect_type detect_type(enum weir_conf_detector_type type)
+{
+    switch (type) {
+    case WEIR_CONF_TEXT_CHAT:
+        return WEIR_DETECT_CHAT;
+    case WEIR_CONF_TEXT_CONTEXT_DOC:
+        return WEIR_DETECT_CONTEXT_DOC;
+    case WEIR_CONF_TEXT_GENERATION:
+        return WEIR_DETECT_GENERATION;
+    case WEIR_CONF_TEXT_CONTENTS:
+    default:
+        return WEIR_DETECT_CONTENTS;
+    }
+}
+
+static const struct weir_detector *build_detector(struct builder *b,
+                                                  const struct weir_conf_detector *d)
+{
+    if (d->service == NULL) {
+        return NULL;
+    }
+    struct weir_detect_remote *r = weir_arena_alloc(b->arena, sizeof *r);
+    weir_detect_remote_init(r, d->id.s, detect_type(d->type),
+                            add_http(b, d->id.s, d->service, d->health_service));
+    return &r->base;
+}
+
+static void build_detectors(struct builder *b)
+{
+    const struct weir_conf *conf = b->conf;
+    struct weir_task_env *tasks = &b->env->tasks;
+    struct weir_task_detector *all = weir_arena_array(b->arena, conf->n_detectors, sizeof *all);
+    for (size_t i = 0; i < conf->n_detectors; i++) {
+        const struct weir_conf_detector *d = &conf->detectors[i];
+        const struct weir_detector *detector = build_detector(b, d);
+        const struct weir_chunker *chunker =
+            d->chunker != NULL ? b->chunkers[d->chunker - conf->chunkers] : NULL;
+        if (detector == NULL || (d->chunker != NULL && chunker == NULL)) {
+            continue;
+        }
+        struct weir_task_detector *t = &all[tasks->n_detectors++];
+        *t = (struct weir_task_detector){.id = d->id.s,
+                                         .detector = detector,
+                                         .chunker = chunker,
+                                         .default_threshold = d->default_threshold};
+        weir_map_put(&tasks->detectors_by_id, t->id, t);
+    }
+    tasks->detectors = all;
+}
+
+static void fill_limits(struct weir_task_env *tasks, const struct weir_conf *conf)
+{
+    tasks->is_fms = conf->compat == WEIR_CONF_FMS;
+    tasks->max_detector_calls = conf->detector_concurrent_requests;
+    tasks->max_chunker_calls = conf->chunker_concurrent_requests;
+    tasks->max_service_body_bytes = conf->limits.max_service_body_bytes;
+    tasks->max_event_bytes = conf->limits.max_event_bytes;
+}
+
+void weir_services_build(struct weir_env *env, struct weir_conf_problems *problems)
+{
+    enum { N_MODELS = 2 };
+    struct builder b = {.env = env, .conf = env->conf, .arena = &env->arena, .problems = problems};
+    size_t max_probes = N_MODELS + b.conf->n_chunkers + b.conf->n_detectors;
+    b.probes = weir_arena_array(b.arena, max_probes, sizeof *b.probes);
+    build_tls(&b);
+    env->tasks.openai = build_openai(&b);
+    env->tasks.generation = build_generation(&b);
+    build_chunkers(&b);
+    build_detectors(&b);
+    fill_limits(&env->tasks, b.conf);
+    env->services = b.probes;
+    env->n_services = b.n_probes;
+    weir_map_dispose(&b.probe_ids);
+}
