@@ -29,6 +29,33 @@ void weir_batch_histogram_add(struct weir_batch_histogram *h, const uint32_t *bo
     h->n++;
 }
 
+uint64_t weir_batch_histogram_quantile(const struct weir_batch_histogram *h, const uint32_t *bounds,
+                                       double part)
+{
+    uint64_t n_below = 0;
+    if (h->n == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < WEIR_BATCH_BOUNDS; i++) {
+        n_below += h->buckets[i];
+        if ((double)n_below >= part * (double)h->n) {
+            return bounds[i];
+        }
+    }
+    return bounds[WEIR_BATCH_BOUNDS - 1];
+}
+
+void weir_batch_counts_text(const struct weir_batch_counts *c, const char *prefix,
+                            struct weir_buf *out)
+{
+    for (size_t i = 0; i < WEIR_BATCH_REASONS; i++) {
+        if (c->flush[i] != 0) {
+            (void)weir_buf_printf(out, " %s.%s=%llu", prefix, reason_texts[i],
+                                  (unsigned long long)c->flush[i]);
+        }
+    }
+}
+
 struct count_name {
     const char *name;
     size_t offset;

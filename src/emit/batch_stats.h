@@ -1,6 +1,7 @@
 #ifndef WEIR_EMIT_BATCH_STATS_H
 #define WEIR_EMIT_BATCH_STATS_H
 
+#include "base/buf.h"
 #include "base/slice.h"
 
 #include <stdbool.h>
@@ -64,6 +65,11 @@ struct weir_batch_histogram {
 void weir_batch_histogram_add(struct weir_batch_histogram *h, const uint32_t *bounds,
                               uint64_t value);
 
+/* The bound under which that part (0.5, 0.99) of the values lie; of what is above the last bound,
+ * the last bound. 0 without values. */
+uint64_t weir_batch_histogram_quantile(const struct weir_batch_histogram *h, const uint32_t *bounds,
+                                       double part);
+
 /* Counters that have a name of their own: field, name. */
 #define WEIR_BATCH_COUNT_MAP(X)                                                                    \
     X(chunks, "chunks")           /* that left */                                                  \
@@ -110,6 +116,10 @@ struct weir_batch_stats {
 /* A counter by name: `flush.size`, `absorbed_empty`, `would.chunks`, `would.flush.first`, …
  * Returns 0 or WEIR_ENOTFOUND. */
 int weir_batch_stats_get(const struct weir_batch_stats *s, struct weir_slice name, uint64_t *out);
+
+/* Appends ` prefix.size=3 prefix.first=1`, the reasons that occurred: for a log line. */
+void weir_batch_counts_text(const struct weir_batch_counts *c, const char *prefix,
+                            struct weir_buf *out);
 
 /* Adds `more` to `sum`: how a worker gathers its streams. */
 void weir_batch_counts_add(struct weir_batch_counts *sum, const struct weir_batch_counts *more);

@@ -201,6 +201,38 @@ struct weir_chain_counts weir_chain_counts(const struct weir_chain *c)
     return c->counts;
 }
 
+/* What a stage did, or would have done. */
+static const struct weir_batch_counts *counts_of(const struct weir_batch *b)
+{
+    const struct weir_batch_stats *stats = weir_batch_stats(b);
+    return stats->would.chunks != 0 ? &stats->would : &stats->live;
+}
+
+void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out,
+                       struct weir_buf *flushes)
+{
+    const struct weir_batch *last = c->business != NULL ? c->business : c->adapter;
+    *out = (struct weir_chain_report){.taps = c->counts};
+    if (c->counts.business_chunks != 0) {
+        out->raw_per_chunk = (double)c->counts.raw_chunks / (double)c->counts.business_chunks;
+    }
+    if (c->adapter != NULL) {
+        weir_batch_counts_text(counts_of(c->adapter), "adapter", flushes);
+    }
+    if (c->business != NULL) {
+        weir_batch_counts_text(counts_of(c->business), "business", flushes);
+    }
+    if (last == NULL || counts_of(last)->text_flushes == 0) {
+        return;
+    }
+    const struct weir_batch_counts *counts = counts_of(last);
+    out->avg_flush_chars = (double)counts->flush_chars / (double)counts->text_flushes;
+    out->hold_p50_ms =
+        weir_batch_histogram_quantile(&counts->hold_ms, weir_batch_hold_bounds_ms, 0.5);
+    out->hold_p99_ms =
+        weir_batch_histogram_quantile(&counts->hold_ms, weir_batch_hold_bounds_ms, 0.99);
+}
+
 static int stage_counter(const struct weir_batch *b, uint64_t n_chunks, struct weir_slice name,
                          uint64_t *out)
 {

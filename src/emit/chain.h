@@ -56,6 +56,18 @@ struct weir_chain_counts { /* chunks at the three taps, and their bytes */
 };
 struct weir_chain_counts weir_chain_counts(const struct weir_chain *c);
 
+/* What the line at the end of a stream says; the settings are the options' own. */
+struct weir_chain_report {
+    struct weir_chain_counts taps;
+    double raw_per_chunk;   /* chunks that came for each that left */
+    double avg_flush_chars; /* these three of the last stage that is on or counts */
+    uint64_t hold_p50_ms;
+    uint64_t hold_p99_ms;
+};
+/* `flushes` gets the reasons that occurred, as weir_batch_counts_text writes them. */
+void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out,
+                       struct weir_buf *flushes);
+
 /* `chunk_count.raw`, `adapter.flush.size`, `business.would.chunks`, `ingress.dup_text_seen`, …
  * Returns 0 or WEIR_ENOTFOUND. */
 int weir_chain_counter(const struct weir_chain *c, struct weir_slice name, uint64_t *out);

@@ -116,10 +116,22 @@ static struct weir_slice bytes_at(struct run *r, uint32_t at)
                                                         : weir_json_raw(r->j, at);
 }
 
-/* The payload of an item: its chunk over the base, or bytes that are no chunk. */
+/* Members of an item that are not its payload. */
+static bool is_about(const struct weir_json *j, uint32_t key)
+{
+    static const char *const names[] = {"t", "event", "reason", "base", "sse_id", "note"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (weir_json_string_eq(j, key, weir_slice_cstr(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The payload of an item: its chunk over the base, or, whatever it is called, bytes that are no
+ * chunk. */
 static bool payload(struct run *r, uint32_t item, struct weir_slice *out)
 {
-    static const char *const raw_names[] = {"raw", "data", "text", "bytes", "frame", "opaque"};
     uint32_t chunk = weir_json_get_set(r->j, item, WEIR_SLICE("chunk"));
     uint32_t base = weir_json_get_set(r->j, item, WEIR_SLICE("base"));
     bool has_base = base == WEIR_JSON_NONE || weir_json_type(r->j, base) != WEIR_JSON_FALSE;
@@ -128,10 +140,10 @@ static bool payload(struct run *r, uint32_t item, struct weir_slice *out)
         *out = is_object && has_base ? overlay(r, chunk) : bytes_at(r, chunk);
         return true;
     }
-    for (size_t i = 0; i < sizeof raw_names / sizeof raw_names[0]; i++) {
-        uint32_t at = weir_json_get_set(r->j, item, weir_slice_cstr(raw_names[i]));
-        if (at != WEIR_JSON_NONE) {
-            *out = bytes_at(r, at);
+    for (uint32_t k = first_of(r->j, item); k != WEIR_JSON_NONE;
+         k = weir_json_after(r->j, item, k)) {
+        if (!is_about(r->j, k)) {
+            *out = bytes_at(r, k + 1);
             return true;
         }
     }

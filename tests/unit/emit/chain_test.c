@@ -157,6 +157,34 @@ static void a_full_stage_fills_the_chain(void **state)
     weir_chain_free(c);
 }
 
+static void the_report_says_what_happened(void **state)
+{
+    (void)state;
+    struct weir_chain_options o = options(WEIR_BATCH_ON, WEIR_BATCH_OFF);
+    struct weir_chain_report report;
+    struct weir_buf flushes = {0};
+    struct sink s = {0};
+    struct weir_chain *c = weir_chain_new(&o, on_emit, &s);
+    weir_chain_report(c, &report, &flushes);
+    assert_int_equal(flushes.n, 0);
+    assert_true(report.raw_per_chunk == 0.0);
+    assert_int_equal(push(c, 0, TEXT("a")), 0);
+    assert_int_equal(push(c, 10, TEXT("bc")), 0);
+    assert_int_equal(push(c, 20, TEXT("d.")), 0);
+    assert_int_equal(push(c, 30, TEXT("ef")), 0);
+    assert_int_equal(push(c, 31, "{\"choices\":[],\"usage\":{}}"), 0);
+    weir_chain_report(c, &report, &flushes);
+    assert_string_equal(weir_buf_cstr(&flushes), " adapter.first=1 adapter.sentence=1 "
+                                                 "adapter.usage=1 adapter.passthrough=1");
+    assert_int_equal(report.taps.business_chunks, 4);
+    assert_true(report.raw_per_chunk == 1.25);
+    assert_true(report.avg_flush_chars * 3 == 7.0);
+    assert_int_equal(report.hold_p50_ms, 5);
+    assert_int_equal(report.hold_p99_ms, 10);
+    weir_buf_dispose(&flushes);
+    weir_chain_free(c);
+}
+
 static void a_replay_that_differs_is_an_error(void **state)
 {
     (void)state;
@@ -179,6 +207,7 @@ int main(void)
         cmocka_unit_test(counters_have_names),
         cmocka_unit_test(one_timer_serves_both_stages),
         cmocka_unit_test(a_full_stage_fills_the_chain),
+        cmocka_unit_test(the_report_says_what_happened),
         cmocka_unit_test(a_replay_that_differs_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
