@@ -135,7 +135,8 @@ void weir_batch_end(struct weir_batch *b, uint64_t now_ms, enum weir_event_kind 
 void weir_batch_tick(struct weir_batch *b, uint64_t now_ms);
 bool weir_batch_next_deadline(const struct weir_batch *b, uint64_t *at_ms);
 
-/* The downstream takes no more bytes, or takes them again (which sends what waited). */
+/* The downstream takes no more bytes, or takes them again (which sends what waited). Tick before
+ * saying blocked, so that what was due has left; emit may say blocked at any time. */
 void weir_batch_blocked(struct weir_batch *b, uint64_t now_ms, bool is_blocked);
 
 /* At the ceiling; from there on until half of it. */

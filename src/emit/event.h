@@ -25,7 +25,7 @@ struct weir_event {
     bool is_opaque; /* a chunk to be forwarded without looking into it */
     struct weir_slice data;
     struct weir_slice sse_id;     /* empty: none */
-    const struct weir_json *json; /* `data` read already, or NULL */
+    const struct weir_json *json; /* `data` read already (its src is `data`), or NULL */
     uint64_t at_ms;               /* on the way out: when it left; a timer's own deadline */
 };
 
