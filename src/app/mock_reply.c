@@ -54,13 +54,13 @@ static bool must_fail(struct weir_http_stream *s)
     if (set->fail_rate > 0) {
         return (double)(weir_mock_request_random(r) >> 11) * 0x1p-53 < set->fail_rate;
     }
-    return set->status != 0 && set->fail_at == WEIR_MOCK_UNSET;
+    bool is_told = set->status != 0 || set->grpc_status != 0;
+    return is_told && set->fail_at == WEIR_MOCK_UNSET;
 }
 
 static void go_on(struct pending *p)
 {
     const struct weir_mock_settings *set = &weir_mock_request_of(p->s)->set;
-    p->s->handler = NULL;
     if (must_fail(p->s)) {
         struct weir_slice message =
             set->message.p != NULL ? set->message : WEIR_SLICE("the mock was told to fail");
@@ -82,8 +82,6 @@ static void cancel(void *ctx)
     weir_loop_cancel(p->s->loop, &p->timer);
 }
 
-static const struct weir_http_handler WAITING = {0};
-
 static void wait_and_go(struct pending *p)
 {
     struct weir_mock_request *r = weir_mock_request_of(p->s);
@@ -97,7 +95,6 @@ static void wait_and_go(struct pending *p)
     }
     p->timer.fn = on_timer;
     p->timer.ctx = p;
-    p->s->handler = &WAITING;
     weir_arena_defer(&p->s->arena, cancel, p);
     weir_loop_after(p->s->loop, &p->timer, delay_ms);
 }

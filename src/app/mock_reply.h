@@ -27,7 +27,7 @@ struct weir_mock_role {
 };
 void weir_mock_reply_begin(struct weir_http_stream *s, const struct weir_mock_role *role);
 
-/* The same for a request without a JSON body: waits, then fails or calls `go` with NULL. */
+/* The same without reading a body: waits, then fails or calls `go` with NULL. */
 void weir_mock_reply_wait(struct weir_http_stream *s, const struct weir_mock_role *role);
 
 /* Settings out of an object of the body. False: the mistake has been answered with 400. */

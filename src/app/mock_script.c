@@ -7,7 +7,6 @@
 enum {
     AFTER_TOKENS = 3, /* of text behind finish_reason */
     ARGUMENT_CP = 5,  /* code points of one fragment of arguments */
-    FAIL_AT = 3,      /* where an error was chosen but not its place */
 };
 
 static const char REASONING[] = "The question is short, so the answer can be. Let me see.";
@@ -109,9 +108,6 @@ int weir_mock_script_init(struct weir_mock_script *sc, struct weir_http_stream *
     sc->choices = weir_arena_array(&s->arena, ask->n, sizeof *sc->choices);
     sc->n_open = ask->n;
     sc->eol = has(sc, WEIR_MOCK_CRLF) ? WEIR_SLICE("\r\n") : WEIR_SLICE("\n");
-    if (r->set.error != WEIR_MOCK_UNSET && r->set.fail_at == WEIR_MOCK_UNSET) {
-        r->set.fail_at = FAIL_AT;
-    }
     if (r->set.pieces.p != NULL && !has(sc, WEIR_MOCK_ECHO)) {
         int rc = read_pieces(sc, mistake);
         if (rc != 0) {

@@ -1,6 +1,7 @@
 #include "app/mock_server.h"
 
 #include "app/mock_detector.h"
+#include "app/mock_grpc.h"
 #include "app/mock_openai.h"
 #include "app/mock_patterns.h"
 #include "app/mock_reply.h"
@@ -133,6 +134,10 @@ static void on_request(void *ctx, struct weir_http_stream *s)
     struct weir_mock_mistake mistake;
     if (header.p != NULL && weir_mock_settings_header(&r->set, header, &mistake) != 0) {
         weir_reply_error(s, 400, weir_slice_cstr(mistake.text));
+        return;
+    }
+    if (weir_mock_grpc_is(s)) {
+        weir_mock_grpc_begin(s);
         return;
     }
     const struct weir_route_entry *entry =

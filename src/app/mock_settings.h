@@ -115,7 +115,9 @@ enum weir_mock_health {
     WEIR_MOCK_HEALTH_EMPTY,  /* 200 without a body; SERVING */
 };
 
-enum { WEIR_MOCK_UNSET = UINT32_MAX };
+#define WEIR_MOCK_UNSET UINT32_MAX
+
+enum { WEIR_MOCK_FAIL_AT = 3 };
 
 struct weir_mock_settings {
     /* every answer */
@@ -164,6 +166,13 @@ static inline bool weir_mock_settings_has(const struct weir_mock_settings *set,
                                           enum weir_mock_scenario scenario)
 {
     return (set->scenario & (UINT64_C(1) << scenario)) != 0;
+}
+
+/* Where events go wrong, or WEIR_MOCK_UNSET: an error without a place has one all the same. */
+static inline uint32_t weir_mock_settings_fail_at(const struct weir_mock_settings *set)
+{
+    bool has_place = set->fail_at != WEIR_MOCK_UNSET || set->error == WEIR_MOCK_UNSET;
+    return has_place ? set->fail_at : WEIR_MOCK_FAIL_AT;
 }
 
 /* A mistake, for the one who made it: "`rate`: `x` is not a number from 0 to 1000000". */

@@ -245,11 +245,13 @@ static enum weir_mock_next next_event(void *ctx, struct weir_buf *out, uint64_t 
 {
     struct weir_mock_script *sc = ctx;
     bool is_step = false;
+    uint32_t fail_at = weir_mock_settings_fail_at(sc->set);
     (void)wait_ms;
     if (sc->has_failed) {
         return next_of_tail(sc, out);
     }
-    if (sc->n_events++ == sc->set->fail_at && sc->set->fail_at != WEIR_MOCK_UNSET) {
+    sc->n_events++;
+    if (fail_at != WEIR_MOCK_UNSET && sc->n_events == (uint64_t)fail_at + 1) {
         return fail(sc, out);
     }
     if (!sc->has_begun) {
