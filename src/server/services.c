@@ -1,5 +1,6 @@
 #include "server/services.h"
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "chunk/remote.h"
 #include "chunk/whole.h"
@@ -8,6 +9,7 @@
 #include "model/nlp.h"
 #include "model/openai.h"
 #include "model/tgis.h"
+#include "task/gather.h"
 
 struct builder {
     struct weir_env *env;
@@ -235,6 +237,12 @@ static void fill_limits(struct weir_task_env *tasks, const struct weir_conf *con
     tasks->max_chunker_calls = conf->chunker_concurrent_requests;
     tasks->max_service_body_bytes = conf->limits.max_service_body_bytes;
     tasks->max_event_bytes = conf->limits.max_event_bytes;
+    tasks->max_held_bytes = conf->limits.max_held_bytes_per_stream;
+    tasks->max_choices = conf->limits.max_choices;
+    tasks->max_tool_calls = conf->limits.max_tool_calls;
+    const char *strategy = weir_conf_aggregation_name(conf->aggregation);
+    tasks->strategy = weir_gather_strategy_find(weir_slice_cstr(strategy));
+    WEIR_ASSERT(tasks->strategy != NULL);
 }
 
 void weir_services_build(struct weir_env *env, struct weir_conf_problems *problems)

@@ -16,6 +16,7 @@ import certs as certificates
 import harness
 import mock as mocks
 import pytest
+import service as services
 
 SECONDS_PER_TEST = 60
 
@@ -64,6 +65,20 @@ def mock(tmp_path):
     servers = mocks.Mocks(harness.binary(), tmp_path)
     yield servers
     servers.stop_all()
+
+
+@pytest.fixture
+def service():
+    """Starts services whose answers the test writes: see service.Service."""
+    started = []
+
+    def start(answer=None, tls=None):
+        started.append(services.Service(answer, tls))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
 
 
 @pytest.fixture(scope="session")

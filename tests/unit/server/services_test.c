@@ -5,6 +5,7 @@
 #include "detect/remote.h"
 #include "model/openai.h"
 #include "server/services.h"
+#include "task/gather.h"
 #include "unit/conf/conf_harness.h"
 
 static const char FILE_TEXT[] =
@@ -28,7 +29,10 @@ static const char FILE_TEXT[] =
     "  doc: {type: text_context_doc, service: {hostname: d5.internal}}\n"
     "detector_concurrent_requests: 11\n"
     "chunker_concurrent_requests: 12\n"
-    "limits: {max_service_body_bytes: 100000, max_event_bytes: 200000, max_connections: 77}\n";
+    "limits: {max_service_body_bytes: 100000, max_event_bytes: 200000, max_connections: 77, "
+    "max_choices: 5,\n"
+    "         max_tool_calls: 6, max_held_bytes_per_stream: 70000}\n"
+    "aggregation: aligned\n";
 
 static struct weir_env *build(const char *text, struct weir_conf_problems *problems)
 {
@@ -136,6 +140,10 @@ static void test_limits(void **state)
     assert_int_equal(env->tasks.max_chunker_calls, 12);
     assert_int_equal(env->tasks.max_service_body_bytes, 100000);
     assert_int_equal(env->tasks.max_event_bytes, 200000);
+    assert_int_equal(env->tasks.max_choices, 5);
+    assert_int_equal(env->tasks.max_tool_calls, 6);
+    assert_int_equal(env->tasks.max_held_bytes, 70000);
+    assert_string_equal(weir_gather_strategy_name(env->tasks.strategy), "aligned");
     assert_false(env->tasks.is_fms);
     assert_non_null(env->tasks.generation);
 }
