@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "http/h2_session.h"
 #include "http/http_int.h"
 
 #include <nghttp2/nghttp2.h>
@@ -18,16 +19,7 @@
 #include <stdlib.h>
 
 enum {
-    SOCK_BYTES = 64 * 1024,      /* frames made ahead of the socket */
-    CONN_WINDOW_BYTES = 1 << 20, /* request bytes under way on one connection */
-    MAX_SETTINGS_ENTRIES = 32,   /* in one frame */
-    RESET_BURST = 200,           /* streams a caller may reset at once (rapid reset) … */
-    RESETS_PER_S = 33,           /* … and for long */
-    CALM_WINDOW_MS = 10000,      /* cheap frames that make us work are counted per window: */
-    CALM_POINTS = 1000,          /* more than this is a flood */
-    SETTINGS_POINTS = 10,        /* a SETTINGS frame must be acknowledged and may resize tables */
-    MAX_QUEUED_FRAMES = 10000,   /* refusals, acknowledgements, window updates not yet sent */
-    GOAWAY_GRACE_MS = 100,       /* between announcing a shutdown and refusing new streams */
+    GOAWAY_GRACE_MS = 100, /* between announcing a shutdown and refusing new streams */
     TICK_MAX_MS = 5000,
     TICK_MIN_MS = 10,
     MAX_RESPONSE_FIELDS = 64,
@@ -37,8 +29,7 @@ struct weir_h2 {
     nghttp2_session *session;
     struct weir_list streams; /* h2_stream.link */
     size_t n_streams;
-    uint64_t calm_since_ms;
-    unsigned calm_points;
+    struct weir_h2_calm calm;
     uint64_t goaway_at_ms; /* draining: when the last word is due; 0: not draining */
     bool has_goaway;       /* it was said */
 };
@@ -89,20 +80,12 @@ static void tick_soon(struct weir_http_conn *c)
 
 /* ---- the response ---- */
 
-static nghttp2_nv nv(struct weir_slice name, struct weir_slice value)
-{
-    return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)name.p,
-                        .value = (uint8_t *)(uintptr_t)value.p,
-                        .namelen = name.n,
-                        .valuelen = value.n};
-}
-
 /* The body is over: so is the stream, unless fields follow. */
 static uint32_t end_body(const struct h2_stream *hs)
 {
     nghttp2_nv fields[MAX_RESPONSE_FIELDS];
     for (size_t i = 0; i < hs->n_trailers; i++) {
-        fields[i] = nv(hs->trailers[i].name, hs->trailers[i].value);
+        fields[i] = weir_h2__nv(hs->trailers[i].name, hs->trailers[i].value);
     }
     if (hs->n_trailers == 0) {
         return NGHTTP2_DATA_FLAG_EOF;
@@ -158,15 +141,16 @@ static void h2_respond(struct weir_http_stream *s, const struct weir_http_respon
     size_t n = 0;
     char status[8];
     int n_status = snprintf(status, sizeof status, "%03d", r->status);
-    fields[n++] = nv(WEIR_SLICE(":status"), weir_slice_make(status, (size_t)n_status));
+    fields[n++] = weir_h2__nv(WEIR_SLICE(":status"), weir_slice_make(status, (size_t)n_status));
     for (size_t i = 0; i < r->n_fields; i++) {
-        fields[n++] = nv(r->fields[i].name, r->fields[i].value);
+        fields[n++] = weir_h2__nv(r->fields[i].name, r->fields[i].value);
     }
-    fields[n++] = nv(WEIR_SLICE("date"), weir_http_endpoint_date(hs->conn->ep));
+    fields[n++] = weir_h2__nv(WEIR_SLICE("date"), weir_http_endpoint_date(hs->conn->ep));
     char length[24];
     if (r->body == WEIR_HTTP_BODY_LENGTH) {
         int n_length = snprintf(length, sizeof length, "%llu", (unsigned long long)r->length);
-        fields[n++] = nv(WEIR_SLICE("content-length"), weir_slice_make(length, (size_t)n_length));
+        fields[n++] =
+            weir_h2__nv(WEIR_SLICE("content-length"), weir_slice_make(length, (size_t)n_length));
     }
     bool is_empty =
         r->body == WEIR_HTTP_BODY_NONE || (r->body == WEIR_HTTP_BODY_LENGTH && r->length == 0);
@@ -355,7 +339,7 @@ static void allow_body(struct h2_stream *hs)
 {
     struct weir_slice expect = weir_http_request_get(&hs->base.req, WEIR_SLICE("expect"));
     if (hs->base.status == 0 && weir_slice_eq_nocase(expect, WEIR_SLICE("100-continue"))) {
-        nghttp2_nv status = nv(WEIR_SLICE(":status"), WEIR_SLICE("100"));
+        nghttp2_nv status = weir_h2__nv(WEIR_SLICE(":status"), WEIR_SLICE("100"));
         nghttp2_submit_headers(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NULL, &status, 1, NULL);
     }
 }
@@ -397,33 +381,10 @@ static void on_end_stream(struct h2_stream *hs)
     }
 }
 
-/* Frames that cost their sender nothing and us something: too many end the connection. */
-static bool is_flood(struct weir_http_conn *c, const nghttp2_frame *frame)
-{
-    struct weir_h2 *h = c->h2;
-    bool is_ack = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
-    bool is_end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-    unsigned points = 0;
-    if (frame->hd.type == NGHTTP2_SETTINGS && !is_ack) {
-        points = SETTINGS_POINTS;
-    } else if (frame->hd.type == NGHTTP2_PING && !is_ack) {
-        points = 1;
-    } else if (frame->hd.type == NGHTTP2_DATA && frame->hd.length == 0 && !is_end) {
-        points = 1;
-    }
-    uint64_t now_ms = weir_loop_now_ms(c->ep->loop);
-    if (now_ms - h->calm_since_ms > CALM_WINDOW_MS) {
-        h->calm_since_ms = now_ms;
-        h->calm_points = 0;
-    }
-    h->calm_points += points;
-    return points != 0 && h->calm_points > CALM_POINTS;
-}
-
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
     struct weir_http_conn *c = user_data;
-    if (is_flood(c, frame)) {
+    if (weir_h2__is_flood(&c->h2->calm, frame, weir_loop_now_ms(c->ep->loop))) {
         nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM);
         return 0;
     }
@@ -491,10 +452,9 @@ static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t
 static nghttp2_session *new_session(struct weir_http_conn *c)
 {
     nghttp2_session_callbacks *cb;
-    nghttp2_option *option;
+    nghttp2_option *option = weir_h2__options();
     nghttp2_session *session;
     int rc = nghttp2_session_callbacks_new(&cb);
-    rc = rc != 0 ? rc : nghttp2_option_new(&option);
     WEIR_ASSERT(rc == 0);
     nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
@@ -502,10 +462,6 @@ static nghttp2_session *new_session(struct weir_http_conn *c)
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_sent);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data_chunk);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_stream_close);
-    nghttp2_option_set_no_auto_window_update(option, 1);
-    nghttp2_option_set_no_closed_streams(option, 1);
-    nghttp2_option_set_max_settings(option, MAX_SETTINGS_ENTRIES);
-    nghttp2_option_set_stream_reset_rate_limit(option, RESET_BURST, RESETS_PER_S);
     rc = nghttp2_session_server_new2(&session, cb, c, option);
     WEIR_ASSERT(rc == 0);
     nghttp2_option_del(option);
@@ -518,14 +474,14 @@ static void h2_start(struct weir_http_conn *c)
     c->h2 = weir_mem_zalloc(sizeof *c->h2);
     weir_list_init(&c->h2->streams);
     c->h2->session = new_session(c);
-    c->h2->calm_since_ms = weir_loop_now_ms(c->ep->loop);
-    c->sock.out_max = SOCK_BYTES;
+    c->sock.out_max = WEIR_H2__SOCK_BYTES;
     nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, c->limits.max_streams},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)c->limits.max_header_bytes},
     };
     nghttp2_submit_settings(c->h2->session, NGHTTP2_FLAG_NONE, settings, 2);
-    nghttp2_session_set_local_window_size(c->h2->session, NGHTTP2_FLAG_NONE, 0, CONN_WINDOW_BYTES);
+    nghttp2_session_set_local_window_size(c->h2->session, NGHTTP2_FLAG_NONE, 0,
+                                          WEIR_H2__CONN_WINDOW_BYTES);
     weir_sock_mark_dirty(&c->sock);
     tick_soon(c);
 }
@@ -545,7 +501,7 @@ static bool is_over(const struct weir_h2 *h)
 static void h2_flush(struct weir_http_conn *c)
 {
     nghttp2_session *session = c->h2->session;
-    while (weir_sock_pending(&c->sock) < SOCK_BYTES) {
+    while (weir_sock_pending(&c->sock) < WEIR_H2__SOCK_BYTES) {
         const uint8_t *data;
         ssize_t n = nghttp2_session_mem_send(session, &data);
         if (n <= 0) {
@@ -564,7 +520,7 @@ static void h2_input(struct weir_http_conn *c, struct weir_slice bytes)
         h2_start(c);
     }
     /* Each turn sends what it can, so these are answers that the caller does not read. */
-    if (nghttp2_session_get_outbound_queue_size(c->h2->session) > MAX_QUEUED_FRAMES) {
+    if (nghttp2_session_get_outbound_queue_size(c->h2->session) > WEIR_H2__MAX_QUEUED_FRAMES) {
         weir_http__conn_close(c, WEIR_ELIMIT, true);
         return;
     }

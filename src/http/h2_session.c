@@ -1,0 +1,47 @@
+#include "http/h2_session.h"
+
+#include "base/assert.h"
+
+enum {
+    MAX_SETTINGS_ENTRIES = 32, /* in one frame */
+    RESET_BURST = 200,         /* streams a peer may reset at once (rapid reset) … */
+    RESETS_PER_S = 33,         /* … and for long */
+    CALM_WINDOW_MS = 10000,    /* cheap frames that make us work are counted per window: */
+    CALM_POINTS = 1000,        /* more than this is a flood */
+    SETTINGS_POINTS = 10,      /* a SETTINGS frame must be acknowledged and may resize tables */
+};
+
+static unsigned points_of(const nghttp2_frame *frame)
+{
+    bool is_ack = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0;
+    bool is_end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    if (frame->hd.type == NGHTTP2_SETTINGS && !is_ack) {
+        return SETTINGS_POINTS;
+    }
+    bool is_ping = frame->hd.type == NGHTTP2_PING && !is_ack;
+    bool is_empty = frame->hd.type == NGHTTP2_DATA && frame->hd.length == 0 && !is_end;
+    return is_ping || is_empty;
+}
+
+bool weir_h2__is_flood(struct weir_h2_calm *calm, const nghttp2_frame *frame, uint64_t now_ms)
+{
+    unsigned points = points_of(frame);
+    if (now_ms - calm->since_ms > CALM_WINDOW_MS) {
+        calm->since_ms = now_ms;
+        calm->points = 0;
+    }
+    calm->points += points;
+    return points != 0 && calm->points > CALM_POINTS;
+}
+
+nghttp2_option *weir_h2__options(void)
+{
+    nghttp2_option *option;
+    int rc = nghttp2_option_new(&option);
+    WEIR_ASSERT(rc == 0);
+    nghttp2_option_set_no_auto_window_update(option, 1);
+    nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_max_settings(option, MAX_SETTINGS_ENTRIES);
+    nghttp2_option_set_stream_reset_rate_limit(option, RESET_BURST, RESETS_PER_S);
+    return option;
+}
