@@ -295,7 +295,7 @@ static void back_off(struct weir_call *call)
 static bool repeat_quietly(struct weir_call *call, int err)
 {
     const struct weir_http_exchange *ex = &call->exchange;
-    bool is_lost = err == WEIR_ERESET || err == WEIR_ECLOSED;
+    bool is_lost = ex->is_cut && (err == WEIR_ERESET || err == WEIR_ECLOSED);
     bool is_stale = is_lost && call->is_on_used && !ex->is_answered && call->min_seq == 0;
     bool is_refused = ex->is_refused && call->n_quiet < MAX_QUIET;
     bool is_lossless = !call->request.has_stream_body || call->can_replay;

@@ -21,6 +21,10 @@ void weir_http_up__detach(struct weir_http_exchange *ex)
 
 static void release(struct weir_http_exchange *ex)
 {
+    weir_loop_unpost(&ex->post);
+    if (ex->is_alive != NULL) {
+        *ex->is_alive = false;
+    }
     weir_bufq_dispose(&ex->in);
     weir_bufq_dispose(&ex->out);
 }
@@ -45,7 +49,8 @@ void weir_http_up__answered(struct weir_http_exchange *ex)
     }
 }
 
-/* Closes what can be closed at once. The exchanges that were on it are moved to `orphans`. */
+/* Closes what can be closed at once. The exchanges that were on it are moved to `orphans`, but for
+ * those that have all they need. */
 static void shut(struct weir_http_up *up, struct weir_list *orphans)
 {
     up->state = WEIR_HTTP_UP_CLOSING;
@@ -54,8 +59,11 @@ static void shut(struct weir_http_up *up, struct weir_list *orphans)
     weir_list_init(orphans);
     struct weir_list *link;
     while ((link = weir_list_pop(&up->exchanges)) != NULL) {
-        WEIR_LIST_ENTRY(link, struct weir_http_exchange, link)->up = NULL;
-        weir_list_append(orphans, link);
+        struct weir_http_exchange *ex = WEIR_LIST_ENTRY(link, struct weir_http_exchange, link);
+        ex->up = NULL;
+        if (!ex->has_end) {
+            weir_list_append(orphans, link);
+        }
     }
     up->n_exchanges = 0;
     if (up->proto != NULL) {
@@ -89,7 +97,9 @@ void weir_http_up__fail(struct weir_http_up *up, int err, const char *why)
     up->events->on_gone(up, err, why);
     struct weir_list *link;
     while ((link = weir_list_pop(&orphans)) != NULL) {
-        weir_http_up__give_up(WEIR_LIST_ENTRY(link, struct weir_http_exchange, link), err, why);
+        struct weir_http_exchange *ex = WEIR_LIST_ENTRY(link, struct weir_http_exchange, link);
+        ex->is_cut = true;
+        weir_http_up__give_up(ex, err, why);
     }
 }
 
@@ -97,11 +107,11 @@ static void on_open(void *ctx)
 {
     struct weir_http_up *up = ctx;
     bool is_h2 = weir_slice_eq(weir_sock_alpn(&up->sock), WEIR_SLICE("h2"));
-    if (is_h2 || up->insists_on_h2) {
-        weir_http_up__fail(up, WEIR_EUNSUPPORTED, "HTTP/2 is not spoken to services yet");
+    if (up->insists_on_h2 && up->sock.tls != NULL && !is_h2) {
+        weir_http_up__fail(up, WEIR_EPROTO, "the service does not agree to HTTP/2");
         return;
     }
-    up->proto = &weir_h1__up;
+    up->proto = is_h2 || up->insists_on_h2 ? &weir_h2__up : &weir_h1__up;
     up->proto->start(up);
 }
 
@@ -182,7 +192,7 @@ size_t weir_http_up_room(const struct weir_http_up *up)
 
 bool weir_http_up_is_h2(const struct weir_http_up *up)
 {
-    return up->h2 != NULL;
+    return up->proto == &weir_h2__up;
 }
 
 void weir_http_up_begin(struct weir_http_up *up, struct weir_http_exchange *ex,
@@ -190,6 +200,7 @@ void weir_http_up_begin(struct weir_http_up *up, struct weir_http_exchange *ex,
 {
     WEIR_ASSERT(weir_http_up_room(up) != 0 && ex->up == NULL);
     ex->up = up;
+    ex->loop = up->loop;
     ex->body = request->body;
     ex->has_stream_body = request->has_stream_body;
     ex->is_head_only = weir_slice_eq(request->method, WEIR_SLICE("HEAD"));
@@ -209,7 +220,7 @@ enum weir_flow weir_http_exchange_write(struct weir_http_exchange *ex, struct we
         return WEIR_FLOW_OK;
     }
     if (ex->out.n == 0) {
-        ex->out_ms = weir_loop_now_ms(ex->up->loop);
+        ex->out_ms = weir_loop_now_ms(ex->loop);
     }
     weir_bufq_append(&ex->out, bytes);
     ex->is_full = weir_bufq_is_full(&ex->out);
@@ -240,8 +251,10 @@ void weir_http_exchange_resume(struct weir_http_exchange *ex)
         return;
     }
     ex->is_paused = false;
-    if (ex->up != NULL) {
-        ex->in_ms = weir_loop_now_ms(ex->up->loop);
+    if (ex->has_end) {
+        weir_loop_post(ex->loop, &ex->post);
+    } else if (ex->up != NULL) {
+        ex->in_ms = weir_loop_now_ms(ex->loop);
         ex->up->proto->set_paused(ex);
     }
 }

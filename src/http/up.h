@@ -122,10 +122,13 @@ struct weir_http_exchange {
     bool is_sent;            /* the whole request has left */
     bool is_answered;        /* on_answer was given */
     bool is_refused;         /* with on_failed: the peer says that it did nothing */
+    bool is_cut;             /* with on_failed: the connection was lost, not the exchange alone */
     bool is_paused;
 
     /* the rest is the exchange's own */
+    struct weir_loop *loop;
     struct weir_list link;
+    struct weir_post post;  /* HTTP/2: tells what must not be told at once */
     struct weir_slice body; /* what is left of it */
     struct weir_bufq out;   /* streamed body, not yet framed */
     struct weir_bufq in;    /* HTTP/2: answer that came while paused */
@@ -134,18 +137,20 @@ struct weir_http_exchange {
     bool is_full;
     bool is_head_only; /* HEAD: no body follows */
     int32_t id;        /* HTTP/2 */
-    bool is_deferred;
-    bool is_owed; /* HTTP/2: something to be told from posted work */
-    bool has_head;
-    bool has_end;
-    int status;
+    bool is_deferred;  /* nghttp2 waits for resume_data */
+    bool owes_room;    /* after FULL */
+    bool has_head;     /* the final one */
+    bool has_end;      /* the answer is here whole, what is not yet told is held: the exchange does
+                          not need its connection any more */
+    int status;        /* of the block being read */
     unsigned n_interim;
     size_t head_bytes;
-    struct weir_http_field *fields; /* of the block being read; then the trailers */
+    struct weir_http_field *fields; /* of the block being read; in the end the trailers */
     size_t n_fields;
     size_t cap_fields;
-    int err;
+    int err; /* to be told */
     const char *why;
+    bool *is_alive; /* on the stack of who tells: cleared by cancel */
 };
 
 /* Connects. Set `events` in the (zeroed) object before. A failure comes as on_gone. */

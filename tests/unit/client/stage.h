@@ -31,9 +31,9 @@ struct peer {
     struct weir_sock sock;
     struct stage *stage;
     struct weir_buf got;
+    size_t at;    /* how much of it a reader of frames has used */
     size_t n_got; /* also when `drop` is set */
     bool drop;
-    bool is_paused;
     int n_open, n_eof, n_error, n_closed;
     void *ctx; /* the test's */
 };
@@ -156,6 +156,7 @@ static inline bool peer_heard(struct peer *peer, const char *text)
 static inline void peer_forget(struct peer *peer)
 {
     weir_buf_clear(&peer->got);
+    peer->at = 0;
 }
 
 /* A whole request has come: its head and as much as that says. */
