@@ -333,7 +333,8 @@ static void on_done(void *ctx, const struct weir_grpc_result *result)
         s->base.fault =
             (struct weir_fault){.origin = WEIR_FAULT_CHUNKER, .id = s->base.chunker->id};
         weir_grpc_result_fault(result, &s->arena, &s->base.fault);
-        s->outcome = result->err;
+        /* To next's caller ECLOSED is the good end: a lost connection must not look like it. */
+        s->outcome = result->err == WEIR_ECLOSED ? WEIR_ERESET : result->err;
     } else if (s->options.is_whole) {
         take_whole(s, result->bytes);
     } else if (!s->has_end && !s->options.is_lenient) {

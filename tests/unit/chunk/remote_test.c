@@ -242,6 +242,12 @@ static void a_service_that_fails(void **state)
     assert_int_equal(f->s->fault.status, 0);
     assert_int_equal(fake_n_calls, 2); /* chunkers are not retried */
 
+    /* a connection that closes is not the end of the chunks */
+    open_whole(f, "abc");
+    fake_done(WEIR_ECLOSED, NULL);
+    assert_trace(f, "ERESET");
+    assert_int_equal(f->s->fault.err, WEIR_ECLOSED);
+
     open_whole(f, "abc");
     fake_head(200, GRPC_HEAD);
     fake_body(WEIR_SLICE("\0\0\0\0\2\x0a\5"));
