@@ -12,8 +12,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How long and how much a peer may still send after our last byte before we close on it. */
-enum { LINGER_MS = 2000, LINGER_BYTES = 1024 * 1024 };
+/*
+ * After our last byte a peer may still send what it is in the middle of, a refused upload perhaps:
+ * closing on it would be a reset, and it would never see the answer. So long without a byte, so
+ * long in all, so much.
+ */
+enum { LINGER_QUIET_MS = 2000, LINGER_MS = 30 * 1000, LINGER_BYTES = 64 * 1024 * 1024 };
 
 /* Connections over the limit that are told so; beyond this many they are closed without a word. */
 enum { MAX_REJECTED = 128 };
@@ -61,9 +65,10 @@ void weir_http__conn_linger(struct weir_http_conn *c)
     }
     c->state = WEIR_HTTP_CONN_LINGER;
     c->since_ms = weir_loop_now_ms(c->ep->loop);
+    c->lingered_ms = c->since_ms;
     weir_sock_shutdown(&c->sock);
     weir_sock_resume(&c->sock);
-    weir_http__conn_tick_at(c, c->since_ms + LINGER_MS);
+    weir_http__conn_tick_at(c, c->since_ms + LINGER_QUIET_MS);
 }
 
 void weir_http__conn_post(struct weir_http_conn *c)
@@ -108,7 +113,9 @@ static void tick_linger(struct weir_http_conn *c, uint64_t now_ms)
 {
     uint64_t deadline = weir_http__conn_write_deadline(c, now_ms);
     if (deadline == UINT64_MAX) {
-        deadline = c->since_ms + LINGER_MS;
+        uint64_t quiet_ms = c->lingered_ms + LINGER_QUIET_MS;
+        uint64_t all_ms = c->since_ms + LINGER_MS;
+        deadline = quiet_ms < all_ms ? quiet_ms : all_ms;
     }
     if (now_ms >= deadline) {
         weir_http__conn_close(c, WEIR_ETIMEOUT, weir_sock_pending(&c->sock) != 0);
@@ -216,6 +223,7 @@ static void on_data(void *ctx, struct weir_slice bytes)
         break;
     case WEIR_HTTP_CONN_LINGER:
         c->lingered_bytes += bytes.n;
+        c->lingered_ms = weir_loop_now_ms(c->ep->loop);
         if (c->lingered_bytes > LINGER_BYTES) {
             weir_http__conn_close(c, 0, true);
         }
