@@ -111,7 +111,8 @@ static bool is_worth_waiting(const struct weir_http_stream *s)
     if (s->body_ended || weir_http_request_get(&s->req, WEIR_SLICE("expect")).p != NULL) {
         return false;
     }
-    return !s->req.has_length || s->req.length - s->body_bytes <= MAX_DISCARD_BYTES;
+    uint64_t known = s->req.has_length ? s->req.length - s->body_bytes : s->body_bytes;
+    return known <= MAX_DISCARD_BYTES;
 }
 
 void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
