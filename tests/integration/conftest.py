@@ -59,6 +59,14 @@ def weir(tmp_path):
     servers.stop_all()
 
 
+@pytest.fixture(scope="module")
+def module_weir(tmp_path_factory):
+    """The same for servers that all tests of a module share: start one in a module fixture."""
+    servers = harness.Servers(harness.binary(), tmp_path_factory.mktemp("weir"))
+    yield servers
+    servers.stop_all()
+
+
 @pytest.fixture
 def mock(tmp_path):
     """Starts scripted peers: see mock.Mocks.__call__."""

@@ -1,5 +1,6 @@
 """Starts the server under test, knows its ports and its log, and stops it with a verdict."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -218,6 +219,43 @@ class Weir:
         """The first such line, as soon as it is there."""
         what = f"a log line {message!r} {fields or ''}"
         return wait_until(lambda: self.log(message, **fields), seconds, what)[0]
+
+    def descriptors(self):
+        """How many descriptors the process holds."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def quiet_descriptors(self):
+        """The same with every client closed and every connection let go."""
+        self.close_clients()
+        seen = [-1]
+
+        def is_stable():
+            seen.append(self.descriptors())
+            time.sleep(0.02)
+            return len(seen) > 4 and len(set(seen[-3:])) == 1
+
+        wait_until(is_stable, 10, "a stable number of descriptors")
+        return seen[-1]
+
+    @contextlib.contextmanager
+    def unharmed(self, seconds=10):
+        """
+        Whatever is done to the server inside, and its clients closed, it still answers on both
+        listeners, gives every descriptor back, and no sanitizer has anything to say.
+        """
+        if not hasattr(self, "descriptors_at_rest"):
+            self.descriptors_at_rest = self.quiet_descriptors()
+        at_rest = self.descriptors_at_rest
+        yield self
+        self.close_clients()
+        self.fail_if_ended()
+        for listener, path, status in (("health", "/health", 200), ("api", "/no/such/path", 404)):
+            connection = self.raw(listener)
+            assert connection.get(path).status in (status, 401)
+        self.close_clients()
+        what = f"{at_rest} descriptors, not {self.descriptors()}"
+        wait_until(lambda: self.descriptors() == at_rest, seconds, what)
+        assert_no_report(self.stderr(), "the server")
 
     # --- going down ---
 
