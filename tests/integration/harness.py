@@ -195,6 +195,14 @@ class Weir:
     def stderr(self):
         return self.stderr_path.read_text(errors="replace")
 
+    def new_stderr(self):
+        """What was added since the last time this was asked."""
+        with open(self.stderr_path, errors="replace") as file:
+            file.seek(getattr(self, "stderr_seen", 0))
+            text = file.read()
+            self.stderr_seen = file.tell()
+        return text
+
     def stdout(self):
         return self.stdout_path.read_text(errors="replace")
 
@@ -245,7 +253,6 @@ class Weir:
         """
         if not hasattr(self, "descriptors_at_rest"):
             self.descriptors_at_rest = self.quiet_descriptors()
-        at_rest = self.descriptors_at_rest
         yield self
         self.close_clients()
         self.fail_if_ended()
@@ -253,9 +260,14 @@ class Weir:
             connection = self.raw(listener)
             assert connection.get(path).status in (status, 401)
         self.close_clients()
+        self.wait_descriptors_at_rest(seconds)
+        assert_no_report(self.new_stderr(), "the server")
+
+    def wait_descriptors_at_rest(self, seconds=10):
+        """Inside unharmed: every connection has been let go."""
+        at_rest = self.descriptors_at_rest
         what = f"{at_rest} descriptors, not {self.descriptors()}"
         wait_until(lambda: self.descriptors() == at_rest, seconds, what)
-        assert_no_report(self.stderr(), "the server")
 
     # --- going down ---
 
