@@ -1,0 +1,199 @@
+"""Stopping: running requests finish, idle connections close, nothing new begins, status 0."""
+
+import signal
+import time
+
+import pytest
+import rawh2
+import rawhttp
+from configs import CONTENT, config
+from harness import wait_until
+
+HEAD = f"POST {CONTENT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+H2_JSON = [("content-type", "application/json")]
+
+
+def start_request(w):
+    """A request under way: its body has begun and not ended."""
+    c = w.raw()
+    c.send(HEAD + "Content-Length: 2\r\n\r\n[")
+    wait_running(w, 1)
+    return c
+
+
+def wait_running(w, n):
+    """The server has as many connections as the test made, so their requests have begun."""
+
+    def has_them():
+        metrics = w.raw("health").get("/metrics").body
+        return b'weir_http_connections{listener="api"} %d\n' % n in metrics
+
+    wait_until(has_them, 10, f"{n} connections")
+    time.sleep(0.05)  # and the bytes behind the connection have been read
+
+
+def expect_closed(*connections):
+    """The server closes; so do we, or it would linger for a while."""
+    for connection in connections:
+        connection.expect_closed()
+        connection.close()
+
+
+def readiness(w):
+    return w.raw("health").get("/readyz")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_with_nothing_to_do_it_ends_at_once(weir, number):
+    w = weir()
+    w.signal(number)
+    w.finish()
+    assert w.log("draining") and w.log("stopped")
+
+
+def test_a_running_request_is_finished(weir):
+    w = weir(config(), args=["--workers", "2"])
+    running, idle, silent = start_request(w), w.raw(), w.raw()
+    assert idle.get("/nothing").status == 404
+    wait_running(w, 3)
+    w.signal(signal.SIGTERM)
+    w.wait_log("draining")
+
+    expect_closed(idle, silent)
+    assert readiness(w).status == 503
+    assert "draining" in readiness(w).json()["details"]
+    assert w.raw("health").get("/healthz").status == 200
+    with pytest.raises(ConnectionRefusedError):
+        w.raw()
+
+    running.send("1")
+    response = running.read_response()
+    assert (response.status, response.get("connection")) == (400, "close")
+    expect_closed(running)
+    w.finish()
+
+
+def test_what_is_pipelined_behind_it_is_not(weir):
+    w = weir(config())
+    running = start_request(w)
+    w.signal(signal.SIGTERM)
+    w.wait_log("draining")
+    running.send("1GET /behind HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert running.read_response().status == 400
+    expect_closed(running)
+    w.finish()
+    assert not w.log(path="/behind")
+
+
+def test_http2_says_goaway_and_finishes(weir):
+    w = weir(config())
+    c, idle = w.h2(), w.h2()
+    stream = c.request("POST", CONTENT, H2_JSON, b"[", end_stream=False)
+    c.ping()
+    idle.ping()
+    w.signal(signal.SIGTERM)
+
+    assert idle.goaway().error_code == rawh2.NO_ERROR
+    expect_closed(idle)
+    notice = c.goaway()
+    assert (notice.last_stream_id, notice.error_code) == (2**31 - 1, rawh2.NO_ERROR)
+    last = c.goaway()
+    assert (last.last_stream_id, last.error_code) == (stream, rawh2.NO_ERROR)
+    late = c.request("GET", "/late")
+    c.send_data(stream, b"1", end_stream=True)
+    answer = c.response(stream)
+    assert answer.status == 400 and answer.body.startswith(b'{"code":400')
+    expect_closed(c)
+    assert not [f for f in c.waiting if f.stream_id == late and isinstance(f, rawh2.frames.DataFrame)]
+    w.finish()
+    assert not w.log(path="/late")
+
+
+def test_a_stream_begun_in_the_time_of_grace_is_served(weir):
+    w = weir(config())
+    c = w.h2()
+    stream = c.request("POST", CONTENT, H2_JSON, b"[", end_stream=False)
+    c.ping()
+    w.signal(signal.SIGTERM)
+    c.goaway()
+    in_time = c.request("GET", "/in/time")  # the client did not know better
+    assert c.response(in_time).status == 404
+    c.send_data(stream, b"1", end_stream=True)
+    assert c.response(stream).status == 400
+    expect_closed(c)
+    w.finish()
+
+
+def test_tls_connections_drain_too(weir, certs):
+    w = weir(config(), args=certs.server_args(), tls=certs.context())
+    running, idle = w.raw(), w.raw()
+    assert idle.get("/nothing").status == 404
+    running.send(HEAD + "Content-Length: 2\r\n\r\n[")
+    wait_running(w, 2)
+    w.signal(signal.SIGTERM)
+    expect_closed(idle)
+    running.send("1")
+    assert running.read_response().get("connection") == "close"
+    expect_closed(running)
+    w.finish()
+
+
+def test_the_time_out_is_kept(weir):
+    w = weir(config(limits={"drain_timeout": 0.3}))
+    running = start_request(w)
+    h2 = w.h2()
+    h2.request("POST", CONTENT, H2_JSON, b"[", end_stream=False)
+    h2.ping()
+    begin = time.monotonic()
+    w.signal(signal.SIGTERM)
+    w.finish()
+    assert 0.2 < time.monotonic() - begin < 10
+    with pytest.raises((rawhttp.Closed, ConnectionError)):
+        running.read_response()
+    assert w.log("drain timed out, ending what still runs")
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_at_once(weir, second):
+    w = weir(config())
+    running = start_request(w)
+    w.signal(signal.SIGTERM)
+    w.wait_log("draining")
+    assert w.process.poll() is None
+    begin = time.monotonic()
+    w.signal(second)
+    w.finish()
+    assert time.monotonic() - begin < 5
+    with pytest.raises((rawhttp.Closed, ConnectionError)):
+        running.read_response()
+
+
+def test_a_reload_while_draining_is_ignored(weir):
+    w = weir(config())
+    running = start_request(w)
+    w.signal(signal.SIGTERM)
+    w.wait_log("draining")
+    w.signal(signal.SIGHUP)
+    running.send("1")
+    assert running.read_response().status == 400
+    running.close()
+    w.finish()
+    assert not w.log("configuration reloaded")
+
+
+def test_draining_with_many_connections(weir):
+    """Half of them idle, half in the middle of a request, on several workers."""
+    w = weir(config(), args=["--workers", "3"])
+    running, idle = [w.raw() for _ in range(60)], [w.raw() for _ in range(60)]
+    for c in idle:
+        assert c.get("/nothing").status == 404
+    for c in running:
+        c.send(HEAD + "Content-Length: 2\r\n\r\n[")
+    wait_running(w, 120)
+    w.signal(signal.SIGTERM)
+    expect_closed(*idle)
+    for c in running:
+        c.send("1")
+        assert c.read_response().status == 400
+        c.close()
+    w.finish()
