@@ -78,11 +78,11 @@ struct weir_http_conn {
     enum weir_http_conn_state state;
     bool is_rejected;
     bool peer_ended;
-    uint64_t since_ms;     /* of the present state, or of the last exchange's end */
-    uint64_t seen_sent;    /* bytes the kernel had taken when last looked at */
-    uint64_t seen_sent_ms; /* and when that number last changed */
-    size_t lingered_bytes; /* LINGER: what still came … */
-    uint64_t lingered_ms;  /* … and when the last of it did */
+    uint64_t since_ms;       /* of the present state, or of the last exchange's end */
+    uint64_t seen_sent;      /* bytes the kernel had taken when last looked at */
+    uint64_t seen_sent_ms;   /* and when that number last changed */
+    size_t lingered_bytes;   /* LINGER: what still came … */
+    uint64_t lingered_ms;    /* … and when the last of it did */
     struct weir_buf sniffed; /* first bytes while they could still be either protocol */
     struct weir_h1 h1;
     struct weir_h2 *h2;

@@ -316,6 +316,7 @@ class Servers:
     def __init__(self, program, folder):
         self.program = program
         self.folder = folder
+        self.n_started = 0
         self.servers = []
 
     def write_config(self, config, name="config.yaml"):
@@ -330,7 +331,8 @@ class Servers:
         config: YAML text, a tree, a path, or None for the embedded one. tls: the ssl context the
         clients use, where `args` turn TLS on. ready=False: wait for the ports only.
         """
-        folder = self.folder / f"weir-{len(self.servers)}"
+        folder = self.folder / f"weir-{self.n_started}"
+        self.n_started += 1
         folder.mkdir()
         command = [str(self.program), "--http-port", "0", "--health-http-port", "0"]
         command += ["--host", "127.0.0.1", "--log-format", "json"]

@@ -73,11 +73,11 @@ def test_what_can_be_misread_is_refused(w, name):
     assert "/smuggled" not in w.stderr()
 
 
-@pytest.mark.parametrize("version, status", [("HTTP/1.2", 505), ("HTTP/3.0", 505), ("HTTP/2.0", 505)])
-def test_another_version(w, version, status):
+@pytest.mark.parametrize("version", ["HTTP/1.2", "HTTP/2.0", "HTTP/3.0"])
+def test_another_version(w, version):
     c = w.raw()
     c.send(f"GET / {version}\r\nHost: x\r\n\r\n")
-    assert c.read_response().status == status
+    assert c.read_response().status == 505
 
 
 def test_another_transfer_coding(w):

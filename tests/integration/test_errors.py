@@ -60,7 +60,7 @@ def test_an_unknown_path(w, path):
     details(response)
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing", "/strict/v1/nothing", "/nobody/v1/chat/completions"])
+@pytest.mark.parametrize("path", ["/v1/nothing", "/strict/v1/nothing", "/nobody" + CHAT])
 def test_an_unknown_path_for_openai_callers(w, path):
     response = post(w, path)
     assert response.status == 404
@@ -107,12 +107,10 @@ def test_a_wrong_content_type(w, headers):
     assert post(w, CHAT, headers=headers).status == 415
 
 
-@pytest.mark.parametrize(
-    "type",
-    ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json ;"],
-)
-def test_a_right_content_type(w, type):
-    assert post(w, CONTENT, b"[1", [("Content-Type", type)]).status == 400
+@pytest.mark.parametrize("parameters", ["", ";", "; charset=utf-8", " ; charset=utf-8"])
+@pytest.mark.parametrize("type", ["application/json", "Application/JSON"])
+def test_a_right_content_type(w, type, parameters):
+    assert post(w, CONTENT, b"[1", [("Content-Type", type + parameters)]).status == 400
 
 
 # --- what it says ---

@@ -1,0 +1,248 @@
+"""The command line: help, mistakes, the check of a configuration, ports, and the environment."""
+
+import contextlib
+import json
+import re
+import socket
+import subprocess
+
+import pytest
+import rawhttp
+from configs import config
+from harness import ROOT, StartFailed, environment
+
+FLAGS = """--config --check-config --host --http-port --health-http-port --tls-cert-path
+    --tls-key-path --tls-client-ca-cert-path --workers --start-up-health-check --log-level
+    --log-format --quiet --otlp-export --otlp-endpoint --otlp-traces-endpoint
+    --otlp-metrics-endpoint --otlp-protocol --otlp-service-name --version --help""".split()
+
+
+def text(done):
+    return done.stdout.decode() + done.stderr.decode()
+
+
+# --- help and mistakes ---
+
+
+def test_help_names_every_flag(weir):
+    for words in (["--help"], ["-h"], ["help"], ["serve", "--help"]):
+        done = weir.run(*words)
+        assert (done.returncode, done.stderr) == (0, b"")
+        for flag in FLAGS:
+            assert f"{flag}" in done.stdout.decode(), flag
+        for variable in ("ORCHESTRATOR_CONFIG", "HTTP_PORT", "WEIR_HOST", "LOG_LEVEL"):
+            assert variable in done.stdout.decode()
+
+
+def test_version(weir):
+    done = weir.run("--version")
+    assert done.returncode == 0
+    assert re.fullmatch(r"weir \d+\.\d+\.\d+\n", done.stdout.decode())
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--htpp-port", "1"], "--http-port"),  # did you mean
+        (["--nonsense"], "--nonsense"),
+        (["-x"], "-x"),
+        (["--http-port", "x"], "http-port"),
+        (["--http-port", "-1"], "http-port"),
+        (["--http-port", "65536"], "http-port"),
+        (["--http-port"], "needs a value"),
+        (["--http-port="], "http-port"),
+        (["--workers", "0"], "workers"),
+        (["--log-level", "loud"], "trace, debug, info, warn, error"),
+        (["--log-format", "xml"], "full, compact, pretty, json"),
+        (["--quiet=maybe"], "true or false"),
+        (["sevre"], "serve"),
+        (["serve", "surplus"], "surplus"),
+    ],
+)
+def test_a_mistake_is_named_and_ends_with_2(weir, words, said):
+    done = weir.run(*words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+
+
+def test_a_mistake_in_the_environment(weir):
+    done = weir.run(env={"HTTP_PORT": "http"})
+    assert done.returncode == 2
+    assert "HTTP_PORT" in done.stderr.decode()
+
+
+# --- --check-config ---
+
+
+def test_a_good_configuration(weir):
+    path = weir.write_config(config())
+    done = weir.run("--check-config", "--config", path)
+    assert done.returncode == 0, text(done)
+    assert str(path) in done.stdout.decode()
+    assert weir.run("--check-config").returncode == 0  # the embedded one
+
+
+def test_every_problem_is_told_with_its_line(weir):
+    path = weir.write_config(
+        "openai: {builtin: demo}\n"
+        "limits:\n"
+        "  max_json_depht: 3\n"
+        "  max_connections: many\n"
+        "detectors:\n"
+        "  pii: {type: text_contents, builtin: regex, chunker_id: nowhere}\n"
+        "nonsense: 1\n"
+    )
+    done = weir.run("--check-config", "--config", path)
+    assert done.returncode == 1
+    lines = done.stdout.decode().splitlines()
+    expected = {3: "max_json_depth", 4: "max_connections", 6: "nowhere", 7: "nonsense"}
+    for number, word in expected.items():
+        assert any(line.startswith(f"{path}:{number}:") and word in line for line in lines), lines
+    numbers = [int(n) for n in re.findall(rf"^{path}:(\d+):", done.stdout.decode(), re.M)]
+    assert numbers == sorted(numbers) and set(numbers) == set(expected)
+
+
+def test_warnings_alone_are_no_failure(weir):
+    tree = config(compat="fms", nonsense=1)
+    done = weir.run("--check-config", "--config", weir.write_config(tree))
+    assert done.returncode == 0
+    assert "nonsense" in done.stdout.decode() and "warning" in done.stdout.decode()
+
+
+def test_a_configuration_that_is_not_there(weir):
+    for words in (["--check-config"], []):
+        done = weir.run(*words, "--config", "missing.yaml")
+        assert done.returncode == 1
+        assert "missing.yaml" in text(done)
+
+
+def test_a_broken_configuration_does_not_start(weir):
+    with pytest.raises(StartFailed) as failed:
+        weir("detectors: {}\nnonsense: 1\n")
+    assert re.search(r"\.yaml:2: .*nonsense", str(failed.value))
+    assert "exit status 1" in str(failed.value)
+
+
+def test_the_embedded_file_is_good_on_its_own(weir):
+    done = weir.run("--check-config", "--config", ROOT / "config" / "default.yaml")
+    assert done.returncode == 0, text(done)
+
+
+# --- ports ---
+
+
+def test_port_0_is_said(weir):
+    w = weir()
+    lines = w.log("listening")
+    assert {line["listener"] for line in lines} == {"api", "health"}
+    assert all(line["port"] > 0 and line["host"] == "127.0.0.1" for line in lines)
+    assert w.api.get("/nothing").status_code == 404
+
+
+@pytest.mark.parametrize("listener", ["api", "health"])
+def test_a_port_in_use(weir, listener):
+    flag = "--http-port" if listener == "api" else "--health-http-port"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StartFailed) as failed:
+            weir(args=[flag, port])
+    assert "exit status 1" in str(failed.value)
+    said = next(line for line in str(failed.value).splitlines() if "cannot listen" in line)
+    fields = json.loads(said)["fields"]
+    assert (fields["listener"], fields["port"]) == (listener, port)
+    assert "in use" in fields["why"]
+
+
+def test_two_servers_do_not_share_a_port(weir):
+    """SO_REUSEPORT would let them; each would then get half of the connections."""
+    first = weir()
+    with pytest.raises(StartFailed, match="in use"):
+        weir(args=["--http-port", first.api_port])
+    with pytest.raises(StartFailed, match="in use"):
+        weir(args=["--health-http-port", first.health_port])
+    assert first.api.get("/nothing").status_code == 404
+
+
+def test_a_port_can_be_taken_again_at_once(weir):
+    first = weir()
+    ports = ["--http-port", first.api_port, "--health-http-port", first.health_port]
+    held = first.raw()
+    assert held.get("/nothing").status == 404
+    first.stop()
+    second = weir(args=ports)
+    assert second.api.get("/nothing").status_code == 404
+
+
+def test_an_address_that_is_none(weir):
+    with pytest.raises(StartFailed, match="cannot listen"):
+        weir(args=["--host", "300.0.0.1"])
+
+
+def test_ipv6(weir):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("no IPv6 here")
+    w = weir(args=["--host", "::1"], ready=False)
+    with socket.create_connection(("::1", w.health_port), timeout=5) as sock:
+        sock.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+        assert sock.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
+# --- the environment ---
+
+
+def test_variables_stand_in_for_flags(weir):
+    path = weir.write_config(config(compat="fms"))
+    w = weir(env={"ORCHESTRATOR_CONFIG": str(path), "WEIR_WORKERS": "3"})
+    assert "fms-guardrails-orchestr8" in w.health.get("/health").json()
+    assert w.log("listening", listener="api")[0]["workers"] == 3
+
+
+def test_a_flag_wins_over_its_variable(weir):
+    w = weir(env={"HTTP_PORT": "1", "HEALTH_HTTP_PORT": "1", "WEIR_HOST": "300.0.0.1"})
+    assert w.health.get("/health").status_code == 200
+
+
+# --- what it says ---
+
+
+def test_quiet_says_nothing_but_errors(weir):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = weir.run("--quiet", "--http-port", port, "--health-http-port", "0")
+    lines = [json.loads(line) for line in done.stderr.decode().splitlines()]
+    assert done.returncode == 1
+    assert [line["level"] for line in lines] == ["ERROR"]
+
+
+def test_every_log_line_is_json(weir):
+    w = weir(config())
+    w.api.get("/weird\x01path\u2028".encode("unicode_escape").decode())
+    w.api.get('/a"b\\c')
+    w.stop()
+    for line in w.stderr().splitlines():
+        entry = json.loads(line)
+        assert entry.keys() >= {"timestamp", "level", "target", "message"}
+
+
+@pytest.mark.parametrize("format", ["full", "compact", "pretty"])
+def test_other_formats(weir, format):
+    done = weir.run("--http-port", "99999", "--log-format", format)
+    assert done.returncode == 2
+    w = weir.run("--config", "missing.yaml", "--log-format", format)
+    assert "missing.yaml" in w.stderr.decode()
+    assert not w.stderr.startswith(b"{")
+
+
+def test_it_goes_on_when_nobody_reads_its_log(weir):
+    command = [weir.program, "--http-port", "0", "--health-http-port", "0", "--log-format", "json"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment(None))
+    with contextlib.closing(process.stderr):
+        lines = [json.loads(process.stderr.readline()) for _ in range(2)]
+    ports = {line["fields"]["listener"]: line["fields"]["port"] for line in lines}
+    for _ in range(3):
+        with contextlib.closing(rawhttp.connect(ports["api"])) as c:
+            assert c.get("/nothing").status == 404
+    process.terminate()
+    assert process.wait(20) == 0
