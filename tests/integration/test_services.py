@@ -4,7 +4,9 @@ import json
 import re
 import signal
 import ssl
+from concurrent import futures
 
+import grpc
 import harness
 import pytest
 from service import HANG, events, reply
@@ -380,14 +382,10 @@ def test_model_request(weir, service):
         (401, {"error": {"message": "who are you"}}, 500, None),
         (429, {"error": {"message": "slow down"}}, 500, None),
         (500, {"error": {"message": "s3cret"}}, 500, None),
-        (200, "data: {}\n\n", 500, None),
-        (200, "", 500, None),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_model_statuses(weir, service, status, body, expected, message, stream):
-    if stream and status == 200:
-        pytest.skip("a stream's 200 is read as events")
     model = service(lambda request: reply(body, status))
     w = with_model(weir, model, service(lambda request: reply([[]])), max_retries=0)
     answer = chat(w, stream=stream)
@@ -396,6 +394,15 @@ def test_model_statuses(weir, service, status, body, expected, message, stream):
         assert answer.json() == UNEXPECTED
     else:
         assert answer.json()["details"] == f"chat completion request failed for `m1`: {message}"
+
+
+@pytest.mark.parametrize("body", ["", "data: {}\n\n", '{"choices":[]', '{"a":1,"a":2}'])
+def test_model_nonsense(weir, service, body):
+    model = service(lambda request: reply(body))
+    w = with_model(weir, model, service(lambda request: reply([[]])))
+    answer = chat(w)
+    assert (answer.status_code, answer.json()) == (500, UNEXPECTED)
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])
@@ -498,6 +505,89 @@ def test_info(weir, service):
     assert states(w) == expected
     assert states(w, "?probe=false") == expected
     assert peers["well"].paths() == ["/health"]
+
+
+HEALTH_CHECK = "/grpc.health.v1.Health/Check"
+MODEL_INFO = "/fmaas.GenerationService/ModelInfo"
+
+
+class GrpcService(grpc.GenericRpcHandler):
+    """One method that answers with bytes or a status; the others do not exist."""
+
+    def __init__(self, path, answer):
+        self.path = path
+        self.answer = answer
+        self.requests = []
+        self.server = grpc.server(futures.ThreadPoolExecutor(2), handlers=[self])
+        self.port = self.server.add_insecure_port("127.0.0.1:0")
+        self.server.start()
+
+    def service(self, details):
+        if details.method == self.path:
+            return grpc.unary_unary_rpc_method_handler(self.call)
+        return None
+
+    def call(self, request, context):
+        self.requests.append(request)
+        if not isinstance(self.answer, bytes):
+            context.abort(self.answer, "its words")
+        return self.answer
+
+    def config(self):
+        return {"hostname": "127.0.0.1", "port": self.port, "request_timeout": 5}
+
+
+@pytest.mark.parametrize(
+    "answer, expected",
+    [
+        (b"\x08\x01", {"status": "HEALTHY"}),
+        (b"\x08\x02", {"status": "UNHEALTHY"}),
+        (b"\x08\x03", {"status": "UNKNOWN"}),
+        (b"", {"status": "UNKNOWN"}),
+        (grpc.StatusCode.NOT_FOUND, {"status": "HEALTHY"}),
+        (grpc.StatusCode.INVALID_ARGUMENT, {"status": "HEALTHY"}),
+        (
+            grpc.StatusCode.UNAVAILABLE,
+            {"status": "UNHEALTHY", "code": 503, "reason": "its words"},
+        ),
+        (
+            grpc.StatusCode.UNAUTHENTICATED,
+            {"status": "UNKNOWN", "code": 401, "reason": "its words"},
+        ),
+    ],
+)
+def test_grpc_health(weir, answer, expected):
+    peer = GrpcService(HEALTH_CHECK, answer)
+    config = {
+        "generation": {"provider": "nlp", "service": peer.config()},
+        "chunkers": {"en": {"type": "sentence", "service": peer.config()}},
+    }
+    w = weir(config=config)
+    assert states(w, "?probe=true") == {"generation": expected, "en": expected}
+    assert peer.requests == [b"", b""]
+    peer.server.stop(None)
+
+
+def test_tgis_health(weir):
+    peer = GrpcService(MODEL_INFO, b"\x10\x80\x10")
+    w = weir(config={"generation": {"provider": "tgis", "service": peer.config()}})
+    assert states(w, "?probe=true") == {"generation": {"status": "HEALTHY"}}
+    peer.answer = grpc.StatusCode.NOT_FOUND
+    assert states(w, "?probe=true") == {"generation": {"status": "HEALTHY"}}
+    peer.answer = grpc.StatusCode.INTERNAL
+    expected = {"status": "UNHEALTHY", "code": 500, "reason": "its words"}
+    assert states(w, "?probe=true") == {"generation": expected}
+    peer.server.stop(None)
+    gone = states(w, "?probe=true")["generation"]
+    assert gone["status"] == "UNHEALTHY" and "code" not in gone
+
+
+def test_grpc_service_without_health(weir):
+    peer = GrpcService(MODEL_INFO, b"")
+    w = weir(config={"generation": {"provider": "nlp", "service": peer.config()}})
+    found = states(w, "?probe=true")["generation"]
+    assert (found["status"], found["code"]) == ("UNKNOWN", 501)
+    peer.server.stop(None)
 
 
 def test_health_service(weir, service):
