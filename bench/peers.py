@@ -99,6 +99,24 @@ class Peer:
         shutil.rmtree(self.folder)
 
 
+def log_lines(peer, message):
+    """The fields of every line it has logged with this message."""
+    found = []
+    for line in peer.stderr.read_text(errors="replace").splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if said.get("message") == message:
+            found.append(said["fields"])
+    return found
+
+
+def read_ports(peer):
+    for fields in log_lines(peer, "listening"):
+        peer.ports[fields["listener"]] = fields["port"]
+
+
 def weir(*args, config=None, binary=None):
     """The release build. ports: api, health. ready_ms: from the start to /readyz."""
 
@@ -113,19 +131,26 @@ def weir(*args, config=None, binary=None):
     peer = Peer("weir", command)
 
     def has_ports():
-        for line in peer.stderr.read_text().splitlines():
-            try:
-                said = json.loads(line)
-            except ValueError:
-                continue
-            if said.get("message") == "listening":
-                peer.ports[said["fields"]["listener"]] = said["fields"]["port"]
+        read_ports(peer)
         return {"api", "health"} <= peer.ports.keys()
 
     def is_ready():
         return fetch(f"http://127.0.0.1:{peer.ports['health']}/readyz")[0] == 200
 
     peer.wait_ready(has_ports, is_ready)
+    return peer
+
+
+def mock(*args, binary=None):
+    """`weir mock`, the scripted peers. ports: mock."""
+    words = [binary or RELEASE / "weir", "mock", "--port", "0", "--log-format", "json", *args]
+    peer = Peer("mock", lambda folder: words)
+
+    def has_port():
+        read_ports(peer)
+        return "mock" in peer.ports
+
+    peer.wait_ready(has_port)
     return peer
 
 

@@ -109,12 +109,9 @@ static void answer_whole(struct weir_mock_generation *g)
 
 /* ---- requests ---- */
 
-static bool is_bad(struct weir_mock_call *call, const void *message, struct weir_slice text)
+static void refuse(struct weir_mock_call *call)
 {
-    if (message == NULL || !weir_utf8_is_valid(text)) {
-        weir_mock_grpc_end(call, WEIR_GRPC_INVALID_ARGUMENT, "not the request of this method");
-    }
-    return call->is_over;
+    weir_mock_grpc_end(call, WEIR_GRPC_INVALID_ARGUMENT, "not the request of this method");
 }
 
 static void on_request(struct weir_mock_call *call, struct weir_slice message)
@@ -122,7 +119,8 @@ static void on_request(struct weir_mock_call *call, struct weir_slice message)
     struct weir_arena *arena = &call->s->arena;
     Caikit__Runtime__Nlp__TextGenerationTaskRequest *m = weir_proto_unpack(
         arena, &caikit__runtime__nlp__text_generation_task_request__descriptor, message);
-    if (is_bad(call, m, m != NULL ? weir_proto_slice(m->text) : WEIR_SLICE(""))) {
+    if (m == NULL || !weir_utf8_is_valid(weir_proto_slice(m->text))) {
+        refuse(call);
         return;
     }
     struct weir_mock_generation *g = weir_arena_zalloc(arena, sizeof *g);
@@ -172,10 +170,11 @@ static void on_tokenize(struct weir_mock_call *call, struct weir_slice message)
     struct weir_arena *arena = &call->s->arena;
     Caikit__Runtime__Nlp__TokenizationTaskRequest *m = weir_proto_unpack(
         arena, &caikit__runtime__nlp__tokenization_task_request__descriptor, message);
-    struct weir_slice text = m != NULL ? weir_proto_slice(m->text) : WEIR_SLICE("");
-    if (is_bad(call, m, text)) {
+    if (m == NULL || !weir_utf8_is_valid(weir_proto_slice(m->text))) {
+        refuse(call);
         return;
     }
+    struct weir_slice text = weir_proto_slice(m->text);
     CaikitDataModel__Nlp__TokenizationResults *answer = weir_arena_alloc(arena, sizeof *answer);
     caikit_data_model__nlp__tokenization_results__init(answer);
     answer->n_results = weir_mock_text_count(text);

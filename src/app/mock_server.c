@@ -75,7 +75,9 @@ static struct weir_mock_request *new_request(struct weir_mock_worker *w, struct 
     w->n_requests++;
     r->worker = w;
     r->set = w->server->defaults;
-    r->random_state = w->server->seed + w->n_requests + ((uint64_t)w->index << 48);
+    /* Mixed first: seeds beside each other must not give shifted copies of one sequence. */
+    r->random_state = w->server->seed;
+    r->random_state = next_random(&r->random_state) + w->n_requests + ((uint64_t)w->index << 48);
     make_id(r);
     if (parent.p != NULL) {
         weir_trace_parse(parent, &r->log.trace);
@@ -321,6 +323,7 @@ int weir_mock_server_run(struct weir_mock_server *sv)
     int rc = start_workers(sv);
     if (rc == 0) {
         sigwait(&stops, &signum);
+        WEIR_LOG_INFO("mock", NULL, "stopping", weir_log_i64("signal", signum));
     }
     for (unsigned i = 0; i < sv->n_workers; i++) {
         close_worker(&sv->workers[i]);

@@ -1,7 +1,8 @@
 """Messages of proto/ as Python classes, and gRPC calls with them over an insecure channel.
 
     channel = protos.Channel(port)
-    answer = channel.unary("/…", "…ChunkerTokenizationTaskRequest", "…TokenizationResults", text=b"One. Two.")
+    answer = channel.unary(path, "….ChunkerTokenizationTaskRequest", "….TokenizationResults",
+                           text=b"One. Two.")
     answer.results
 """
 
