@@ -1,5 +1,5 @@
 /* HTTP/1, serving side, where streams matter: both directions at once, flow, and every end. */
-#include "unit/http/serve.h"
+#include "unit/http/serve_tls.h"
 #include "wire/http1.h"
 
 /* The caller of the test that runs; the hooks of a side have no context of their own. */
@@ -45,6 +45,13 @@ static int setup(void **state)
     serve_setup(state);
     caller = (struct caller){.sv = *state, .limits = {64 * 1024, 64, 0}};
     weir_http1_init(&caller.reader, WEIR_HTTP1_RESPONSES, &caller.limits);
+    return 0;
+}
+
+static int setup_tls(void **state)
+{
+    setup(state);
+    serve_use_tls(*state, false);
     return 0;
 }
 
@@ -632,6 +639,10 @@ static void an_idle_connection_closes_when_draining(void **state)
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define TLS_TEST(fn)                                                                               \
+    {                                                                                              \
+        "tls: " #fn, fn, setup_tls, teardown, NULL                                                 \
+    }
 
 int main(void)
 {
@@ -659,6 +670,15 @@ int main(void)
         TEST(pipelined_requests_wait_for_the_reader),
         TEST(a_running_exchange_ends_the_connection_when_draining),
         TEST(an_idle_connection_closes_when_draining),
+        TLS_TEST(ten_megabytes_are_echoed_in_bounded_memory),
+        TLS_TEST(an_echo_waits_for_the_reader),
+        TLS_TEST(a_paused_body_stops_the_caller),
+        TLS_TEST(pausing_at_every_piece_loses_nothing),
+        TLS_TEST(a_full_response_waits_for_the_reader),
+        TLS_TEST(an_early_answer_reaches_a_caller_that_still_sends),
+        TLS_TEST(pipelined_requests_wait_for_the_reader),
+        TLS_TEST(a_running_exchange_ends_the_connection_when_draining),
+        TLS_TEST(an_idle_connection_closes_when_draining),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, certs_setup, certs_teardown);
 }

@@ -5,7 +5,7 @@
  * An HTTP/2 client on the pair's `down` socket: nghttp2 with every window in the test's hands. Body
  * bytes in both directions follow pair_byte.
  */
-#include "unit/http/serve.h"
+#include "unit/http/serve_tls.h"
 
 #include <nghttp2/nghttp2.h>
 
@@ -148,10 +148,9 @@ static inline void caller_go_on(void)
     caller_say(&caller.sv->pair->down);
 }
 
-static inline int caller_setup(void **state)
+static inline void caller_begin(struct served *sv)
 {
-    serve_setup(state);
-    caller = (struct h2_caller){.sv = *state};
+    caller = (struct h2_caller){.sv = sv};
     nghttp2_session_callbacks *cb;
     nghttp2_option *option;
     assert_int_equal(nghttp2_session_callbacks_new(&cb), 0);
@@ -170,6 +169,20 @@ static inline int caller_setup(void **state)
     down->at_data = caller_hear;
     down->at_drain = caller_say;
     pair_connect(caller.sv->pair);
+}
+
+static inline int caller_setup(void **state)
+{
+    serve_setup(state);
+    caller_begin(*state);
+    return 0;
+}
+
+static inline int caller_setup_tls(void **state)
+{
+    serve_setup(state);
+    serve_use_tls(*state, true);
+    caller_begin(*state);
     return 0;
 }
 

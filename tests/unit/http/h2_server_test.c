@@ -427,6 +427,10 @@ static void draining_closes_an_idle_connection(void **state)
 }
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, caller_setup, caller_teardown)
+#define TLS_TEST(fn)                                                                               \
+    {                                                                                              \
+        "tls: " #fn, fn, caller_setup_tls, caller_teardown, NULL                                   \
+    }
 
 int main(void)
 {
@@ -452,6 +456,12 @@ int main(void)
         TEST(draining_lets_a_stream_finish),
         TEST(a_tick_while_draining_does_not_put_off_the_goaway),
         TEST(draining_closes_an_idle_connection),
+        TLS_TEST(ten_megabytes_are_echoed_in_bounded_memory),
+        TLS_TEST(a_slow_stream_does_not_hold_up_another),
+        TLS_TEST(a_full_response_waits_for_the_window),
+        TLS_TEST(an_early_answer_stops_the_caller),
+        TLS_TEST(draining_lets_a_stream_finish),
+        TLS_TEST(draining_closes_an_idle_connection),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, certs_setup, certs_teardown);
 }
