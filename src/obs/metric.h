@@ -180,6 +180,21 @@ static inline void weir_metric_observe(struct weir_metric_histogram h, uint64_t 
     weir_metric__bump(&slots[h.hist->n_buckets], value);
 }
 
+/* Adds a histogram that was kept elsewhere with the same bounds: a count per bucket, +Inf last, and
+ * the sum of the values. */
+static inline void weir_metric_merge(struct weir_metric_histogram h, const uint64_t *buckets,
+                                     uint64_t sum)
+{
+    if (h.hist == NULL) {
+        return;
+    }
+    _Atomic uint64_t *slots = weir_metric__slot(h.slot);
+    for (uint32_t i = 0; i < h.hist->n_buckets; i++) {
+        weir_metric__bump(&slots[i], buckets[i]);
+    }
+    weir_metric__bump(&slots[h.hist->n_buckets], sum);
+}
+
 /* Gauges are one value for the process: the last set wins, adds are never lost. */
 static inline void weir_metric_set(struct weir_metric_gauge g, int64_t value)
 {

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "route/aggregation.h"
+#include "route/batching.h"
 #include "route/env.h"
 #include "route/masks.h"
 #include "route/reply.h"
@@ -78,15 +79,36 @@ static int read_plans(struct reading *r, unsigned output_types, struct weir_plan
     return rc;
 }
 
+static bool looks_at_tools(const struct weir_plan *plan)
+{
+    for (size_t i = 0; i < plan->n; i++) {
+        if (plan->uses[i].d->detector->type == WEIR_DETECT_CHAT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void start_stream(struct reading *r)
 {
     const struct weir_env *env = weir_request_of(r->s)->env;
-    struct weir_stream_out *out = weir_stream_out_new(
-        r->s, &(struct weir_stream_out_options){.has_done = true,
-                                                .is_fms = r->is_fms,
-                                                .heartbeat_ms = env->conf->streaming.heartbeat_ms});
-    weir_completion_stream_start(&weir_request_of(r->s)->task, &r->request, r->strategy,
-                                 &out->base);
+    struct weir_batching_request request = {.body = r->f.json,
+                                            .model = r->request.model_id,
+                                            .looks_at_tools = looks_at_tools(&r->request.output)};
+    struct weir_batching *batching = weir_arena_zalloc(&r->s->arena, sizeof *batching);
+    struct weir_buf why = {0};
+    if (weir_batching_resolve(r->s, &request, batching, &why) != 0) {
+        weir_reply_error(r->s, 400, weir_buf_slice(&why));
+    } else {
+        struct weir_stream_out_options options = {.has_done = true,
+                                                  .is_fms = r->is_fms,
+                                                  .heartbeat_ms = env->conf->streaming.heartbeat_ms,
+                                                  .batching = batching};
+        struct weir_stream_out *out = weir_stream_out_new(r->s, &options);
+        weir_completion_stream_start(&weir_request_of(r->s)->task, &r->request, r->strategy,
+                                     &out->base);
+    }
+    weir_buf_dispose(&why);
 }
 
 /* Plans, checks what a plan cannot know, starts. */

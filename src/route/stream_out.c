@@ -2,8 +2,11 @@
 
 #include "route/env.h"
 #include "route/reply.h"
+#include "route/stream_stats.h"
 #include "wire/json_write.h"
 #include "wire/sse.h"
+
+/* ---- bytes ---- */
 
 static void start(struct weir_stream_out *o)
 {
@@ -27,33 +30,14 @@ static void start(struct weir_stream_out *o)
     }
 }
 
-static void expect_silence(struct weir_stream_out *o)
-{
-    if (o->options.heartbeat_ms != 0) {
-        weir_loop_after(o->stream->loop, &o->heartbeat, o->options.heartbeat_ms);
-    }
-}
-
 /* Sends the scratch buffer; silence is counted from here. */
 static enum weir_flow flush(struct weir_stream_out *o)
 {
     start(o);
     enum weir_flow flow = weir_http_stream_write(o->stream, weir_buf_slice(&o->scratch));
     weir_buf_clear(&o->scratch);
-    expect_silence(o);
+    o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
     return flow;
-}
-
-static void on_heartbeat(struct weir_timer *t, void *ctx)
-{
-    struct weir_stream_out *o = ctx;
-    (void)t;
-    if (o->options.is_ndjson) {
-        start(o);
-        return;
-    }
-    weir_buf_append(&o->scratch, WEIR_SLICE(": keep-alive\n\n"));
-    flush(o);
 }
 
 static void put_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
@@ -66,19 +50,56 @@ static void put_event(struct weir_stream_out *o, struct weir_slice name, struct 
     }
 }
 
-static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
+/* ---- the timer ---- */
+
+static void arm(struct weir_stream_out *o)
 {
-    struct weir_stream_out *o = (struct weir_stream_out *)base;
-    put_event(o, WEIR_SLICE(""), json);
-    return flush(o);
+    uint64_t at_ms = UINT64_MAX;
+    if (o->options.heartbeat_ms != 0) {
+        at_ms = o->last_sent_ms + o->options.heartbeat_ms;
+    }
+    uint64_t deadline_ms;
+    if (o->chain != NULL && weir_chain_next_deadline(o->chain, &deadline_ms) &&
+        deadline_ms < at_ms) {
+        at_ms = deadline_ms;
+    }
+    if (o->is_over || at_ms == UINT64_MAX) {
+        weir_loop_cancel(o->stream->loop, &o->timer);
+    } else {
+        weir_timers_set(&o->stream->loop->timers, &o->timer, at_ms);
+    }
 }
 
-static enum weir_flow out_raw(struct weir_out *base, struct weir_slice bytes)
+static void say_something(struct weir_stream_out *o)
 {
-    struct weir_stream_out *o = (struct weir_stream_out *)base;
-    weir_buf_append(&o->scratch, bytes);
-    return flush(o);
+    if (o->options.is_ndjson) {
+        start(o);
+        o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
+    } else {
+        weir_buf_append(&o->scratch, WEIR_SLICE(": keep-alive\n\n"));
+        flush(o);
+    }
 }
+
+static void on_timer(struct weir_timer *t, void *ctx)
+{
+    struct weir_stream_out *o = ctx;
+    uint64_t now_ms = weir_loop_now_ms(o->stream->loop);
+    (void)t;
+    if (o->chain != NULL) {
+        weir_chain_tick(o->chain, now_ms);
+    }
+    bool is_silent =
+        o->options.heartbeat_ms != 0 && now_ms >= o->last_sent_ms + o->options.heartbeat_ms;
+    if (!o->is_over && is_silent) {
+        say_something(o);
+    }
+    if (!o->is_over) {
+        arm(o);
+    }
+}
+
+/* ---- the end ---- */
 
 static void finish(struct weir_stream_out *o)
 {
@@ -88,18 +109,99 @@ static void finish(struct weir_stream_out *o)
     if (o->scratch.n != 0 || !o->is_started) {
         flush(o);
     }
-    weir_loop_cancel(o->stream->loop, &o->heartbeat);
+    o->is_over = true;
+    weir_loop_cancel(o->stream->loop, &o->timer);
+    weir_stream_stats_report(o);
     o->stream->handler = NULL;
     weir_http_stream_end(o->stream);
 }
 
+/* ---- through the chain ---- */
+
+static void on_chain(void *ctx, enum weir_batch_reason why, const struct weir_event *e)
+{
+    struct weir_stream_out *o = ctx;
+    (void)why;
+    switch (e->kind) {
+    case WEIR_EVENT_CHUNK:
+        put_event(o, WEIR_SLICE(""), e->data);
+        break;
+    case WEIR_EVENT_COMMENT:
+        weir_sse_append_comment(&o->scratch, e->data);
+        break;
+    case WEIR_EVENT_ERROR:
+        put_event(o, WEIR_SLICE("error"), e->data);
+        finish(o);
+        return;
+    case WEIR_EVENT_DONE:
+    case WEIR_EVENT_EOF:
+    case WEIR_EVENT_DISCARD:
+        finish(o);
+        return;
+    }
+    if (flush(o) == WEIR_FLOW_FULL && !o->is_blocked) {
+        o->is_blocked = true;
+        weir_chain_blocked(o->chain, o->last_sent_ms, true);
+    }
+}
+
+static enum weir_flow push(struct weir_stream_out *o, const struct weir_event *e)
+{
+    enum weir_flow flow = WEIR_FLOW_OK;
+    weir_chain_push(o->chain, weir_loop_now_ms(o->stream->loop), e, &flow);
+    if (!o->is_over) {
+        arm(o);
+    }
+    o->owes_resume = flow == WEIR_FLOW_FULL;
+    return flow;
+}
+
+/* ---- what the task calls ---- */
+
+static enum weir_flow send_plain(struct weir_stream_out *o)
+{
+    o->n_events++;
+    o->n_bytes += o->scratch.n;
+    enum weir_flow flow = flush(o);
+    arm(o);
+    o->owes_resume = flow == WEIR_FLOW_FULL;
+    return flow;
+}
+
+static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
+{
+    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (o->chain != NULL) {
+        return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK, .data = json});
+    }
+    put_event(o, WEIR_SLICE(""), json);
+    return send_plain(o);
+}
+
+static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *event)
+{
+    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (o->chain != NULL) {
+        return push(o, &(struct weir_event){
+                           .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
+    }
+    weir_buf_append(&o->scratch, event->bytes);
+    return send_plain(o);
+}
+
 static void out_end(struct weir_out *base)
 {
-    finish((struct weir_stream_out *)base);
+    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (o->chain != NULL) {
+        push(o, &(struct weir_event){.kind = WEIR_EVENT_DONE});
+    } else {
+        finish(o);
+    }
 }
 
 /* OpenAI clients raise what has an `error` member; the rest is the shape of all our errors. */
-static void write_error(struct weir_buf *out, const struct weir_reply_problem *problem, bool is_fms)
+static void write_error(struct weir_buf *out, const struct weir_reply_problem *problem,
+                        bool is_plain)
 {
     struct weir_json_write w;
     weir_json_write_init(&w, out);
@@ -108,7 +210,7 @@ static void write_error(struct weir_buf *out, const struct weir_reply_problem *p
     weir_json_write_i64(&w, problem->status);
     weir_json_write_key(&w, WEIR_SLICE("details"));
     weir_json_write_string(&w, problem->details);
-    if (!is_fms) {
+    if (!is_plain) {
         weir_json_write_key(&w, WEIR_SLICE("error"));
         weir_json_write_begin_object(&w);
         weir_json_write_key(&w, WEIR_SLICE("message"));
@@ -126,8 +228,10 @@ static void out_fail(struct weir_out *base, const struct weir_fault *fault)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
     const struct weir_log_ctx *log = &weir_request_of(o->stream)->log;
-    if (!o->is_started && !o->options.is_fms) {
-        weir_loop_cancel(o->stream->loop, &o->heartbeat);
+    bool holds_text = o->chain != NULL && weir_chain_buffered_bytes(o->chain) != 0;
+    if (!o->is_started && !holds_text && !o->options.is_fms) {
+        o->is_over = true;
+        weir_loop_cancel(o->stream->loop, &o->timer);
         weir_reply_fault(o->stream, fault, log);
         return;
     }
@@ -135,9 +239,13 @@ static void out_fail(struct weir_out *base, const struct weir_fault *fault)
     weir_reply_log_fault(fault, problem.status, log);
     struct weir_buf json = {0};
     write_error(&json, &problem, o->options.is_fms || o->options.is_ndjson);
-    put_event(o, WEIR_SLICE("error"), weir_buf_slice(&json));
+    if (o->chain != NULL) {
+        push(o, &(struct weir_event){.kind = WEIR_EVENT_ERROR, .data = weir_buf_slice(&json)});
+    } else {
+        put_event(o, WEIR_SLICE("error"), weir_buf_slice(&json));
+        finish(o);
+    }
     weir_buf_dispose(&json);
-    finish(o);
 }
 
 static const struct weir_out_ops OPS = {
@@ -147,10 +255,22 @@ static const struct weir_out_ops OPS = {
     .fail = out_fail,
 };
 
+/* ---- what the connection calls ---- */
+
 static void on_resume(struct weir_http_stream *s)
 {
     struct weir_stream_out *o = s->ctx;
-    if (o->base.on_resume != NULL) {
+    if (o->chain != NULL && o->is_blocked) {
+        o->is_blocked = false;
+        weir_chain_blocked(o->chain, weir_loop_now_ms(s->loop), false);
+        if (o->is_over) {
+            return;
+        }
+        arm(o);
+    }
+    bool is_full = o->chain != NULL && weir_chain_is_full(o->chain);
+    if (o->owes_resume && !is_full) {
+        o->owes_resume = false;
         o->base.on_resume(o->base.ctx);
     }
 }
@@ -160,7 +280,9 @@ static const struct weir_http_handler HANDLER = {.on_resume = on_resume};
 static void undo(void *ctx)
 {
     struct weir_stream_out *o = ctx;
-    weir_loop_cancel(o->stream->loop, &o->heartbeat);
+    weir_loop_cancel(o->stream->loop, &o->timer);
+    weir_chain_free(o->chain);
+    o->chain = NULL;
     weir_buf_dispose(&o->scratch);
 }
 
@@ -171,11 +293,15 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
     o->base.ops = &OPS;
     o->stream = s;
     o->options = *options;
-    o->heartbeat.fn = on_heartbeat;
-    o->heartbeat.ctx = o;
+    o->timer.fn = on_timer;
+    o->timer.ctx = o;
+    o->last_sent_ms = weir_loop_now_ms(s->loop);
+    if (options->batching != NULL && options->batching->is_used) {
+        o->chain = weir_chain_new(&options->batching->chain, on_chain, o);
+    }
     weir_arena_defer(&s->arena, undo, o);
     s->handler = &HANDLER;
     s->ctx = o;
-    expect_silence(o);
+    arm(o);
     return o;
 }

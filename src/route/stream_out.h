@@ -4,31 +4,44 @@
 #include "base/buf.h"
 #include "http/stream.h"
 #include "io/loop.h"
+#include "route/batching.h"
 #include "task/out.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * A streaming answer over HTTP: events as server-sent events or as JSON lines.
+ * A streaming answer over HTTP: events as server-sent events or as JSON lines, batched on their way
+ * where that is configured.
+ *
+ *   task ─► event ─► [emit/chain] ─► SSE or NDJSON ─► http stream
  *
  * Nothing is sent before the first event, so that what fails before it is an ordinary error with
- * its status; but after `heartbeat_ms` of silence a comment must go out, and the head with it.
+ * its status; but after `heartbeat_ms` of silence a comment must go out, and the head with it. One
+ * timer serves both the chain and the silence.
  */
 struct weir_stream_out_options {
     bool is_ndjson; /* lines instead of events; no comments */
     bool has_done;  /* `data: [DONE]` ends it, errors included */
     bool is_fms;    /* errors before the first event are events, too; plainer error data */
     uint64_t heartbeat_ms;
+    const struct weir_batching *batching; /* NULL: none; borrowed */
 };
 
 struct weir_stream_out {
     struct weir_out base;
     struct weir_http_stream *stream;
     struct weir_stream_out_options options;
-    struct weir_timer heartbeat;
+    struct weir_timer timer;
+    uint64_t last_sent_ms;
     struct weir_buf scratch;
+    struct weir_chain *chain; /* NULL: events leave as they come */
+    uint64_t n_events;        /* without a chain: events and bytes, for the count at the end */
+    uint64_t n_bytes;
     bool is_started;
+    bool is_blocked; /* the caller takes no more for now; the chain knows */
+    bool owes_resume;
+    bool is_over;
 };
 
 /* Made in the stream's arena; sets the stream's handler. */

@@ -242,7 +242,9 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
         return; /* the fault that follows tells */
     }
     if (cs->request.output.n == 0) {
-        if (cs->out->ops->raw(cs->out, frame->raw) == WEIR_FLOW_FULL) {
+        struct weir_out_raw event = {
+            .bytes = frame->raw, .json = frame->json, .sse_id = frame->sse_id};
+        if (cs->out->ops->raw(cs->out, &event) == WEIR_FLOW_FULL) {
             cs->out_full = true;
         }
     } else {

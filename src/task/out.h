@@ -11,11 +11,17 @@
  */
 struct weir_out;
 
+struct weir_out_raw {
+    struct weir_slice bytes;  /* with its framing */
+    struct weir_slice json;   /* its data */
+    struct weir_slice sse_id; /* its id line, or empty */
+};
+
 struct weir_out_ops {
     /* One event: its JSON. */
     enum weir_flow (*event)(struct weir_out *o, struct weir_slice json);
-    /* Events with their framing, exactly as the model server wrote them. */
-    enum weir_flow (*raw)(struct weir_out *o, struct weir_slice bytes);
+    /* An event exactly as the model server wrote it. */
+    enum weir_flow (*raw)(struct weir_out *o, const struct weir_out_raw *event);
     /* The last calls; one of them, once. */
     void (*end)(struct weir_out *o);
     void (*fail)(struct weir_out *o, const struct weir_fault *fault);
