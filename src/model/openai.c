@@ -297,7 +297,10 @@ static void on_stream_done(void *ctx, const struct weir_call_result *result)
     r->call = NULL;
     r->is_over = true;
     r->end_err = result->err;
-    r->end_why = weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p;
+    r->end_why = "no answer";
+    if (r->end_err != 0) {
+        r->end_why = weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p;
+    }
     if (r->phase == DRAINING) {
         r->phase = ENDED;
     } else if (r->phase == REFUSED && r->end_err == 0) {
