@@ -63,7 +63,7 @@ static size_t pull(struct weir_chunk_stream *s)
     return n;
 }
 
-/* Pushes of `token_bytes[i]`; returns the number of chunks. */
+/* Pushes of `token_cp` code points, 0: all at once; returns the number of chunks. */
 static size_t run_stream(const struct weir_chunker *c, struct weir_slice text, size_t token_cp)
 {
     struct weir_chunk_options options = {0};
