@@ -11,6 +11,7 @@ import rawhttp
 
 CHAT = "/v1/chat/completions"
 COMPLETION = "/v1/completions"
+DETECTOR = ["/api/v1/text/" + name for name in ("contents", "chat", "context/doc", "generation")]
 SAFE = {"filtered": False, "severity": "safe"}
 
 
@@ -334,6 +335,25 @@ def test_models_and_tokenizer(m):
     assert m.api.post("/tokenize", json={"messages": messages}).json()["count"] == 2
 
 
+def test_members_of_other_types_are_survived(m):
+    c = m.raw()
+
+    def ask(path, body):
+        head = [("Content-Type", "application/json")]
+        c.request("POST", path, head, json.dumps(body).encode())
+        return c.read_response().status
+
+    odd = [None, True, 5, -1.5, "x", [], [1, None, {}, "x"], {"x": 1}]
+    names = "messages prompt model n stream stream_options tools logprobs top_logprobs max_tokens mock"
+    for path in (CHAT, COMPLETION, "/tokenize", *DETECTOR):
+        for name in names.split() + "contents content context context_type detector_params".split():
+            for value in odd:
+                body = {"messages": [], "prompt": "p", "contents": ["c"], "content": "c"}
+                body |= {"context": [], "context_type": "docs", "generated_text": "g", name: value}
+                assert ask(path, body) in (200, 400, 422), body
+        assert ask(path, []) in (400, 422)
+
+
 def test_bad_requests(m):
     assert m.api.post(CHAT, json={"model": "m"}).status_code == 400
     assert m.api.post(CHAT, content=b"{", headers={"content-type": "application/json"}).status_code == 400
@@ -529,7 +549,9 @@ def test_answers_in_pieces(m):
 def test_a_caller_that_does_not_read_holds_it_back(m):
     c = m.raw()
     body = {"messages": [], "stream": True, "mock": {"tokens": 10**7}}
-    c.request("POST", CHAT, [("Content-Type", "application/json")], json.dumps(body).encode())
+    trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
+    head = [("Content-Type", "application/json"), ("Traceparent", f"00-{trace_id}-{'1' * 16}-01")]
+    c.request("POST", CHAT, head, json.dumps(body).encode())
     while len(c.received) < 10000:
         assert c.fill()
     first = mocks.events(c.received.split(b"\r\n", 3)[-1].decode(errors="replace"))
@@ -538,7 +560,7 @@ def test_a_caller_that_does_not_read_holds_it_back(m):
     request_id = first[1]["id"].removeprefix("chatcmpl-")
     gone = m.wait_log("caller gone", request_id=request_id)
     assert 40 < gone["event"] < 200000
-    assert gone["trace_id" if "trace_id" in gone else "path"]
+    assert gone["trace_id"] == trace_id
 
 
 def test_a_slow_reader_gets_everything(m):
@@ -605,10 +627,9 @@ def test_findings_of_one_s_own(m):
     [found] = detect(m, {"find": "all"}, ["aé"]).json()
     assert (found[0]["start"], found[0]["end"]) == (0, 2)
     assert detect(m, {"find": "none"}).json() == [[], []]
-    for regex in (f"x{n}" for n in range(40)):  # more than are kept compiled
-        assert detect(m, {"regex": regex}, ["x39"]).json() == [
-            [d for d in detect(m, {"regex": regex}, ["x39"]).json()[0]]
-        ]
+    for n in (*range(40), 0):  # more than are kept compiled
+        [found] = detect(m, {"regex": f"x{n}y"}, [f"ax{n}yx{n}y"]).json()
+        assert [d["text"] for d in found] == [f"x{n}y"] * 2
 
 
 def test_bad_expressions(m):
