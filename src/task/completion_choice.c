@@ -121,7 +121,8 @@ void weir_cs__free_choice(struct weir_cs_choice *choice)
 
 /* ---- arriving ---- */
 
-static void add_plain(struct weir_cs_choice *choice, struct weir_slice json)
+/* An event without text keeps its place. */
+static void add_silent(struct weir_cs_choice *choice, struct weir_slice json)
 {
     struct weir_cs *cs = choice->cs;
     if (choice->path == NULL) {
@@ -130,7 +131,15 @@ static void add_plain(struct weir_cs_choice *choice, struct weir_slice json)
     }
     struct weir_cs_item *item = weir_cs__item_new(cs, json);
     weir_list_append(&choice->items, &item->link);
-    weir_path_cut(choice->path);
+}
+
+/* The same, and no sentence goes on behind it. */
+static void add_plain(struct weir_cs_choice *choice, struct weir_slice json)
+{
+    add_silent(choice, json);
+    if (choice->path != NULL) {
+        weir_path_cut(choice->path);
+    }
 }
 
 /* For detectors that look at all of it. */
@@ -157,8 +166,7 @@ static void add_text(struct weir_cs_choice *choice, struct weir_slice json, stru
     int rc = weir_path_push(choice->path, cs->n_frames, text, NULL);
     item->end_cp = weir_path_length_cp(choice->path);
     if (rc == WEIR_ELIMIT) {
-        weir_cs__fail_limit(cs, "bytes held back", cs->task->env->max_held_bytes,
-                            "max_held_bytes_per_stream");
+        weir_cs__fail_held(cs);
     } else if (rc != 0) {
         weir_cs__fail_model(cs, "an event's text is not UTF-8");
     }
@@ -180,36 +188,42 @@ static void flush_high(struct weir_cs_choice *choice)
     weir_buf_dispose(&choice->high_json);
 }
 
-/*
- * The text of an event with a pair that was split over two events made whole: the first half waits
- * here, and the second event has the character. Appended to `out`.
- */
-static void join_text(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t at,
-                      struct weir_slice event, struct weir_buf *out)
+/* The first half of a pair, whose second half is awaited, with the second event's text. */
+static void join_pair(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t at,
+                      struct weir_buf *text)
 {
-    uint16_t unit;
-    weir_json_string_append(json, at, out);
-    if (choice->high != 0) {
-        char head[4];
-        bool is_pair = weir_json_string_begins_low(json, at, &unit);
-        uint32_t cp = is_pair ? 0x10000u + (((uint32_t)choice->high - 0xD800u) << 10) +
-                                    ((uint32_t)unit - 0xDC00u)
-                              : 0xFFFDu;
-        size_t n = weir_utf8_encode(cp, head);
-        struct weir_buf joined = {0};
-        size_t skip = is_pair ? sizeof REPLACEMENT - 1 : 0;
-        weir_buf_append(&joined, weir_slice_make(head, n));
-        weir_buf_append(&joined, weir_slice_sub(weir_buf_slice(out), skip, out->n));
-        weir_buf_dispose(out);
-        *out = joined;
-        choice->high = 0;
+    uint16_t low;
+    char head[4];
+    bool is_pair = weir_json_string_begins_low(json, at, &low);
+    uint32_t high = choice->high;
+    uint32_t cp = is_pair ? 0x10000u + ((high - 0xD800u) << 10) + (low - 0xDC00u) : 0xFFFDu;
+    size_t n = weir_utf8_encode(cp, head);
+    size_t skip = is_pair ? sizeof REPLACEMENT - 1 : 0;
+    struct weir_buf joined = {0};
+    weir_buf_append(&joined, weir_slice_make(head, n));
+    weir_buf_append(&joined, weir_slice_sub(weir_buf_slice(text), skip, text->n));
+    weir_buf_dispose(text);
+    *text = joined;
+    choice->high = 0;
+}
+
+/*
+ * Keeps the first half of a pair at the end of the text back, with an event to send it in should it
+ * stay alone; what stands once in an event leaves with the event itself.
+ */
+static void hold_half(struct weir_cs_choice *choice, const struct weir_json *json,
+                      const struct weir_event_choice *c, struct weir_buf *text)
+{
+    uint16_t high;
+    bool goes_on = !c->has_finish && !c->has_rest;
+    if (!goes_on || !weir_json_string_ends_high(json, c->text, &high)) {
+        return;
     }
-    if (weir_json_string_ends_high(json, at, &unit)) {
-        choice->high = unit;
-        out->n -= sizeof REPLACEMENT - 1;
-        weir_buf_clear(&choice->high_json);
-        weir_buf_append(&choice->high_json, event);
-    }
+    struct weir_event_cut cut = {.part = WEIR_EVENT_TEXT, .with_role = true};
+    choice->high = high;
+    text->n -= sizeof REPLACEMENT - 1;
+    weir_buf_clear(&choice->high_json);
+    weir_event_write_part(json, c, choice->cs->request.is_chat, &cut, &choice->high_json);
 }
 
 static bool has_logprobs(const struct weir_json *json, const struct weir_event_choice *c)
@@ -229,7 +243,7 @@ static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event)
         weir_json_edit_begin(&e, &json);
         weir_json_edit_replace_string(&e, c.text, WEIR_SLICE(""));
         weir_json_edit_write(&e, &out);
-        add_plain(choice, weir_buf_slice(&out));
+        add_silent(choice, weir_buf_slice(&out));
     }
     weir_json_edit_dispose(&e);
     weir_buf_dispose(&out);
@@ -240,7 +254,11 @@ static void take_text(struct weir_cs_choice *choice, const struct weir_json *jso
                       const struct weir_event_choice *c, struct weir_slice event)
 {
     struct weir_buf text = {0};
-    join_text(choice, json, c->text, event, &text);
+    weir_json_string_append(json, c->text, &text);
+    if (choice->high != 0) {
+        join_pair(choice, json, c->text, &text);
+    }
+    hold_half(choice, json, c, &text);
     if (choice->path == NULL) {
         keep_whole(choice, weir_buf_slice(&text));
         weir_cs__emit(choice->cs, event);
@@ -259,6 +277,34 @@ static void write_part(struct weir_cs *cs, const struct weir_json *json,
     weir_event_write_part(json, c, cs->request.is_chat, cut, &cs->scratch);
 }
 
+/* Reasoning leaves before its text, the rest after it; what ends the event goes with the last. */
+static void take_parts(struct weir_cs_choice *choice, const struct weir_json *json,
+                       const struct weir_event_choice *c, bool with_usage)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_event_cut cut = {.part = WEIR_EVENT_REASONING, .with_role = true};
+    if (c->has_reasoning) {
+        flush_high(choice);
+        write_part(cs, json, c, &cut);
+        add_plain(choice, weir_buf_slice(&cs->scratch));
+    }
+    cut = (struct weir_event_cut){.part = WEIR_EVENT_TEXT,
+                                  .with_usage = with_usage && !c->has_rest,
+                                  .with_finish = !c->has_rest,
+                                  .with_logprobs = true,
+                                  .with_role = true};
+    write_part(cs, json, c, &cut);
+    take_text(choice, json, c, weir_buf_slice(&cs->scratch));
+    if (c->has_rest) {
+        cut = (struct weir_event_cut){.part = WEIR_EVENT_REST,
+                                      .with_usage = with_usage,
+                                      .with_finish = true,
+                                      .with_role = true};
+        write_part(cs, json, c, &cut);
+        add_plain(choice, weir_buf_slice(&cs->scratch));
+    }
+}
+
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
                           const struct weir_event_choice *c, bool is_last)
 {
@@ -267,34 +313,16 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
         return;
     }
     weir_cs__collect_tools(choice, json, c);
-    bool is_split = c->has_text && (c->has_reasoning || c->has_rest);
-    struct weir_event_cut cut = {.with_usage = is_last, .with_finish = true, .with_role = true};
-    if (!c->has_text) {
-        flush_high(choice);
-        write_part(cs, json, c, &cut);
-        add_plain(choice, weir_buf_slice(&cs->scratch));
-    } else if (!is_split) {
-        write_part(cs, json, c, &cut);
-        take_text(choice, json, c, weir_buf_slice(&cs->scratch));
+    if (c->has_text && (c->has_reasoning || c->has_rest)) {
+        take_parts(choice, json, c, is_last);
     } else {
-        /* Reasoning before its text, the rest after it; what ends the event goes with the last. */
-        cut = (struct weir_event_cut){.part = WEIR_EVENT_REASONING, .with_role = true};
-        if (c->has_reasoning) {
-            flush_high(choice);
-            write_part(cs, json, c, &cut);
-            add_plain(choice, weir_buf_slice(&cs->scratch));
-        }
-        cut.part = WEIR_EVENT_TEXT;
-        cut.with_finish = !c->has_rest;
-        cut.with_usage = is_last && !c->has_rest;
+        struct weir_event_cut cut = {
+            .with_usage = is_last, .with_finish = true, .with_logprobs = true, .with_role = true};
         write_part(cs, json, c, &cut);
-        take_text(choice, json, c, weir_buf_slice(&cs->scratch));
-        if (c->has_rest) {
-            cut = (struct weir_event_cut){.part = WEIR_EVENT_REST,
-                                          .with_usage = is_last,
-                                          .with_finish = true,
-                                          .with_role = true};
-            write_part(cs, json, c, &cut);
+        if (c->has_text) {
+            take_text(choice, json, c, weir_buf_slice(&cs->scratch));
+        } else {
+            flush_high(choice);
             add_plain(choice, weir_buf_slice(&cs->scratch));
         }
     }
@@ -324,6 +352,7 @@ static void emit_leading(struct weir_cs_choice *choice)
         if (item->has_text) {
             return;
         }
+        weir_cs__drain_misc(choice->cs);
         weir_cs__emit(choice->cs, json_of(item));
         weir_cs__item_free(choice->cs, item);
     }
@@ -378,8 +407,10 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     struct weir_buf joined = {0};
     struct weir_json json;
     struct weir_event_choice c;
+    weir_cs__drain_misc(cs);
     struct weir_cs_item *last = touch(choice, batch, &logprobs);
     if (last == NULL || read_single(cs, json_of(last), &json, &c) != 0) {
+        weir_event_logprobs_dispose(&logprobs);
         weir_cs__fail_model(cs, "a batch has no event");
         return;
     }

@@ -11,14 +11,28 @@
 
 #include <stdlib.h>
 
-/* With only chunkers to wait for at the ceiling, this long without anything leaving is the end:
- * a chunker that wants more text than may be held would wait for ever. */
-enum { GRACE_MS = 5000 };
-
 static void stop_model(struct weir_cs *cs)
 {
     weir_model_free(cs->run);
     cs->run = NULL;
+}
+
+static void free_choices(struct weir_cs *cs)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(&cs->choices)) != NULL) {
+        weir_cs__free_choice(WEIR_LIST_ENTRY(link, struct weir_cs_choice, link));
+    }
+}
+
+/* The model server and the detectors work for nobody any more; who failed may be one of them and
+ * still in the middle of telling, so this is posted. */
+static void on_cleanup(struct weir_post *post)
+{
+    struct weir_cs *cs = WEIR_LIST_ENTRY(post, struct weir_cs, cleanup);
+    stop_model(cs);
+    weir_scan_cancel(cs->whole_scan);
+    free_choices(cs);
 }
 
 void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault)
@@ -27,7 +41,8 @@ void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault)
         return;
     }
     cs->is_over = true;
-    weir_loop_cancel(cs->task->loop, &cs->grace);
+    weir_source_end(&cs->source);
+    weir_loop_post(cs->task->loop, &cs->cleanup);
     const struct weir_fault *kept = weir_fault_keep(cs->task->arena, fault);
     cs->out->ops->fail(cs->out, kept);
 }
@@ -50,63 +65,61 @@ void weir_cs__fail_limit(struct weir_cs *cs, const char *what, size_t limit, con
     weir_cs__fail(cs, &fault);
 }
 
+void weir_cs__fail_held(struct weir_cs *cs)
+{
+    struct weir_fault fault = weir_source_limit_fault(cs->task->arena, cs->source.max_held_bytes);
+    weir_cs__fail(cs, &fault);
+}
+
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
 {
     if (!cs->is_over && cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
-        cs->out_full = true;
+        weir_source_set_full(&cs->source, true);
     }
 }
 
 /* ---- reading on or not ---- */
 
-static bool is_waiting(const struct weir_cs *cs)
+static enum weir_path_wait waits(const struct weir_cs *cs)
 {
+    enum weir_path_wait most = WEIR_PATH_IDLE;
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
-        if (choice->path != NULL && weir_path_is_waiting(choice->path)) {
-            return true;
-        }
+        enum weir_path_wait one =
+            choice->path != NULL ? weir_path_waits(choice->path) : WEIR_PATH_IDLE;
+        most = one > most ? one : most;
     }
-    return false;
+    return most;
 }
 
-static void on_grace(struct weir_timer *t, void *ctx)
-{
-    struct weir_cs *cs = ctx;
-    (void)t;
-    weir_cs__fail_limit(cs, "bytes held back", cs->task->env->max_held_bytes,
-                        "max_held_bytes_per_stream");
-}
-
-/* The source is read while the caller takes what leaves and what is held can still leave. */
 static void control_source(struct weir_cs *cs)
 {
-    bool is_heavy = cs->held_bytes >= cs->task->env->max_held_bytes;
-    if (is_heavy && !is_waiting(cs)) {
-        weir_cs__fail_limit(cs, "bytes held back", cs->task->env->max_held_bytes,
-                            "max_held_bytes_per_stream");
-        return;
+    bool is_heavy = cs->held_bytes >= cs->source.max_held_bytes;
+    enum weir_path_wait most = is_heavy ? waits(cs) : WEIR_PATH_IDLE;
+    if (!weir_source_decide(&cs->source, cs->held_bytes, most)) {
+        weir_cs__fail_held(cs);
     }
-    if (!is_heavy) {
-        weir_loop_cancel(cs->task->loop, &cs->grace);
-    } else if (!weir_timer_is_armed(&cs->grace)) {
-        weir_loop_after(cs->task->loop, &cs->grace, GRACE_MS);
-    }
-    bool must_pause = cs->out_full || is_heavy;
-    if (cs->run != NULL && !cs->source_done && must_pause != cs->is_paused) {
-        cs->is_paused = must_pause;
-        if (must_pause) {
-            weir_model_pause(cs->run);
-        } else {
-            weir_model_resume(cs->run);
-        }
+}
+
+static void on_stuck(void *ctx)
+{
+    weir_cs__fail_held(ctx);
+}
+
+static void set_paused(void *ctx, bool is_paused)
+{
+    struct weir_cs *cs = ctx;
+    if (cs->run != NULL && is_paused) {
+        weir_model_pause(cs->run);
+    } else if (cs->run != NULL) {
+        weir_model_resume(cs->run);
     }
 }
 
 static void on_resume(void *ctx)
 {
     struct weir_cs *cs = ctx;
-    cs->out_full = false;
+    weir_source_set_full(&cs->source, false);
     if (!cs->is_over) {
         control_source(cs);
     }
@@ -128,7 +141,7 @@ static uint64_t oldest_held(const struct weir_cs *cs)
     return oldest;
 }
 
-static void drain_misc(struct weir_cs *cs)
+void weir_cs__drain_misc(struct weir_cs *cs)
 {
     struct weir_list *link;
     while ((link = weir_list_first(&cs->misc)) != NULL) {
@@ -171,7 +184,7 @@ static void finish(struct weir_cs *cs)
         weir_cs__emit(cs, weir_buf_slice(&cs->scratch));
     }
     cs->is_over = true;
-    weir_loop_cancel(cs->task->loop, &cs->grace);
+    weir_source_end(&cs->source);
     cs->out->ops->end(cs->out);
 }
 
@@ -180,7 +193,7 @@ void weir_cs__advance(struct weir_cs *cs)
     if (cs->is_over) {
         return;
     }
-    drain_misc(cs);
+    weir_cs__drain_misc(cs);
     if (cs->source_done && cs->whole_done && has_left(cs)) {
         finish(cs);
     } else {
@@ -245,7 +258,7 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
         struct weir_out_raw event = {
             .bytes = frame->raw, .json = frame->json, .sse_id = frame->sse_id};
         if (cs->out->ops->raw(cs->out, &event) == WEIR_FLOW_FULL) {
-            cs->out_full = true;
+            weir_source_set_full(&cs->source, true);
         }
     } else {
         take_event(cs, frame->json);
@@ -257,6 +270,7 @@ static void on_done(void *ctx, const struct weir_fault *fault)
 {
     struct weir_cs *cs = ctx;
     cs->source_done = true;
+    weir_source_end(&cs->source);
     if (fault != NULL) {
         weir_cs__fail(cs, fault);
         return;
@@ -349,11 +363,10 @@ static void undo(void *ctx)
     struct weir_cs *cs = ctx;
     struct weir_list *link;
     cs->is_over = true;
-    weir_loop_cancel(cs->task->loop, &cs->grace);
+    weir_source_end(&cs->source);
+    weir_loop_unpost(&cs->cleanup);
     stop_model(cs);
-    while ((link = weir_list_first(&cs->choices)) != NULL) {
-        weir_cs__free_choice(WEIR_LIST_ENTRY(link, struct weir_cs_choice, link));
-    }
+    free_choices(cs);
     while ((link = weir_list_first(&cs->misc)) != NULL) {
         weir_cs__item_free(cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
     }
@@ -385,8 +398,13 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
     out->ctx = cs;
     weir_list_init(&cs->choices);
     weir_list_init(&cs->misc);
-    cs->grace.fn = on_grace;
-    cs->grace.ctx = cs;
+    cs->cleanup.fn = on_cleanup;
+    cs->source = (struct weir_source){.loop = task->loop,
+                                      .max_held_bytes = task->env->max_held_bytes,
+                                      .set_paused = set_paused,
+                                      .on_stuck = on_stuck,
+                                      .ctx = cs};
+    weir_source_init(&cs->source);
     look_at_plan(cs);
     weir_arena_defer(task->arena, undo, cs);
     if (cs->request.input.n == 0) {

@@ -7,6 +7,7 @@
 #include "task/completion_stream.h"
 #include "task/event.h"
 #include "task/path.h"
+#include "task/source.h"
 
 /*
  * Inside: the life of the stream (completion_stream.c), events of a choice on their way out
@@ -71,14 +72,13 @@ struct weir_cs {
     uint64_t n_frames;
     uint64_t seq;
     size_t held_bytes;
-    struct weir_timer grace; /* at the ceiling, with only chunkers to wait for */
+    struct weir_source source;
+    struct weir_post cleanup; /* after a failure: what still runs is stopped */
     struct weir_scan *whole_scan;
     bool has_chunked; /* some detector works on chunks */
     bool has_whole;   /* some looks at the whole */
     bool source_done;
     bool whole_done;
-    bool out_full;
-    bool is_paused;
     bool is_over; /* end or fail was said */
 };
 
@@ -86,7 +86,9 @@ struct weir_cs {
 void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault);
 void weir_cs__fail_model(struct weir_cs *cs, const char *why);
 void weir_cs__fail_limit(struct weir_cs *cs, const char *what, size_t limit, const char *name);
+void weir_cs__fail_held(struct weir_cs *cs); /* too much is held back */
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
+void weir_cs__drain_misc(struct weir_cs *cs); /* events without choices whose turn has come */
 void weir_cs__advance(struct weir_cs *cs);
 
 /* completion_choice.c */

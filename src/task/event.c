@@ -182,9 +182,9 @@ void weir_event_write_part(const struct weir_json *json, const struct weir_event
     }
     if (!cut->with_finish) {
         hold_ending(&e, json, c->node);
-        if (is_chat) {
-            set_null(&e, json, c->node, "logprobs");
-        }
+    }
+    if (!cut->with_logprobs) {
+        set_null(&e, json, c->node, "logprobs");
     }
     if (cut->with_role && is_chat) {
         set_role(&e, json, c);

@@ -48,13 +48,14 @@ enum weir_event_part {
 };
 
 /*
- * Appends the event with this choice alone and this part of it alone. Usage stays where
- * `with_usage`, finish_reason and what is like it where `with_finish`.
+ * Appends the event with this choice alone and this part of it alone. What stands once in an event
+ * must leave once: usage, finish_reason with what is like it, and logprobs stay where asked for.
  */
 struct weir_event_cut {
     enum weir_event_part part;
     bool with_usage;
     bool with_finish;
+    bool with_logprobs;
     bool with_role; /* every delta says who speaks */
 };
 void weir_event_write_part(const struct weir_json *json, const struct weir_event_choice *choice,

@@ -2,10 +2,13 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "task/blank.h"
+#include "io/loop.h"
 #include "task/path_int.h"
 
 #include <stdlib.h>
+
+/* A source that is told to stop has at most one frame and what was read with it to give. */
+enum { BURST_BYTES = WEIR_LOOP_READ_BYTES };
 
 bool weir_path_is_whole(const struct weir_plan_use *use)
 {
@@ -141,8 +144,8 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     path->on_progress = options->on_progress;
     path->ctx = options->ctx;
     weir_list_init(&path->segments);
-    weir_textlog_init(&path->log,
-                      &(struct weir_textlog_limits){.max_bytes = options->max_held_bytes});
+    size_t max_bytes = options->max_held_bytes + path->task->env->max_event_bytes + BURST_BYTES;
+    weir_textlog_init(&path->log, &(struct weir_textlog_limits){.max_bytes = max_bytes});
     return path;
 }
 
@@ -213,10 +216,11 @@ int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch)
             }
             return rc;
         }
-        if (!weir_gather_is_done(seg->gather)) {
+        if (weir_gather_is_done(seg->gather)) {
+            free_segment(seg);
+        } else if (!weir_path__pull_more(seg)) {
             return WEIR_EAGAIN;
         }
-        free_segment(seg);
     }
 }
 
@@ -229,6 +233,11 @@ struct weir_slice weir_path_text(const struct weir_path *path,
 void weir_path_release(struct weir_path *path, size_t end_cp)
 {
     weir_textlog_trim(&path->log, end_cp);
+}
+
+const struct weir_textlog *weir_path_log(const struct weir_path *path)
+{
+    return &path->log;
 }
 
 const struct weir_fault *weir_path_fault(const struct weir_path *path)
@@ -246,14 +255,25 @@ bool weir_path_is_done(const struct weir_path *path)
     return weir_list_is_empty(&path->segments);
 }
 
-bool weir_path_is_waiting(const struct weir_path *path)
+static bool owes_answer(const struct weir_path_cutter *c)
+{
+    const struct weir_path_segment *seg = c->segment;
+    bool is_behind = seg->has_ended || c->last_end_cp < seg->path->log.end_cp;
+    return is_behind && !c->has_ended && !c->chunker->is_immediate;
+}
+
+/* Nothing leaves before the first segment has left. */
+enum weir_path_wait weir_path_waits(const struct weir_path *path)
 {
     const struct weir_path_segment *seg = first(path);
+    enum weir_path_wait waits = WEIR_PATH_IDLE;
     for (size_t i = 0; seg != NULL && i < seg->n_lanes; i++) {
-        const struct weir_path_lane *lane = &seg->lanes[i];
-        if (lane->n_running != 0 || lane->cutter->owes_answer) {
-            return true;
+        if (seg->lanes[i].n_running != 0) {
+            return WEIR_PATH_ON_DETECTOR;
+        }
+        if (owes_answer(seg->lanes[i].cutter)) {
+            waits = WEIR_PATH_ON_CHUNKER;
         }
     }
-    return false;
+    return waits;
 }

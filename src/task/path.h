@@ -26,7 +26,9 @@ struct weir_path_options {
     struct weir_task_ctx *task;
     const struct weir_plan *plan; /* its text_contents detectors on chunks are used, no others */
     const struct weir_gather_strategy *strategy;
-    size_t max_held_bytes; /* of text */
+    /* When that much is held back, the owner stops pushing: findings that wait for their batch are
+     * bounded by it, text by a little more, for what was under way already. */
+    size_t max_held_bytes;
     /* Something happened that pop may tell. Never from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;
@@ -41,7 +43,8 @@ bool weir_path_is_whole(const struct weir_plan_use *use);
 struct weir_path *weir_path_new(const struct weir_path_options *options);
 void weir_path_free(struct weir_path *path); /* cancels what runs; NULL is fine */
 
-/* One frame's text. 0, WEIR_EBAD (not UTF-8) or WEIR_ELIMIT (too much is held). */
+/* One frame's text. 0, WEIR_EBAD (not UTF-8) or WEIR_ELIMIT (too much is held). Then pop: only
+ * popping moves on what lies ready in large texts. */
 int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice text, void *tag);
 
 /* What follows is not text. */
@@ -58,7 +61,10 @@ int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch);
 struct weir_slice weir_path_text(const struct weir_path *path,
                                  const struct weir_gather_batch *batch);
 
-/* The batch has left: its text is forgotten. */
+/* The frames that have text here still, with their tags: which of them a batch touches. */
+const struct weir_textlog *weir_path_log(const struct weir_path *path);
+
+/* The batch has left: its text is forgotten, and the frames that end in it. */
 void weir_path_release(struct weir_path *path, size_t end_cp);
 
 const struct weir_fault *weir_path_fault(const struct weir_path *path);
@@ -69,7 +75,12 @@ size_t weir_path_length_cp(const struct weir_path *path);
 /* Everything that came has left (and the path was ended). */
 bool weir_path_is_done(const struct weir_path *path);
 
-/* Is a chunker or detector call under way that can release something? */
-bool weir_path_is_waiting(const struct weir_path *path);
+/* What is under way that can release something? Without anything, only more text or an end can. */
+enum weir_path_wait {
+    WEIR_PATH_IDLE,
+    WEIR_PATH_ON_CHUNKER,
+    WEIR_PATH_ON_DETECTOR,
+};
+enum weir_path_wait weir_path_waits(const struct weir_path *path);
 
 #endif

@@ -27,8 +27,10 @@ struct weir_path_cutter {
     const struct weir_chunker *chunker;
     struct weir_chunk_stream *stream;
     size_t last_end_cp;
-    bool has_ended;   /* no more chunks: done or failed */
-    bool owes_answer; /* remote: text or an end was sent that no answer covers yet */
+    struct weir_fault
+        fault;         /* why it has ended, if it failed; lanes tell it after their last chunk */
+    bool has_ended;    /* no more chunks: done or failed */
+    bool is_held_back; /* it may have more chunks ready than were taken */
 };
 
 /* A chunk's text for calls that outlast the turn: the log moves. Shared by a chunker's detectors.
@@ -45,6 +47,8 @@ struct weir_path_lane {
     const struct weir_plan_use *use;
     size_t index;           /* in the aggregator */
     struct weir_list slots; /* chunks without a verdict yet, in order */
+    size_t n_slots;
+    struct weir_path_slot *waiting; /* the first of them without a call; NULL: none */
     unsigned n_running;
     bool has_ended; /* the aggregator was told */
     struct weir_fault fault;
@@ -76,8 +80,12 @@ struct weir_path_segment {
     bool has_ended;
 };
 
-/* Takes what the chunker has ready and moves everything on that can move. */
+/* Takes some of what the chunker has ready and moves everything on that can move. */
 void weir_path__pull(struct weir_path_cutter *c);
+
+/* Takes more where there is more to take and room for it: false, there was none. */
+bool weir_path__pull_more(struct weir_path_segment *seg);
+
 void weir_path__drop_lane(struct weir_path_lane *lane);
 
 /* The aggregator has failed: path->fault says who and why. */

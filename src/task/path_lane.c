@@ -2,13 +2,22 @@
  * Chunks to detector calls to verdicts, one lane per detector.
  *
  *   slots   [done] [running] [running] [waiting] …     the head's verdict goes first
+ *
+ * A text may have as many chunks as characters. So they are taken from the chunker a few at a time,
+ * with batches leaving in between, and no further than LANE_SLOTS ahead of the slowest detector.
  */
 #include "base/err.h"
 #include "base/mem.h"
 #include "task/blank.h"
 #include "task/path_int.h"
+#include "task/source.h"
 
 #include <stdlib.h>
+
+enum {
+    PULL_CHUNKS = 64,  /* taken before batches are given a chance to leave */
+    LANE_SLOTS = 1024, /* chunks one detector may be behind */
+};
 
 /* ---- a chunk's text ---- */
 
@@ -33,6 +42,7 @@ static void text_unref(struct weir_path_text *t)
 static void free_slot(struct weir_path_slot *slot)
 {
     weir_list_remove(&slot->link);
+    slot->lane->n_slots--;
     weir_detect_free(slot->call);
     text_unref(slot->text);
     free(slot);
@@ -81,6 +91,17 @@ static void fail_lane(struct weir_path_lane *lane, const struct weir_fault *faul
     }
 }
 
+/* All chunks have their verdicts. A chunker's failure comes after what it gave before. */
+static void end_lane(struct weir_path_lane *lane)
+{
+    const struct weir_path_cutter *c = lane->cutter;
+    if (c->fault.origin != WEIR_FAULT_NONE) {
+        fail_lane(lane, &c->fault, c->last_end_cp);
+    } else {
+        weir_gather_end(lane->segment->gather, lane->index);
+    }
+}
+
 /* Gives the aggregator what is answered, in chunk order. */
 static void commit(struct weir_path_lane *lane)
 {
@@ -102,7 +123,7 @@ static void commit(struct weir_path_lane *lane)
     }
     if (lane->cutter->has_ended && !lane->has_ended) {
         lane->has_ended = true;
-        weir_gather_end(lane->segment->gather, lane->index);
+        end_lane(lane);
     }
 }
 
@@ -143,15 +164,22 @@ static void start_slot(struct weir_path_slot *slot)
     lane->n_running += !slot->is_done;
 }
 
+static struct weir_path_slot *slot_after(const struct weir_path_slot *slot)
+{
+    struct weir_list *next = slot->link.next;
+    bool is_last = next == &slot->lane->slots;
+    return is_last ? NULL : WEIR_LIST_ENTRY(next, struct weir_path_slot, link);
+}
+
+/* Once the lane has failed, what comes behind that is of no use. */
 static void start_slots(struct weir_path_lane *lane)
 {
     unsigned max = lane->segment->path->task->env->max_detector_calls;
-    struct weir_list *link = lane->slots.next;
-    for (; link != &lane->slots && lane->n_running < max; link = link->next) {
-        struct weir_path_slot *slot = WEIR_LIST_ENTRY(link, struct weir_path_slot, link);
-        if (slot->call == NULL) {
-            start_slot(slot);
-        }
+    bool has_failed = lane->fault.origin != WEIR_FAULT_NONE;
+    while (lane->waiting != NULL && lane->n_running < max && !has_failed) {
+        struct weir_path_slot *slot = lane->waiting;
+        lane->waiting = slot_after(slot);
+        start_slot(slot);
     }
 }
 
@@ -169,6 +197,8 @@ static void add_slot(struct weir_path_lane *lane, const struct weir_chunk *chunk
     slot->text = text;
     text->refs++;
     weir_list_append(&lane->slots, &slot->link);
+    lane->n_slots++;
+    lane->waiting = lane->waiting != NULL ? lane->waiting : slot;
     start_slots(lane);
 }
 
@@ -188,14 +218,8 @@ static const char *fault_of(const struct weir_path_cutter *c, const struct weir_
 
 static void fail_cutter(struct weir_path_cutter *c, const struct weir_fault *fault)
 {
-    struct weir_path_segment *seg = c->segment;
     c->has_ended = true;
-    c->owes_answer = false;
-    for (size_t i = 0; i < seg->n_lanes; i++) {
-        if (seg->lanes[i].cutter == c) {
-            fail_lane(&seg->lanes[i], fault, c->last_end_cp);
-        }
-    }
+    c->fault = weir_fault_dup(&c->segment->path->faults, fault);
 }
 
 static void blame_cutter(struct weir_path_cutter *c, const char *why)
@@ -216,7 +240,6 @@ static void take_chunk(struct weir_path_cutter *c, const struct weir_chunk *chun
         return;
     }
     c->last_end_cp = chunk->end_cp;
-    c->owes_answer = !c->chunker->is_immediate && chunk->end_cp < seg->path->log.end_cp;
     if (chunk->end_cp == chunk->start_cp) {
         return;
     }
@@ -244,21 +267,48 @@ static void commit_all(struct weir_path_cutter *c)
     }
 }
 
+static bool has_room(const struct weir_path_cutter *c)
+{
+    const struct weir_path_segment *seg = c->segment;
+    for (size_t i = 0; i < seg->n_lanes; i++) {
+        if (seg->lanes[i].cutter == c && seg->lanes[i].n_slots >= LANE_SLOTS) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void weir_path__pull(struct weir_path_cutter *c)
 {
     struct weir_chunk chunk;
-    int rc = WEIR_EAGAIN;
-    c->owes_answer = !c->has_ended && !c->chunker->is_immediate;
-    while (!c->has_ended && (rc = weir_chunk_next(c->stream, &chunk)) == 0) {
-        take_chunk(c, &chunk);
+    int rc = 0;
+    int n_left = PULL_CHUNKS;
+    while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c)) {
+        rc = weir_chunk_next(c->stream, &chunk);
+        if (rc == 0) {
+            take_chunk(c, &chunk);
+        }
     }
-    if (!c->has_ended && rc == WEIR_ECLOSED) {
+    c->is_held_back = !c->has_ended && rc == 0;
+    if (rc == WEIR_ECLOSED) {
         c->has_ended = true;
-        c->owes_answer = false;
-    } else if (!c->has_ended && rc != WEIR_EAGAIN) {
+    } else if (rc != 0 && rc != WEIR_EAGAIN) {
         fail_cutter(c, &c->stream->fault);
     }
     commit_all(c);
+}
+
+bool weir_path__pull_more(struct weir_path_segment *seg)
+{
+    bool has_pulled = false;
+    for (size_t i = 0; i < seg->n_cutters; i++) {
+        struct weir_path_cutter *c = &seg->cutters[i];
+        if (c->is_held_back && has_room(c)) {
+            weir_path__pull(c);
+            has_pulled = true;
+        }
+    }
+    return has_pulled;
 }
 
 void weir_path__blame(struct weir_path_segment *seg)
@@ -268,6 +318,10 @@ void weir_path__blame(struct weir_path_segment *seg)
     const struct weir_path_lane *lane = &seg->lanes[failure->detector];
     if (failure->fault == WEIR_GATHER_DETECTOR) {
         path->fault = lane->fault;
+        return;
+    }
+    if (failure->fault == WEIR_GATHER_LIMIT) {
+        path->fault = weir_source_limit_fault(&path->faults, path->max_held_bytes);
         return;
     }
     path->fault =

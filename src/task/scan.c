@@ -47,9 +47,7 @@ static void cancel_all(struct weir_scan *scan)
 
 static void undo(void *ctx)
 {
-    struct weir_scan *scan = ctx;
-    weir_loop_unpost(&scan->post);
-    cancel_all(scan);
+    weir_scan_cancel(ctx);
 }
 
 struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on_done, void *ctx)
@@ -307,6 +305,15 @@ void weir_scan_start(struct weir_scan *scan)
 {
     scan->post.fn = on_post;
     weir_loop_post(scan->task->loop, &scan->post);
+}
+
+void weir_scan_cancel(struct weir_scan *scan)
+{
+    if (scan != NULL) {
+        scan->is_done = true;
+        weir_loop_unpost(&scan->post);
+        cancel_all(scan);
+    }
 }
 
 const struct weir_fault *weir_scan_fault(const struct weir_scan *scan)

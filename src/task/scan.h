@@ -53,6 +53,9 @@ void weir_scan_add_whole(struct weir_scan_group *group, const struct weir_plan_u
 /* on_done comes later, once, never from inside this call. */
 void weir_scan_start(struct weir_scan *scan);
 
+/* Stops everything; on_done will not come. NULL is fine, so is a scan that is done. */
+void weir_scan_cancel(struct weir_scan *scan);
+
 /* After it is done: why it failed, or NULL. */
 const struct weir_fault *weir_scan_fault(const struct weir_scan *scan);
 

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "task/blank.h"
 #include "task/scan_int.h"
+#include "task/textlog.h"
 
 #include <stdio.h>
 
@@ -189,6 +190,23 @@ void weir_scan__cut_cancel(struct weir_scan_cutting *c)
     }
 }
 
+/* Masks may be many and in any order: the text is counted once for all of them. */
+static void cut_masks(struct weir_scan_cutting *c)
+{
+    const struct weir_scan_text *t = c->text;
+    struct weir_textlog index = {0};
+    weir_textlog_append(&index, 0, t->text, NULL);
+    for (size_t i = 0; i < t->n_masks; i++) {
+        const struct weir_scan_mask *mask = &t->masks[i];
+        size_t from = weir_textlog_byte_at(&index, mask->start_cp);
+        size_t to = weir_textlog_byte_at(&index, mask->end_cp);
+        c->pieces[i].text = weir_slice_sub(t->text, from, to);
+        c->pieces[i].start_cp = mask->start_cp;
+        c->pieces[i].n_cp = mask->end_cp - mask->start_cp;
+    }
+    weir_textlog_dispose(&index);
+}
+
 static void add_pieces(struct weir_scan_cutting *c)
 {
     const struct weir_scan_text *t = c->text;
@@ -196,18 +214,13 @@ static void add_pieces(struct weir_scan_cutting *c)
     c->n_pieces = t->n_masks != 0 ? t->n_masks : 1;
     c->pieces = weir_arena_array(arena, c->n_pieces, sizeof *c->pieces);
     for (size_t i = 0; i < c->n_pieces; i++) {
-        struct weir_scan_piece *p = &c->pieces[i];
-        p->cutting = c;
-        if (t->n_masks == 0) {
-            p->text = t->text;
-            p->n_cp = weir_utf8_count(t->text);
-        } else {
-            size_t from = weir_utf8_byte_at(t->text, t->masks[i].start_cp);
-            size_t to = weir_utf8_byte_at(t->text, t->masks[i].end_cp);
-            p->text = weir_slice_sub(t->text, from, to);
-            p->start_cp = t->masks[i].start_cp;
-            p->n_cp = t->masks[i].end_cp - t->masks[i].start_cp;
-        }
+        c->pieces[i].cutting = c;
+    }
+    if (t->n_masks != 0) {
+        cut_masks(c);
+    } else {
+        c->pieces[0].text = t->text;
+        c->pieces[0].n_cp = weir_utf8_count(t->text);
     }
     c->n_open = c->n_pieces;
 }
