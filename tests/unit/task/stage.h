@@ -22,11 +22,11 @@ static inline enum weir_flow stage_out_event(struct weir_out *o, struct weir_sli
     return stage_line(WEIR_LIST_ENTRY(o, struct stage, out), json);
 }
 
-static inline enum weir_flow stage_out_raw(struct weir_out *o, struct weir_slice bytes)
+static inline enum weir_flow stage_out_raw(struct weir_out *o, const struct weir_out_raw *event)
 {
     struct stage *st = WEIR_LIST_ENTRY(o, struct stage, out);
     weir_buf_append(&st->lines, WEIR_SLICE("raw "));
-    return stage_line(st, bytes);
+    return stage_line(st, event->bytes);
 }
 
 static inline void stage_out_end(struct weir_out *o)
