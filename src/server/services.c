@@ -2,8 +2,9 @@
 
 #include "base/assert.h"
 #include "base/buf.h"
+#include "base/err.h"
+#include "chunk/builtin.h"
 #include "chunk/remote.h"
-#include "chunk/whole.h"
 #include "client/probe.h"
 #include "detect/remote.h"
 #include "model/nlp.h"
@@ -17,7 +18,7 @@ struct builder {
     struct weir_arena *arena;
     struct weir_conf_problems *problems;
     struct weir_tls **tls;                /* as conf->tls; NULL: could not be made */
-    const struct weir_chunker **chunkers; /* as conf->chunkers; NULL: not there */
+    const struct weir_chunker **chunkers; /* as conf->chunkers; NULL: could not be made */
     struct weir_probe_service *probes;
     size_t n_probes;
     struct weir_map probe_ids;
@@ -159,24 +160,49 @@ static const struct weir_chunker *build_remote_chunker(struct builder *b,
     return &r->base;
 }
 
-static const struct weir_chunker *build_chunker(struct builder *b,
-                                                const struct weir_conf_chunker *c)
+static void dispose_builtin_chunker(void *ctx)
 {
-    switch (c->kind) {
-    case WEIR_CONF_CHUNKER_REMOTE:
-        return build_remote_chunker(b, c);
-    case WEIR_CONF_CHUNKER_WHOLE_DOC:
-        return &weir_chunk_whole;
+    weir_chunk_builtin_dispose(ctx);
+}
+
+static enum weir_chunk_builtin_kind builtin_kind(enum weir_conf_chunker_kind kind)
+{
+    switch (kind) {
+    case WEIR_CONF_CHUNKER_SENTENCE:
+        return WEIR_CHUNK_BUILTIN_SENTENCE;
+    case WEIR_CONF_CHUNKER_PARAGRAPH:
+        return WEIR_CHUNK_BUILTIN_PARAGRAPH;
+    case WEIR_CONF_CHUNKER_WINDOW:
+        return WEIR_CHUNK_BUILTIN_WINDOW;
     default:
+        return WEIR_CHUNK_BUILTIN_WHOLE;
+    }
+}
+
+static const struct weir_chunker *build_builtin_chunker(struct builder *b,
+                                                        const struct weir_conf_chunker *c)
+{
+    struct weir_chunk_builtin_options options = {
+        .kind = builtin_kind(c->kind), .size_cp = c->size_cp, .overlap_cp = c->overlap_cp};
+    struct weir_chunk_builtin *made = weir_arena_zalloc(b->arena, sizeof *made);
+    int rc = weir_chunk_builtin_init(made, c->id.s, &options);
+    if (rc != 0) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, c->id.at,
+                               "chunker `%.*s` cannot be made: %s", (int)c->id.s.n, c->id.s.p,
+                               weir_err_text(rc));
         return NULL;
     }
+    weir_arena_defer(b->arena, dispose_builtin_chunker, made);
+    return &made->as.base;
 }
 
 static void build_chunkers(struct builder *b)
 {
     b->chunkers = weir_arena_array(b->arena, b->conf->n_chunkers, sizeof(void *));
     for (size_t i = 0; i < b->conf->n_chunkers; i++) {
-        b->chunkers[i] = build_chunker(b, &b->conf->chunkers[i]);
+        const struct weir_conf_chunker *c = &b->conf->chunkers[i];
+        b->chunkers[i] = c->kind == WEIR_CONF_CHUNKER_REMOTE ? build_remote_chunker(b, c)
+                                                             : build_builtin_chunker(b, c);
     }
 }
 
@@ -217,7 +243,7 @@ static void build_detectors(struct builder *b)
         const struct weir_detector *detector = build_detector(b, d);
         const struct weir_chunker *chunker =
             d->chunker != NULL ? b->chunkers[d->chunker - conf->chunkers] : NULL;
-        if (detector == NULL || (d->chunker != NULL && chunker == NULL)) {
+        if (detector == NULL) {
             continue;
         }
         struct weir_task_detector *t = &all[tasks->n_detectors++];

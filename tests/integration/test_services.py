@@ -64,6 +64,19 @@ def test_contents_request(weir, service):
     assert len(names) == len(set(names))
 
 
+def test_one_request_for_all_chunks(weir, service):
+    det = service(lambda request: reply([[] for _ in request.json()["contents"]]))
+    section = detectors(det=("text_contents", det.config()))
+    section["det"]["chunker_id"] = "sentences"
+    chunkers = {"sentences": {"builtin": "sentence"}}
+    w = weir(config={"chunkers": chunkers, "detectors": section})
+    assert ask(w, "One is here. Two is there.").status_code == 200
+    assert len(det.requests) == 1
+    contents = det.requests[0].json()["contents"]
+    assert len(contents) == 2
+    assert "".join(contents).replace(" ", "") == "Oneishere.Twoisthere."
+
+
 def test_requests_of_the_other_types(weir, service):
     det = service(lambda request: reply([]))
     section = detectors(

@@ -1,7 +1,6 @@
 /* From a configuration to what requests use: targets, detectors, chunkers, models, probes. */
 #include "base/mem.h"
 #include "chunk/remote.h"
-#include "chunk/whole.h"
 #include "detect/remote.h"
 #include "model/openai.h"
 #include "server/services.h"
@@ -19,6 +18,9 @@ static const char FILE_TEXT[] =
     "chunkers:\n"
     "  en: {type: sentence, service: {hostname: chunk.internal}}\n"
     "  hap: {type: sentence, service: {hostname: chunk.internal, port: 9}}\n"
+    "  windows: {builtin: window, size: 40, overlap: 4}\n"
+    "  sentences: {builtin: sentence}\n"
+    "  paragraphs: {builtin: paragraph}\n"
     "detectors:\n"
     "  hap: {type: text_contents, service: {hostname: d1.internal, tls: {insecure: true}},\n"
     "        chunker_id: en, default_threshold: 0.25}\n"
@@ -27,6 +29,7 @@ static const char FILE_TEXT[] =
     "  chat: {type: text_chat, service: {hostname: d3.internal}}\n"
     "  gen: {type: text_generation, service: {hostname: d4.internal}}\n"
     "  doc: {type: text_context_doc, service: {hostname: d5.internal}}\n"
+    "  parts: {type: text_contents, service: {hostname: d6.internal}, chunker_id: windows}\n"
     "detector_concurrent_requests: 11\n"
     "chunker_concurrent_requests: 12\n"
     "limits: {max_service_body_bytes: 100000, max_event_bytes: 200000, max_connections: 77, "
@@ -105,10 +108,11 @@ static void test_detectors(void **state)
         {"chat", WEIR_DETECT_CHAT, "d3.internal"},
         {"gen", WEIR_DETECT_GENERATION, "d4.internal"},
         {"doc", WEIR_DETECT_CONTEXT_DOC, "d5.internal"},
+        {"parts", WEIR_DETECT_CONTENTS, "d6.internal"},
     };
     const struct weir_env *env = *state;
-    assert_int_equal(env->tasks.n_detectors, 5);
-    for (size_t i = 0; i < 5; i++) {
+    assert_int_equal(env->tasks.n_detectors, 6);
+    for (size_t i = 0; i < 6; i++) {
         const struct weir_task_detector *d = detector(env, expected[i].id);
         assert_ptr_equal(d, &env->tasks.detectors[i]);
         assert_true(weir_slice_eq_cstr(d->detector->id, expected[i].id));
@@ -129,7 +133,9 @@ static void test_chunkers(void **state)
     const struct weir_target *t = ((const struct weir_chunk_remote *)en)->target;
     assert_int_equal(t->protocol, WEIR_TARGET_H2);
     assert_int_equal(t->port, 8085);
-    assert_ptr_equal(detector(env, "whole")->chunker, &weir_chunk_whole);
+    assert_true(detector(env, "whole")->chunker->is_whole_doc);
+    assert_true(weir_slice_eq_cstr(detector(env, "parts")->chunker->id, "windows"));
+    assert_false(detector(env, "parts")->chunker->is_whole_doc);
     assert_null(detector(env, "chat")->chunker);
 }
 
@@ -166,6 +172,7 @@ static void test_probes(void **state)
         {"chat", &weir_probe_http, "d3.internal", 8080},
         {"gen", &weir_probe_http, "d4.internal", 8080},
         {"doc", &weir_probe_http, "d5.internal", 8080},
+        {"parts", &weir_probe_http, "d6.internal", 8080},
     };
     const struct weir_env *env = *state;
     assert_int_equal(env->n_services, sizeof expected / sizeof expected[0]);
