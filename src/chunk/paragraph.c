@@ -186,7 +186,8 @@ static const struct weir_chunk_ops OPS = {
 void weir_chunk_paragraph_init(struct weir_chunk_paragraph *c, struct weir_slice id,
                                size_t max_bytes)
 {
-    *c = (struct weir_chunk_paragraph){.base = {.ops = &OPS, .id = id}, .max_bytes = max_bytes};
+    *c = (struct weir_chunk_paragraph){.base = {.ops = &OPS, .id = id, .is_immediate = true},
+                                       .max_bytes = max_bytes};
     if (max_bytes != 0 && max_bytes < MIN_BYTES) {
         c->max_bytes = MIN_BYTES;
     }

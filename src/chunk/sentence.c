@@ -514,7 +514,7 @@ int weir_chunk_sentence_init(struct weir_chunk_sentence *c, struct weir_slice id
 {
     static const struct weir_chunk_sentence_options none;
     options = options != NULL ? options : &none;
-    *c = (struct weir_chunk_sentence){.base = {.ops = &OPS, .id = id},
+    *c = (struct weir_chunk_sentence){.base = {.ops = &OPS, .id = id, .is_immediate = true},
                                       .max_bytes = options->max_bytes,
                                       .is_plain = options->is_plain};
     if (c->max_bytes != 0 && c->max_bytes < MIN_BYTES) {

@@ -281,6 +281,7 @@ static unsigned count_workers(const struct weir_server_options *options)
 int weir_server_run(const struct weir_server_options *options)
 {
     raise_descriptor_limit();
+    signal(SIGHUP, SIG_IGN); /* a reload before there is something to reload; the loop takes over */
     weir_stats_declare();
     struct weir_env *env = first_env(options);
     if (env == NULL) {
