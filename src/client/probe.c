@@ -146,7 +146,7 @@ static enum weir_probe_health health_of_grpc(enum weir_grpc_status status)
     case WEIR_GRPC_UNIMPLEMENTED: /* it has no health service: who knows */
         return WEIR_PROBE_UNKNOWN;
     default:
-        return health_of_status(weir_grpc_status_to_http((int)status));
+        return health_of_status(weir_grpc_status_to_http(status));
     }
 }
 
@@ -158,7 +158,7 @@ static void answer_grpc_error(struct weir_probe *p, const struct weir_grpc_resul
     }
     struct weir_probe_state state = {.health = health_of_grpc(result->status)};
     if (state.health != WEIR_PROBE_HEALTHY) {
-        state.code = weir_grpc_status_to_http((int)result->status);
+        state.code = weir_grpc_status_to_http(result->status);
         state.reason = weir_fault_message(&p->arena, result->text);
     }
     answer(p, &state);
