@@ -8,6 +8,7 @@
 #include "route/generation.h"
 #include "route/reply.h"
 #include "route/table.h"
+#include "task/source.h"
 
 static bool has_generation(const void *env)
 {
@@ -92,6 +93,13 @@ void weir_api_begin(struct weir_http_stream *s)
         struct weir_http_field how = {WEIR_SLICE("www-authenticate"), WEIR_SLICE("Bearer")};
         weir_reply_error_with(s, 401, WEIR_SLICE("a valid API key is required as bearer token"),
                               how);
+        return;
+    }
+    if (weir_source_total_held() > env->conf->limits.max_held_bytes_total) {
+        struct weir_http_field later = {WEIR_SLICE("retry-after"), WEIR_SLICE("1")};
+        weir_reply_error_with(
+            s, 503, WEIR_SLICE("too much text is being held back: limits.max_held_bytes_total"),
+            later);
         return;
     }
     const struct weir_route_entry *entry = weir_route_find(TABLE, COUNT(TABLE), s->req.path);

@@ -26,7 +26,8 @@ struct weir_source {
 
     /* The rest is the source's own. */
     struct weir_timer grace;
-    size_t held_bytes; /* when the timer was set */
+    size_t held_bytes;    /* when the timer was set */
+    size_t counted_bytes; /* its part of weir_source_total_held */
     bool is_full;
     bool is_paused;
     bool has_ended;
@@ -43,6 +44,9 @@ bool weir_source_decide(struct weir_source *s, size_t held_bytes, enum weir_path
 
 /* Nothing more will be read, or the stream is over. Safe twice. */
 void weir_source_end(struct weir_source *s);
+
+/* What all guarded streams of the process hold back at this moment. */
+size_t weir_source_total_held(void);
 
 /* What a stuck stream fails with. The words are in the arena. */
 struct weir_fault weir_source_limit_fault(struct weir_arena *arena, size_t max_held_bytes);
