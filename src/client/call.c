@@ -34,11 +34,6 @@ static uint64_t now_of(const struct weir_call *call)
     return weir_loop_now_ms(call->client->loop);
 }
 
-static double seconds(uint64_t ms)
-{
-    return (double)ms / 1000;
-}
-
 /* The end */
 
 static enum weir_service_result result_of(const struct weir_call *call)
@@ -63,18 +58,24 @@ static enum weir_service_result result_of(const struct weir_call *call)
     }
 }
 
-/* Off every list, so that nothing finds it any more. */
-static void detach(struct weir_call *call)
+/* Breaks off what runs, if anything does. */
+static void leave_conn(struct weir_call *call)
 {
     struct weir_http_up *up = call->exchange.up;
-    struct weir_pool *pool = call->pool;
-    weir_loop_cancel(call->client->loop, &call->timer);
-    weir_loop_unpost(&call->post);
-    weir_list_remove(&call->link);
     weir_http_exchange_cancel(&call->exchange);
     if (up != NULL) {
         weir_pool__returned(WEIR_LIST_ENTRY(up, struct weir_pool_conn, up));
     }
+}
+
+/* Off every list, so that nothing finds it any more. */
+static void detach(struct weir_call *call)
+{
+    struct weir_pool *pool = call->pool;
+    weir_loop_cancel(call->client->loop, &call->timer);
+    weir_loop_unpost(&call->post);
+    weir_list_remove(&call->link);
+    leave_conn(call);
     uint64_t took_us = (uv_hrtime() - call->started_ns) / 1000;
     weir_service__count(&pool->stats, result_of(call), took_us);
     weir_pool__leave(pool, call);
@@ -128,86 +129,6 @@ static void fail_later(struct weir_call *call, int err, const char *why)
 
 /* Time */
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t after(uint64_t since_ms, uint64_t limit_ms)
-{
-    return limit_ms != 0 ? since_ms + limit_ms : UINT64_MAX;
-}
-
-/* Is the owner the one that is waited for? */
-static bool waits_for_owner(const struct weir_http_exchange *ex)
-{
-    return ex->is_paused || (!ex->is_sent && ex->has_stream_body && ex->out.n == 0);
-}
-
-/* When the exchange is late, as things are now. UINT64_MAX: nothing is owed to us. */
-static uint64_t exchange_due(const struct weir_call *call)
-{
-    const struct weir_http_exchange *ex = &call->exchange;
-    const struct weir_target *t = &call->pool->target;
-    if (waits_for_owner(ex)) {
-        return UINT64_MAX;
-    }
-    if (!ex->is_sent && (!ex->is_answered || ex->has_stream_body)) {
-        return after(ex->out_ms, t->idle_timeout_ms);
-    }
-    if (!ex->is_answered) {
-        return after(ex->out_ms, t->first_byte_timeout_ms);
-    }
-    return after(ex->in_ms, t->idle_timeout_ms);
-}
-
-static uint64_t due(const struct weir_call *call)
-{
-    switch (call->state) {
-    case WEIR_CALL_WAITING:
-        return after(call->since_ms, call->pool->target.connect_timeout_ms);
-    case WEIR_CALL_RUNNING:
-        return exchange_due(call);
-    case WEIR_CALL_BACKOFF:
-        return call->since_ms; /* when it ends */
-    default:
-        return UINT64_MAX;
-    }
-}
-
-/* What comes to be owed later needs no timer of its own: it is looked for once per idle time. */
-static void arm(struct weir_call *call)
-{
-    uint64_t at_ms = due(call);
-    if (at_ms == UINT64_MAX && call->state == WEIR_CALL_RUNNING) {
-        at_ms = after(now_of(call), call->pool->target.idle_timeout_ms);
-    }
-    at_ms = min_u64(at_ms, call->deadline_ms);
-    if (at_ms != UINT64_MAX) {
-        weir_timers_set(&call->client->loop->timers, &call->timer, at_ms);
-    } else {
-        weir_loop_cancel(call->client->loop, &call->timer);
-    }
-}
-
-static const char *late_phrase(struct weir_call *call)
-{
-    const struct weir_http_exchange *ex = &call->exchange;
-    const struct weir_target *t = &call->pool->target;
-    struct weir_arena *a = &call->arena;
-    int n = (int)t->id.n;
-    if (!ex->is_sent && (!ex->is_answered || ex->has_stream_body)) {
-        return weir_arena_printf(a, "%.*s took nothing more of the request for %g s", n, t->id.p,
-                                 seconds(t->idle_timeout_ms));
-    }
-    if (!ex->is_answered) {
-        return weir_arena_printf(a, "%.*s did not begin to answer within %g s", n, t->id.p,
-                                 seconds(t->first_byte_timeout_ms));
-    }
-    return weir_arena_printf(a, "%.*s sent no more of its answer for %g s", n, t->id.p,
-                             seconds(t->idle_timeout_ms));
-}
-
 static void want_again(struct weir_call *call);
 
 static void on_timer(struct weir_timer *t, void *ctx)
@@ -220,15 +141,15 @@ static void on_timer(struct weir_timer *t, void *ctx)
         fail(call, WEIR_ETIMEOUT,
              weir_arena_printf(&call->arena, "time was up before %.*s had answered",
                                (int)target->id.n, target->id.p));
-    } else if (now_ms < due(call)) {
-        arm(call);
+    } else if (now_ms < weir_call__due(call)) {
+        weir_call__arm(call);
     } else if (call->state == WEIR_CALL_BACKOFF) {
         want_again(call);
     } else if (call->state == WEIR_CALL_WAITING) {
         weir_pool__stop_waiting(call->pool, call);
         weir_call__unconnected(call, WEIR_ETIMEOUT, NULL);
     } else {
-        fail(call, WEIR_ETIMEOUT, late_phrase(call));
+        fail(call, WEIR_ETIMEOUT, weir_call__late_phrase(call));
     }
 }
 
@@ -236,7 +157,7 @@ static void enter(struct weir_call *call, enum weir_call_state state)
 {
     call->state = state;
     call->since_ms = now_of(call);
-    arm(call);
+    weir_call__arm(call);
 }
 
 /* Again */
@@ -287,7 +208,7 @@ static void back_off(struct weir_call *call)
 {
     call->is_discarding = false;
     call->state = WEIR_CALL_BACKOFF;
-    arm(call);
+    weir_call__arm(call);
 }
 
 /* What the peer cannot have seen is repeated without a word, once, on a connection that nobody has
@@ -296,7 +217,7 @@ static bool repeat_quietly(struct weir_call *call, int err)
 {
     const struct weir_http_exchange *ex = &call->exchange;
     bool is_lost = ex->is_cut && (err == WEIR_ERESET || err == WEIR_ECLOSED);
-    bool is_stale = is_lost && call->is_on_used && !ex->is_answered && call->min_seq == 0;
+    bool is_stale = is_lost && call->is_on_used && !ex->is_answered && !call->was_stale;
     bool is_refused = ex->is_refused && call->n_quiet < MAX_QUIET;
     bool is_lossless = !call->request.has_stream_body || call->can_replay;
     if (!(is_stale || is_refused) || !is_lossless) {
@@ -304,6 +225,7 @@ static bool repeat_quietly(struct weir_call *call, int err)
     }
     call->n_quiet++;
     if (is_stale) {
+        call->was_stale = true;
         call->min_seq = call->client->seq;
     }
     want_again(call);
@@ -320,7 +242,7 @@ static bool is_retried_status(int status)
 static void on_answer(void *ctx)
 {
     struct weir_call *call = ctx;
-    arm(call);
+    weir_call__arm(call);
 }
 
 static void take_head(struct weir_call *call, int status, const struct weir_http_field *fields,
@@ -366,6 +288,7 @@ static void on_head(void *ctx, int status, const struct weir_http_field *fields,
         log_retry(call, "status");
         call->is_discarding = true;
         call->discarded_bytes = 0;
+        weir_http_exchange_resume(&call->exchange);
         return;
     }
     take_head(call, status, fields, n_fields);
@@ -380,9 +303,7 @@ static void discard(struct weir_call *call, size_t n)
 {
     call->discarded_bytes += n;
     if (call->discarded_bytes > DISCARD_BYTES) {
-        struct weir_http_up *up = call->exchange.up;
-        weir_http_exchange_cancel(&call->exchange);
-        weir_pool__returned(WEIR_LIST_ENTRY(up, struct weir_pool_conn, up));
+        leave_conn(call);
         back_off(call);
     }
 }
@@ -483,20 +404,9 @@ static bool is_curable(int err)
     return err != WEIR_ETLS && err != WEIR_EPROTO;
 }
 
-static const char *unconnected_phrase(struct weir_call *call, int err, const char *why)
-{
-    const struct weir_target *t = &call->pool->target;
-    if (err == WEIR_ETIMEOUT) {
-        return weir_arena_printf(&call->arena, "connect to %.*s timed out after %g s", (int)t->id.n,
-                                 t->id.p, seconds(t->connect_timeout_ms));
-    }
-    return weir_arena_printf(&call->arena, "connect to %.*s failed: %s", (int)t->id.n, t->id.p,
-                             why);
-}
-
 void weir_call__unconnected(struct weir_call *call, int err, const char *why)
 {
-    const char *phrase = unconnected_phrase(call, err, why);
+    const char *phrase = weir_call__unconnected_phrase(call, err, why);
     if (is_curable(err) && plan_retry(call)) {
         log_retry(call, phrase);
         back_off(call);
@@ -519,16 +429,6 @@ static void on_post(struct weir_post *post)
 
 /* From the owner */
 
-static uint64_t deadline_of(const struct weir_call *call)
-{
-    const struct weir_call_context *context = call->request.context;
-    uint64_t at_ms = after(now_of(call), call->pool->target.request_timeout_ms);
-    if (context != NULL && context->deadline_ms != 0) {
-        at_ms = min_u64(at_ms, context->deadline_ms);
-    }
-    return at_ms;
-}
-
 struct weir_call *weir_call_start(struct weir_client *client,
                                   const struct weir_call_request *request,
                                   const struct weir_call_events *events, void *ctx)
@@ -543,7 +443,7 @@ struct weir_call *weir_call_start(struct weir_client *client,
     call->timer.ctx = call;
     call->post.fn = on_post;
     call->started_ns = uv_hrtime();
-    call->deadline_ms = deadline_of(call);
+    call->deadline_ms = weir_call__deadline(call);
     call->can_replay = request->has_stream_body;
     weir_list_append(&client->calls, &call->link);
     int err;
@@ -594,7 +494,7 @@ void weir_call_end_body(struct weir_call *call)
     call->has_body_end = true;
     if (call->exchange.up != NULL) {
         weir_http_exchange_end_body(&call->exchange);
-        arm(call);
+        weir_call__arm(call);
     }
 }
 

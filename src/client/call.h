@@ -21,9 +21,15 @@
  * when it returns. No event comes from inside a call of the owner's. cancel is allowed at any time,
  * also from inside events, and frees everything at once: after it nothing is called back.
  *
- * Time-outs, retries (before any byte of the answer), the one quiet retry on a stale pooled
- * connection, limits, tracing and the fixed headers are done here; what a status means is the
- * owner's business.
+ * Time-outs, retries (before any byte of the answer), limits, tracing and the fixed headers are
+ * done here; what a status means is the owner's business. Repeated without a word, whatever
+ * may_retry says: once on a fresh connection what was lost unanswered on a pooled one, and a few
+ * times what the service says it has not processed (HTTP/2: GOAWAY, REFUSED_STREAM).
+ *
+ * Sent with every call: host, content-length, the target's token, what is passed through,
+ * traceparent (a span of its own), user-agent; HTTP/2: te. No field twice: the target's token wins
+ * over all, `fields` over what is passed through. A name, value or path that HTTP does not allow is
+ * WEIR_EINVAL.
  */
 struct weir_client;
 struct weir_call;
@@ -46,13 +52,15 @@ struct weir_call_request {
     const struct weir_call_context *context; /* may be NULL */
     struct weir_slice method;                /* "GET", "POST" */
     struct weir_slice path;                  /* the target's prefix goes before it */
-    const struct weir_http_field *fields;    /* lower case; not host, content-length, te, … */
+    const struct weir_http_field *fields; /* lower case; not host, content-length, connection, … */
     size_t n_fields;
     struct weir_slice body; /* whole body; borrowed until on_done or cancel */
     bool has_stream_body;   /* instead: weir_call_write … weir_call_end_body (HTTP/2 only) */
     enum weir_call_answer answer;
     size_t max_body_bytes; /* WHOLE: WEIR_ELIMIT beyond */
-    bool may_retry;        /* target->max_retries times on connect failure, 502, 503, 504 */
+    /* Up to target->max_retries times again after a failed connect, 502, 503 or 504, 50 ms × 2^k
+     * later, never past the deadline. The last answer is the answer. */
+    bool may_retry;
 };
 
 struct weir_call_result {
@@ -60,18 +68,20 @@ struct weir_call_result {
     const char *why; /* a phrase for the log, never for callers; valid during on_done */
     bool has_head;   /* the answer had begun */
     int status;      /* when has_head */
-    const struct weir_http_field *fields; /* WHOLE: the answer's; valid during on_done */
+    const struct weir_http_field *fields; /* when has_head: the answer's; valid during on_done */
     size_t n_fields;
+    /* HTTP/2, both kinds; valid during on_done. An answer that is only a head has none: what gRPC
+     * calls trailers-only came as its fields. */
     const struct weir_http_field *trailers;
     size_t n_trailers;
     struct weir_slice body; /* WHOLE; valid during on_done */
 };
 
 struct weir_call_events {
-    /* STREAM only. The slices live during the call. */
+    /* STREAM only; NULL otherwise. The fields live until on_done, the bytes during the call. */
     void (*on_head)(void *ctx, int status, const struct weir_http_field *fields, size_t n_fields);
     void (*on_body)(void *ctx, struct weir_slice bytes);
-    /* Room again after a write that answered FULL. */
+    /* Room again after a write that answered FULL. May be NULL. */
     void (*on_room)(void *ctx);
     void (*on_done)(void *ctx, const struct weir_call_result *result);
 };
@@ -82,15 +92,16 @@ struct weir_call *weir_call_start(struct weir_client *client,
                                   const struct weir_call_request *request,
                                   const struct weir_call_events *events, void *ctx);
 
-/* The streamed request body. */
+/* The streamed request body, from the start on. */
 enum weir_flow weir_call_write(struct weir_call *call, struct weir_slice bytes);
 void weir_call_end_body(struct weir_call *call);
 
-/* Back-pressure: no on_body until resumed; HTTP/1 stops reading, HTTP/2 keeps its window. */
+/* Back-pressure: no on_body and no good end until resumed; HTTP/1 stops reading, HTTP/2 keeps the
+ * stream's window. A paused answer is not late. */
 void weir_call_pause(struct weir_call *call);
 void weir_call_resume(struct weir_call *call);
 
-/* HTTP/1: the connection is closed; HTTP/2: RST_STREAM(CANCEL). */
+/* HTTP/1: the connection is closed; HTTP/2: RST_STREAM(CANCEL). Inside its on_done: nothing. */
 void weir_call_cancel(struct weir_call *call);
 
 #endif

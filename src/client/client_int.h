@@ -238,6 +238,7 @@ struct weir_call {
     uint64_t min_seq;     /* connections that became ready before are not good enough */
     uint32_t n_retries;
     uint32_t n_quiet;   /* repetitions that nobody hears of */
+    bool was_stale;     /* repeated once because of a stale connection */
     bool is_active;     /* counts in pool->n_active */
     bool is_on_used;    /* the connection had served others before */
     bool is_discarding; /* the rest of an answer after which the call is repeated */
@@ -259,6 +260,14 @@ struct weir_call {
 
 /* call_head.c: fills call->wire. 0, or WEIR_EINVAL with call->why. */
 int weir_call__build(struct weir_call *call);
+
+/* call_time.c. When the call's present state is late, UINT64_MAX: never; and the timer set to it.
+ */
+uint64_t weir_call__due(const struct weir_call *call);
+void weir_call__arm(struct weir_call *call);
+uint64_t weir_call__deadline(const struct weir_call *call);
+const char *weir_call__late_phrase(struct weir_call *call);
+const char *weir_call__unconnected_phrase(struct weir_call *call, int err, const char *why);
 
 /* From the pool. */
 void weir_call__admitted(struct weir_call *call);

@@ -230,6 +230,15 @@ static bool has_shared_conns(const struct weir_pool *pool)
     return false;
 }
 
+/* No new connection is to be had for now: those that live are good enough for everybody. */
+static void wait_for_shared(struct weir_pool *pool)
+{
+    pool->no_dial_until_ms = now_of(pool) + DIAL_PAUSE_MS;
+    for (struct weir_list *at = pool->waiting.next; at != &pool->waiting; at = at->next) {
+        WEIR_LIST_ENTRY(at, struct weir_call, pool_link)->min_seq = 0;
+    }
+}
+
 void weir_pool__dial_lost(struct weir_pool *pool, const struct weir_dial_end *end)
 {
     size_t hoped_for = pool->n_dials * room_per_dial(pool);
@@ -237,7 +246,7 @@ void weir_pool__dial_lost(struct weir_pool *pool, const struct weir_dial_end *en
         WEIR_LOG_DEBUG("client", NULL, "address not reached",
                        weir_log_str("service", pool->target.id), weir_log_cstr("why", end->why));
     } else if (has_shared_conns(pool)) {
-        pool->no_dial_until_ms = now_of(pool) + DIAL_PAUSE_MS;
+        wait_for_shared(pool);
     } else if (pool->n_waiting > hoped_for) {
         fail_waiting(pool, pool->n_waiting - hoped_for, end->err, end->why);
     }
@@ -276,12 +285,12 @@ static void on_addrs(void *ctx, int err, const char *why, const struct weir_dns_
     if (err == 0) {
         weir_pool__set_addrs(pool, addrs, n_addrs);
         close_gone(pool);
-    } else {
-        WEIR_LOG_WARN("client", NULL, "name not found", weir_log_str("service", pool->target.id),
-                      weir_log_cstr("host", pool->target.hostname), weir_log_cstr("why", why));
-    }
-    if (pool->n_addrs == 0) {
+    } else if (pool->n_addrs == 0) {
         fail_waiting(pool, pool->n_waiting, err, why);
+    } else {
+        WEIR_LOG_WARN("client", NULL, "name not found, its last addresses are kept",
+                      weir_log_str("service", pool->target.id),
+                      weir_log_cstr("host", pool->target.hostname), weir_log_cstr("why", why));
     }
     weir_pool__advance(pool);
 }

@@ -19,9 +19,11 @@ void weir_http_up__detach(struct weir_http_exchange *ex)
     ex->up = NULL;
 }
 
+/* Over: nothing is owed to it any more. */
 static void release(struct weir_http_exchange *ex)
 {
     weir_loop_unpost(&ex->post);
+    ex->has_end = false;
     if (ex->is_alive != NULL) {
         *ex->is_alive = false;
     }

@@ -249,13 +249,18 @@ static void a_paused_answer_is_not_an_idle_one(void **state)
     asker_dispose(&p);
 }
 
+static void begin_answer(struct peer *peer)
+{
+    peer_say(peer, "HTTP/1.1 200 OK\r\n\r\n[[");
+}
+
 static void all_of_it_takes_too_long(void **state)
 {
     struct stage *s = *state;
     s->target.request_timeout_ms = 30;
+    s->at_data = begin_answer;
     struct asker p = {0};
     asker_start(&p, s);
-    peer_say(next_request(s, 0), "HTTP/1.1 200 OK\r\n\r\n[[");
     expect_failure(s, &p, WEIR_ETIMEOUT, "time was up before hap-en had answered");
 }
 
@@ -463,10 +468,11 @@ static void a_retry_must_be_wanted(void **state)
 static void no_retry_past_the_deadline(void **state)
 {
     struct stage *s = *state;
-    s->target.request_timeout_ms = 20; /* less than any back-off */
+    s->target.max_retries = 20;
     struct weir_call_request r = retried_request(s);
     struct asker p = {0};
     asker_ask(&p, s, &r);
+    p.call->n_retries = 10; /* the next back-off is longer than what is left */
     peer_say(next_request(s, 0), "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 1\r\n\r\nx");
     stage_run(s, p.n_done == 1);
     assert_int_equal(p.status, 503);

@@ -253,6 +253,42 @@ static void a_service_that_speaks_http1(void **state)
     expect_failure(s, &p, WEIR_EPROTO, "connect to hap-en failed: ");
 }
 
+static void a_service_that_allows_no_streams(void **state)
+{
+    struct stage *s = *state;
+    struct asker p = {0};
+    asker_start(&p, s);
+    h2_greet(s, 0, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 0);
+    expect_failure(s, &p, WEIR_EBUSY, "connect to hap-en failed: the service allows no streams");
+    assert_int_equal(s->n_peers, 1);
+}
+
+/* A retry that is decided on while the owner holds back: nothing of it is the owner's. */
+static void a_503_to_a_paused_call_is_asked_again(void **state)
+{
+    struct stage *s = *state;
+    struct weir_call_request r = stage_request(s);
+    r.may_retry = true;
+    r.answer = WEIR_CALL_STREAM;
+    struct asker p = {0};
+    asker_ask(&p, s, &r);
+    weir_call_pause(p.call);
+    struct peer *peer = h2_greet(s, 0, 0, 0);
+    uint32_t id = h2_await_request(s, peer);
+    h2_say_head(peer, id, 0, "503", NULL);
+    h2_say_data(peer, id, H2_END_STREAM, "later");
+    id = h2_await_request(s, peer);
+    h2_say_answer(peer, id, "[]");
+    stage_run(s, p.n_head == 1);
+    stage_spin(s);
+    assert_int_equal(p.status, 200);
+    assert_int_equal(p.n_body, 0);
+    weir_call_resume(p.call);
+    stage_run(s, p.n_done == 1);
+    assert_true(asker_has(&p.body, "[]"));
+    asker_dispose(&p);
+}
+
 static void a_service_that_never_settles(void **state)
 {
     struct stage *s = *state;
@@ -263,22 +299,29 @@ static void a_service_that_never_settles(void **state)
     stage_run(s, s->n_peers == 1 && s->peers[0].n_eof + s->peers[0].n_error == 1);
 }
 
-static void silence_before_and_in_the_answer(void **state)
+static void silence_before_the_answer(void **state)
 {
     struct stage *s = *state;
     s->target.first_byte_timeout_ms = 30;
-    s->target.idle_timeout_ms = 30;
-    struct asker p[2] = {0};
-    asker_start(&p[0], s);
-    struct peer *peer = h2_greet(s, 0, 0, 0);
-    h2_await_request(s, peer);
-    expect_failure(s, &p[0], WEIR_ETIMEOUT, "did not begin to answer within 0.03 s");
-    asker_start(&p[1], s);
-    uint32_t id = h2_await_request(s, peer);
-    h2_say_head(peer, id, 0, "200", NULL);
-    expect_failure(s, &p[1], WEIR_ETIMEOUT, "sent no more of its answer for 0.03 s");
+    struct asker p = {0};
+    asker_start(&p, s);
+    h2_greet(s, 0, 0, 0);
+    expect_failure(s, &p, WEIR_ETIMEOUT, "did not begin to answer within 0.03 s");
     stage_spin(s);
-    assert_int_equal(stage_pool(s)->n_idle, 1); /* the streams were late, not the connection */
+    assert_int_equal(stage_pool(s)->n_idle, 1); /* the stream was late, not the connection */
+}
+
+static void silence_in_the_answer(void **state)
+{
+    struct stage *s = *state;
+    s->target.idle_timeout_ms = 150;
+    struct asker p = {0};
+    asker_start(&p, s);
+    struct peer *peer = h2_greet(s, 0, 0, 0);
+    h2_say_head(peer, h2_await_request(s, peer), 0, "200", NULL);
+    expect_failure(s, &p, WEIR_ETIMEOUT, "sent no more of its answer for 0.15 s");
+    stage_spin(s);
+    assert_int_equal(stage_pool(s)->n_idle, 1);
 }
 
 /* One field of 4,000 bytes that is kept, then named again and again by one byte each. */
@@ -429,8 +472,11 @@ int main(void)
         h2_test(a_ping_that_is_not_answered_ends_the_connection),
         h2_test(an_idle_connection_is_not_pinged),
         h2_test(a_service_that_speaks_http1),
+        h2_test(a_service_that_allows_no_streams),
+        h2_test(a_503_to_a_paused_call_is_asked_again),
         h2_test(a_service_that_never_settles),
-        h2_test(silence_before_and_in_the_answer),
+        h2_test(silence_before_the_answer),
+        h2_test(silence_in_the_answer),
         h2_test(a_head_that_unpacks_to_too_much),
         h2_test(an_answer_that_is_too_large),
         h2_test(interim_answers_without_end),

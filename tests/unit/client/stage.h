@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGE_PEERS = 64 };
+enum { STAGE_PEERS = 512 };
 
 struct stage;
 struct peer;

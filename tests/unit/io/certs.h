@@ -6,6 +6,7 @@
  *
  *   ca.pem        a CA                 other-ca.pem   another one
  *   server.pem    weir.test, 127.0.0.1 server.key     signed by ca
+ *   expired.pem   the same, too old    expired.key    signed by ca
  *   client.pem    somebody             client.key     signed by ca
  *   stranger.pem  somebody else        stranger.key   signed by other-ca
  *   locked.key    server.key with a pass phrase
@@ -73,6 +74,12 @@ static inline struct certs_party certs_make(const char *name, const char *alt,
     return p;
 }
 
+static inline void certs_expire(struct certs_party *p, const struct certs_party *by)
+{
+    X509_gmtime_adj(X509_getm_notAfter(p->cert), -1800);
+    assert_true(X509_sign(p->cert, by->key, EVP_sha256()) > 0);
+}
+
 static inline void certs_write(const struct certs_party *p, const char *cert, const char *key)
 {
     FILE *f = fopen(certs_path(cert), "w");
@@ -113,15 +120,18 @@ static inline int certs_setup(void **state)
     struct certs_party ca = certs_make("test CA", NULL, NULL);
     struct certs_party other = certs_make("other CA", NULL, NULL);
     struct certs_party server = certs_make("server", "DNS:weir.test,IP:127.0.0.1", &ca);
+    struct certs_party expired = certs_make("server", "DNS:weir.test,IP:127.0.0.1", &ca);
+    certs_expire(&expired, &ca);
     struct certs_party client = certs_make("somebody", NULL, &ca);
     struct certs_party stranger = certs_make("somebody else", NULL, &other);
     certs_write(&ca, "ca.pem", NULL);
     certs_write(&other, "other-ca.pem", NULL);
     certs_write(&server, "server.pem", "server.key");
+    certs_write(&expired, "expired.pem", "expired.key");
     certs_write(&client, "client.pem", "client.key");
     certs_write(&stranger, "stranger.pem", "stranger.key");
     certs_write_rest(&server);
-    struct certs_party *all[] = {&ca, &other, &server, &client, &stranger};
+    struct certs_party *all[] = {&ca, &other, &server, &expired, &client, &stranger};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         certs_free(all[i]);
     }
@@ -132,8 +142,8 @@ static inline int certs_teardown(void **state)
 {
     (void)state;
     static const char *const NAMES[] = {
-        "ca.pem",     "other-ca.pem", "server.pem",   "server.key", "client.pem",
-        "client.key", "stranger.pem", "stranger.key", "locked.key", "junk.pem",
+        "ca.pem",      "other-ca.pem", "server.pem",   "server.key",   "client.pem", "client.key",
+        "expired.pem", "expired.key",  "stranger.pem", "stranger.key", "locked.key", "junk.pem",
     };
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         unlink(certs_path(NAMES[i]));
