@@ -91,6 +91,7 @@ static bool on_otlp_metrics_endpoint(void *target, const char *value)
 #define LEVELS "one of trace, debug, info, warn, error, off"
 #define FORMATS "one of full, compact, pretty, json"
 #define SIGNALS "a list of traces and metrics, such as traces,metrics"
+#define TELEMETRY "Telemetry (read and checked, but export is not part of this version)"
 #define URL "a URL that begins with http:// or https://"
 
 #define ENV(name_) .env = #name_
@@ -121,14 +122,14 @@ static const struct weir_flag flags[] = {
      NUMBER(args.http_port, 0, 65535),
      .group = "Listening",
      .value = "N",
-     .help = "port of the API; 0 picks a free one",
+     .help = "port of the API; 0 picks a free one and logs it at any level",
      .otherwise = "8033"},
     {.name = "health-http-port",
      ENV(HEALTH_HTTP_PORT),
      NUMBER(args.health_http_port, 0, 65535),
      .group = "Listening",
      .value = "N",
-     .help = "port of health, info and metrics; 0 picks a free one",
+     .help = "port of health, info and metrics; 0 likewise",
      .otherwise = "8034"},
     {.name = "tls-cert-path",
      ENV(TLS_CERT_PATH),
@@ -185,40 +186,40 @@ static const struct weir_flag flags[] = {
     {.name = "otlp-export",
      ENV(OTLP_EXPORT),
      CALL(on_otlp_export, SIGNALS),
-     .group = "Telemetry",
+     .group = TELEMETRY,
      .value = "WHAT",
      .help = "traces, metrics or traces,metrics",
      .otherwise = "nothing"},
     {.name = "otlp-endpoint",
      ENV(OTEL_EXPORTER_OTLP_ENDPOINT),
      CALL(on_otlp_endpoint, URL),
-     .group = "Telemetry",
+     .group = TELEMETRY,
      .value = "URL",
      .help = "collector of both",
      .otherwise = "localhost"},
     {.name = "otlp-traces-endpoint",
      ENV(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT),
      CALL(on_otlp_traces_endpoint, URL),
-     .group = "Telemetry",
+     .group = TELEMETRY,
      .value = "URL",
      .help = "collector of traces"},
     {.name = "otlp-metrics-endpoint",
      ENV(OTEL_EXPORTER_OTLP_METRICS_ENDPOINT),
      CALL(on_otlp_metrics_endpoint, URL),
-     .group = "Telemetry",
+     .group = TELEMETRY,
      .value = "URL",
      .help = "collector of metrics"},
     {.name = "otlp-protocol",
      ENV(OTEL_EXPORTER_OTLP_PROTOCOL),
      CALL(on_otlp_protocol, "grpc or http"),
-     .group = "Telemetry",
+     .group = TELEMETRY,
      .value = "PROTOCOL",
      .help = "grpc or http",
      .otherwise = "grpc"},
     {.name = "otlp-service-name",
      ENV(OTLP_SERVICE_NAME),
      TEXT(args.otlp_service_name),
-     .group = "Telemetry",
+     .group = TELEMETRY,
      .value = "NAME",
      .help = "name to report under",
      .otherwise = "weir"},
@@ -232,7 +233,7 @@ static const char usage[] =
     "\n"
     "Usage:\n"
     "  weir [serve] [FLAGS]                   start the server\n"
-    "  weir detect [--detector ID]... [FILE]  run detectors on a file or standard input\n"
+    "  weir detect [--detector ID]... [FILE]  run detectors on a text (not part of this version)\n"
     "  weir mock [FLAGS]                      a stand-in model server, for trying things out\n"
     "\n"
     "Flags are written --flag VALUE or --flag=VALUE. Most have an environment variable, shown in\n"

@@ -283,7 +283,7 @@ static int start_workers(struct weir_mock_server *sv)
                        weir_log_cstr("why", weir_err_text(rc)));
         return rc;
     }
-    WEIR_LOG_INFO("mock", NULL, "listening", weir_log_cstr("listener", "mock"),
+    WEIR_LOG_TELL(sv->port == 0, "mock", NULL, "listening", weir_log_cstr("listener", "mock"),
                   weir_log_cstr("host", sv->host), weir_log_u64("port", port),
                   weir_log_u64("workers", sv->n_workers));
     return 0;

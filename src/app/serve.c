@@ -31,6 +31,10 @@ int weir_serve(const struct weir_args *args)
     if (args->warning != NULL) {
         WEIR_LOG_WARN("app", NULL, args->warning);
     }
+    if (args->otlp_traces || args->otlp_metrics) {
+        WEIR_LOG_WARN("app", NULL,
+                      "OTLP export is not part of this version: no traces and no metrics are sent");
+    }
     struct weir_server_options options = options_of(args);
     return weir_server_run(&options);
 }
@@ -46,6 +50,7 @@ int weir_serve_check_config(const struct weir_args *args)
     fputs(weir_buf_cstr(&report), stdout);
     weir_buf_dispose(&report);
     weir_conf_problems_dispose(&problems);
+    int status = env != NULL ? 0 : 1;
     weir_env_unref(env);
-    return env != NULL ? 0 : 1;
+    return status;
 }

@@ -163,16 +163,22 @@ static inline bool weir_log_is_on(enum weir_log_level level)
 void weir_log_emit(enum weir_log_level level, const char *target, const struct weir_log_ctx *ctx,
                    const struct weir_log_field *fields, size_t n);
 
-/* Fields are evaluated only when the level is on. */
-#define WEIR_LOG(level, target, ctx, message, ...)                                                 \
+/* Fields are evaluated only when the line is written. */
+#define WEIR_LOG_IF(is_written, level, target, ctx, message, ...)                                  \
     do {                                                                                           \
-        if (weir_log_is_on(level)) {                                                               \
+        if (is_written) {                                                                          \
             const struct weir_log_field log_fields_[] = {weir_log_cstr(NULL, message),             \
                                                          __VA_ARGS__};                             \
             weir_log_emit(level, target, ctx, log_fields_,                                         \
                           sizeof log_fields_ / sizeof log_fields_[0]);                             \
         }                                                                                          \
     } while (0)
+
+#define WEIR_LOG(level, ...) WEIR_LOG_IF(weir_log_is_on(level), level, __VA_ARGS__)
+
+/* Information that was asked for (`is_asked`) and is told at any threshold. */
+#define WEIR_LOG_TELL(is_asked, ...)                                                               \
+    WEIR_LOG_IF((is_asked) || weir_log_is_on(WEIR_LOG_LEVEL_INFO), WEIR_LOG_LEVEL_INFO, __VA_ARGS__)
 
 #define WEIR_LOG_TRACE(...) WEIR_LOG(WEIR_LOG_LEVEL_TRACE, __VA_ARGS__)
 #define WEIR_LOG_DEBUG(...) WEIR_LOG(WEIR_LOG_LEVEL_DEBUG, __VA_ARGS__)

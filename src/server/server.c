@@ -179,9 +179,10 @@ static int start_workers(struct server *sv)
                        weir_log_cstr("why", weir_err_text(rc)));
         return rc;
     }
-    WEIR_LOG_INFO("server", NULL, "listening", weir_log_cstr("listener", "api"),
-                  weir_log_cstr("host", sv->host), weir_log_u64("port", port),
-                  weir_log_bool("tls", sv->env->tls != NULL),
+    /* Whoever asked for any port cannot know it otherwise, however quiet we are to be. */
+    WEIR_LOG_TELL(sv->options->http_port == 0, "server", NULL, "listening",
+                  weir_log_cstr("listener", "api"), weir_log_cstr("host", sv->host),
+                  weir_log_u64("port", port), weir_log_bool("tls", sv->env->tls != NULL),
                   weir_log_u64("workers", sv->n_workers));
     return 0;
 }
@@ -197,8 +198,9 @@ static int start_admin(struct server *sv)
                        weir_log_cstr("why", weir_err_text(rc)));
         return rc;
     }
-    WEIR_LOG_INFO("server", NULL, "listening", weir_log_cstr("listener", "health"),
-                  weir_log_cstr("host", sv->host), weir_log_u64("port", sv->admin.listener.port));
+    WEIR_LOG_TELL(sv->options->health_port == 0, "server", NULL, "listening",
+                  weir_log_cstr("listener", "health"), weir_log_cstr("host", sv->host),
+                  weir_log_u64("port", sv->admin.listener.port));
     return 0;
 }
 

@@ -325,11 +325,14 @@ class Servers:
         path.write_text(config if isinstance(config, str) else json.dumps(config, indent=2))
         return path
 
-    def __call__(self, config=None, args=(), env=None, tls=None, ready=True):
+    def __call__(
+        self, config=None, args=(), env=None, tls=None, ready=True, known_ports=None
+    ):
         """
         Starts a server on free ports of 127.0.0.1 and waits until it is ready.
         config: YAML text, a tree, a path, or None for the embedded one. tls: the ssl context the
         clients use, where `args` turn TLS on. ready=False: wait for the ports only.
+        known_ports: not to be read from the log, where `args` name them and keep it quiet.
         """
         folder = self.folder / f"weir-{self.n_started}"
         self.n_started += 1
@@ -343,7 +346,10 @@ class Servers:
         server = Weir([*command, *map(str, args)], folder, environment(env), tls)
         self.servers.append(server)
         try:
-            server.wait_listening()
+            if known_ports is None:
+                server.wait_listening()
+            else:
+                server.ports = dict(known_ports)
             if ready:
                 server.wait_ready()
         except Exception:

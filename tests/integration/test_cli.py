@@ -210,10 +210,50 @@ def test_a_flag_wins_over_its_variable(weir):
 def test_quiet_says_nothing_but_errors(weir):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = weir.run("--quiet", "--http-port", port, "--health-http-port", "0")
+        done = weir.run("--quiet", "--http-port", "0", "--health-http-port", port)
     lines = [json.loads(line) for line in done.stderr.decode().splitlines()]
     assert done.returncode == 1
     assert [line["level"] for line in lines] == ["ERROR"]
+
+
+@pytest.mark.parametrize("args", [["--quiet"], ["--log-level", "warn"], ["--log-level", "off"]])
+def test_a_picked_port_is_told_at_any_level(weir, args):
+    w = weir(args=args)
+    assert w.api.get("/nothing").status_code == 404
+    w.stop()
+    told = [json.loads(line) for line in w.stderr().splitlines()]
+    assert [line["message"] for line in told] == ["listening", "listening"]
+
+
+def test_a_port_that_was_given_is_not_told_when_quiet(weir):
+    first = weir()
+    ports = ["--http-port", first.api_port, "--health-http-port", first.health_port]
+    first.stop()
+    second = weir(args=["--quiet", *ports], known_ports=first.ports)
+    assert second.api.get("/nothing").status_code == 404
+    second.stop()
+    assert second.stderr() == ""
+
+
+@pytest.mark.parametrize("what", ["traces", "metrics", "traces,metrics"])
+def test_an_export_that_is_not_there_is_admitted(weir, what):
+    w = weir(args=["--otlp-export", what, "--otlp-endpoint", "http://127.0.0.1:1"])
+    warnings = [line for line in w.stderr().splitlines() if "WARN" in line]
+    assert len(warnings) == 1
+    assert "OTLP export is not part of this version" in warnings[0]
+
+
+def test_an_endpoint_alone_is_no_export(weir):
+    """Platforms set the variable for every process."""
+    w = weir(env={"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"})
+    assert "OTLP" not in w.stderr()
+
+
+def test_detect_is_admitted_to_be_missing(weir):
+    done = weir.run("detect", stdin=b"text")
+    assert done.returncode == 2
+    assert b"not part of this version" in done.stderr
+    assert b"(not part of this version)" in weir.run("--help").stdout
 
 
 def test_every_log_line_is_json(weir):

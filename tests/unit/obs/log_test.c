@@ -284,6 +284,19 @@ static void test_levels_suppress(void **state)
     }
 }
 
+static void test_what_is_asked_for_is_told(void **state)
+{
+    (void)state;
+    use(WEIR_LOG_FULL, WEIR_LOG_LEVEL_OFF);
+    WEIR_LOG_TELL(false, "a", NULL, "nobody asked");
+    assert_lines("");
+    WEIR_LOG_TELL(true, "a", NULL, "asked", weir_log_u64("port", 1));
+    assert_lines("2024-05-06T07:08:09.123456Z  INFO a: asked port=1\n");
+    use(WEIR_LOG_FULL, WEIR_LOG_LEVEL_INFO);
+    WEIR_LOG_TELL(false, "a", NULL, "at its level");
+    assert_lines("2024-05-06T07:08:09.123456Z  INFO a: at its level\n");
+}
+
 static void test_parse(void **state)
 {
     (void)state;
@@ -760,6 +773,7 @@ int main(void)
         cmocka_unit_test(test_timestamps),
         cmocka_unit_test(test_timestamps_agree_with_gmtime),
         cmocka_unit_test(test_levels_suppress),
+        cmocka_unit_test(test_what_is_asked_for_is_told),
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_hostile_values),
         cmocka_unit_test(test_hostile_ids_and_messages),
