@@ -50,7 +50,7 @@ bench: ## run the benchmarks on an optimised build (B=health: one)
 	@cmake --build build/release -j $(JOBS)
 	@$(PYTHON) tools/run-bench $(B)
 
-install: ## install the server below PREFIX (/usr/local), within DESTDIR
+install: ## install the server and its documents below PREFIX (/usr/local), within DESTDIR
 	@tools/bootstrap build
 	@cmake --preset release >/dev/null
 	@cmake --build build/release -j $(JOBS) --target weir
