@@ -23,7 +23,7 @@
 enum {
     BACKOFF_MS = 50, /* before the first retry; doubles */
     MAX_DOUBLINGS = 10,
-    MAX_QUIET = 3,               /* repetitions of what the service did not process */
+    MAX_QUIET = 5,               /* repetitions of what the service did not process */
     DISCARD_BYTES = 64 * 1024,   /* of an answer that leads to a retry; more is not worth reading */
     RESERVE_BYTES = 1024 * 1024, /* for an announced body; a longer one has to come first */
     KEEP_BYTES = 64 * 1024,      /* of a streamed body, to be sent again on another connection */

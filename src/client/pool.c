@@ -364,9 +364,19 @@ bool weir_pool__enter(struct weir_pool *pool, struct weir_call *call, int *err)
     return false;
 }
 
+/* First come, first served; one that has to be repeated takes the place it would have had. */
 static void wait_for_conn(struct weir_pool *pool, struct weir_call *call)
 {
-    weir_list_append(&pool->waiting, &call->pool_link);
+    struct weir_list *before = &pool->waiting;
+    if (call->n_quiet != 0) {
+        before = before->next;
+        while (before != &pool->waiting &&
+               WEIR_LIST_ENTRY(before, struct weir_call, pool_link)->started_ns <
+                   call->started_ns) {
+            before = before->next;
+        }
+    }
+    weir_list_append(before, &call->pool_link);
     pool->n_waiting++;
 }
 

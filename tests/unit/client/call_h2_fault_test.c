@@ -97,7 +97,7 @@ static void a_refused_stream_is_repeated_a_few_times(void **state)
             h2_say_u32(peer, H2_RST, f.id, NGHTTP2_REFUSED_STREAM);
         }
     }
-    assert_int_equal(n, 4);
+    assert_int_equal(n, 6);
     assert_int_equal(s->n_peers, 1);
     asker_dispose(&p[0]);
     expect_failure(s, &p[1], WEIR_ERESET, "hap-en: the stream was reset: REFUSED_STREAM");
