@@ -283,11 +283,14 @@ enum { REASONING_HAS_CHARS = 1, REASONING_HAS_LATENCY = 2 };
 
 static void fill_reasoning(struct weir_conf_batching *b)
 {
-    if (!(b->reasoning.set & REASONING_HAS_CHARS)) {
-        b->reasoning.min_chars_per_emit = b->min_chars_per_emit;
+    struct weir_conf_reasoning *r = &b->reasoning;
+    r->inherits_min_chars = !(r->set & REASONING_HAS_CHARS);
+    r->inherits_max_latency = !(r->set & REASONING_HAS_LATENCY);
+    if (r->inherits_min_chars) {
+        r->min_chars_per_emit = b->min_chars_per_emit;
     }
-    if (!(b->reasoning.set & REASONING_HAS_LATENCY)) {
-        b->reasoning.max_latency_ms = b->max_latency_ms;
+    if (r->inherits_max_latency) {
+        r->max_latency_ms = b->max_latency_ms;
     }
 }
 

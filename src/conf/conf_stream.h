@@ -56,6 +56,8 @@ struct weir_conf_reasoning {
     uint64_t set;
     uint32_t min_chars_per_emit; /* after resolve: inherited from batching where not set */
     uint32_t max_latency_ms;
+    bool inherits_min_chars; /* after resolve: a request that changes the one changes both */
+    bool inherits_max_latency;
 };
 
 struct weir_conf_batching { /* the adapter stage */

@@ -28,6 +28,7 @@ static void forward_chunk(struct weir_batch *b, const struct weir_batch__input *
         .data = data,
         .sse_id = in->ev->sse_id,
         .json = data.p == in->ev->data.p ? in->j : NULL,
+        .n_cp = in->all_cp,
         .since = b->now,
     };
     weir_batch__out(b, &out);
@@ -264,14 +265,24 @@ static void on_delta(struct weir_batch *b, struct weir_batch__choice *c,
     }
 }
 
+/* Text that came, whatever will be done with it. */
+static void note_arrival(struct weir_batch *b, const struct weir_batch__input *in)
+{
+    if (in->n_cp == 0) {
+        return;
+    }
+    weir_batch_histogram_add(&b->stats.in_chars, weir_batch_chars_bounds, in->n_cp);
+    if (!b->has_text) {
+        b->has_text = true;
+        b->first_text_at = b->now;
+    }
+}
+
 static void on_choice(struct weir_batch *b, struct weir_batch__choice *c,
                       struct weir_batch__input *in)
 {
     bool has_delta = in->delta != WEIR_JSON_NONE || !weir_batch__is_null(in->j, in->text);
-    if (in->n_cp != 0 && !b->has_text) {
-        b->has_text = true;
-        b->first_text_at = b->now;
-    }
+    note_arrival(b, in);
     if (in->is_finish) {
         on_finish(b, c, in);
         return;
@@ -344,6 +355,8 @@ static void barrier_admit(struct weir_batch *b, struct weir_batch__choice *c,
     }
     note_role(c, in);
     weir_batch__note_text(b, c, in);
+    note_arrival(b, in);
+    in->all_cp += in->n_cp;
 }
 
 static void barrier_finish(struct weir_batch *b, struct weir_batch__choice *c,
@@ -403,6 +416,7 @@ void weir_batch__on_chunk(struct weir_batch *b, const struct weir_event *ev)
     in.ev = ev;
     in.j = ev->json;
     in.is_split = in.is_last = false;
+    in.all_cp = 0;
     b->seq++;
     if (in.j == NULL) {
         bool is_json =

@@ -107,6 +107,7 @@ struct weir_batch_counts {
 struct weir_batch_stats {
     struct weir_batch_counts live;
     struct weir_batch_counts would;
+    struct weir_batch_histogram in_chars;   /* code points in each choice with text that came */
     struct weir_batch_histogram blocked_ms; /* times the downstream was blocked */
     uint64_t added_ttft_ms;                 /* how long the first text waited here */
     bool has_ttft;

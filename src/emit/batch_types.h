@@ -93,6 +93,7 @@ struct weir_batch__input {
     uint32_t n_extras; /* choice members that are not null and not known */
     uint32_t n_frags;  /* in the engine's frags */
     uint32_t n_cp;     /* of all text in it */
+    uint64_t all_cp;   /* of a chunk that passes whole: of all its choices */
     bool is_finish;
     bool is_odd; /* carries what cannot be merged */
     bool has_tools;

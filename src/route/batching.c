@@ -70,8 +70,10 @@ static struct weir_batch_options adapter_of(const struct weir_conf *conf, struct
     o.role_policy = role_of(b->role_policy);
     o.max_latency_ms = b->max_latency_ms;
     o.min_chars_per_emit = b->min_chars_per_emit;
-    o.reasoning_min_chars = b->reasoning.min_chars_per_emit;
-    o.reasoning_max_latency_ms = b->reasoning.max_latency_ms;
+    o.reasoning_min_chars =
+        b->reasoning.inherits_min_chars ? WEIR_BATCH_INHERIT : b->reasoning.min_chars_per_emit;
+    o.reasoning_max_latency_ms =
+        b->reasoning.inherits_max_latency ? WEIR_BATCH_INHERIT : b->reasoning.max_latency_ms;
     o.idle_flush_ms = b->idle_flush_ms;
     o.flush_on_sentence = b->flush_on_sentence;
     o.ramp_factor = b->ramp_factor;
@@ -144,13 +146,16 @@ static struct weir_dedup_options dedup_of(const struct weir_conf_dedup *d)
     return o;
 }
 
-/* The header first, then the body over it, key by key. */
-static int parse_override(struct weir_http_stream *s, const struct weir_json *body,
+/* The header first, all lines of it, then the body over it, key by key. */
+static int parse_override(const struct weir_http_stream *s, const struct weir_json *body,
                           struct weir_override *override, struct weir_buf *why)
 {
-    struct weir_slice header = weir_http_request_get(&s->req, WEIR_SLICE("x-stream-batching"));
-    if (header.p != NULL) {
-        int rc = weir_override_parse_header(override, header, why);
+    for (size_t i = 0; i < s->req.n_fields; i++) {
+        const struct weir_http_field *field = &s->req.fields[i];
+        int rc = 0;
+        if (weir_slice_eq_nocase(field->name, WEIR_SLICE("x-stream-batching"))) {
+            rc = weir_override_parse_header(override, field->value, why);
+        }
         if (rc != 0) {
             return rc;
         }
@@ -163,9 +168,9 @@ static int parse_override(struct weir_http_stream *s, const struct weir_json *bo
     return batching != WEIR_JSON_NONE ? weir_override_parse_body(override, body, batching, why) : 0;
 }
 
-static int apply_override(struct weir_http_stream *s, const struct weir_batching_request *request,
-                          const struct weir_conf *conf, struct weir_batching *out,
-                          struct weir_buf *why)
+static int apply_override(const struct weir_http_stream *s,
+                          const struct weir_batching_request *request, const struct weir_conf *conf,
+                          struct weir_batching *out, struct weir_buf *why)
 {
     struct weir_override override = {0};
     int rc = parse_override(s, request->body, &override, why);
@@ -177,6 +182,14 @@ static int apply_override(struct weir_http_stream *s, const struct weir_batching
                                           .max_latency_ms = limits->max_latency_ms,
                                           .min_chars_per_emit = limits->min_chars_per_emit};
     return weir_override_apply(&override, &clamps, &out->chain.adapter, why);
+}
+
+/* The public program knows nothing of this, nor of what a request could ask for. */
+static void switch_off(struct weir_chain_options *chain)
+{
+    chain->dedup.mode = WEIR_DEDUP_OFF;
+    chain->adapter.mode = WEIR_BATCH_OFF;
+    chain->business.mode = WEIR_BATCH_OFF;
 }
 
 int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching_request *request,
@@ -192,11 +205,13 @@ int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching
     out->chain.dedup = dedup_of(&policy.dedup);
     out->chain.adapter = adapter_of(conf, &s->arena, &policy.batching);
     out->chain.business = business_of(conf, &s->arena, &policy, request->looks_at_tools);
+    if (conf->compat == WEIR_CONF_FMS && request->route == NULL) {
+        switch_off(&out->chain);
+        return 0;
+    }
     int rc = apply_override(s, request, conf, out, why);
-    bool is_fms = conf->compat == WEIR_CONF_FMS && request->route == NULL;
-    out->is_used =
-        rc == 0 && !is_fms &&
-        (out->chain.dedup.mode != WEIR_DEDUP_OFF || out->chain.adapter.mode != WEIR_BATCH_OFF ||
-         out->chain.business.mode != WEIR_BATCH_OFF);
+    out->is_used = rc == 0 && (out->chain.dedup.mode != WEIR_DEDUP_OFF ||
+                               out->chain.adapter.mode != WEIR_BATCH_OFF ||
+                               out->chain.business.mode != WEIR_BATCH_OFF);
     return rc;
 }

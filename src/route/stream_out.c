@@ -6,6 +6,9 @@
 #include "wire/json_write.h"
 #include "wire/sse.h"
 
+/* A buffer that one large event has made larger than this is given back. */
+enum { KEEP_SCRATCH_BYTES = 16 * 1024 };
+
 /* ---- bytes ---- */
 
 static void start(struct weir_stream_out *o)
@@ -30,14 +33,22 @@ static void start(struct weir_stream_out *o)
     }
 }
 
-/* Sends the scratch buffer; silence is counted from here. */
-static enum weir_flow flush(struct weir_stream_out *o)
+/* Sends the scratch buffer; silence is counted from here. A full connection blocks the chain. */
+static void flush(struct weir_stream_out *o)
 {
     start(o);
     enum weir_flow flow = weir_http_stream_write(o->stream, weir_buf_slice(&o->scratch));
     weir_buf_clear(&o->scratch);
+    if (o->scratch.cap > KEEP_SCRATCH_BYTES) {
+        weir_buf_dispose(&o->scratch);
+    }
     o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
-    return flow;
+    if (flow == WEIR_FLOW_FULL && !o->is_blocked) {
+        o->is_blocked = true;
+        if (o->chain != NULL) {
+            weir_chain_blocked(o->chain, o->last_sent_ms, true);
+        }
+    }
 }
 
 static void put_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
@@ -50,7 +61,7 @@ static void put_event(struct weir_stream_out *o, struct weir_slice name, struct 
     }
 }
 
-/* ---- the timer ---- */
+/* ---- the timer, and who waits for whom ---- */
 
 static void arm(struct weir_stream_out *o)
 {
@@ -70,12 +81,56 @@ static void arm(struct weir_stream_out *o)
     }
 }
 
+/* Can some stage keep what the caller does not take? */
+static bool can_hold(const struct weir_stream_out *o)
+{
+    const struct weir_chain_options *chain = &o->options.batching->chain;
+    return chain->adapter.mode == WEIR_BATCH_ON || chain->business.mode == WEIR_BATCH_ON;
+}
+
+static bool is_full(const struct weir_stream_out *o)
+{
+    if (o->chain == NULL || !can_hold(o)) {
+        return o->is_blocked;
+    }
+    return weir_chain_is_full(o->chain);
+}
+
+/* After anything that may have filled or emptied the chain. */
+static void settle(struct weir_stream_out *o)
+{
+    size_t n = o->chain != NULL ? weir_chain_buffered_bytes(o->chain) : 0;
+    if (n != o->n_buffered) {
+        weir_stream_stats_buffered(n, o->n_buffered);
+        o->n_buffered = n;
+    }
+    if (!o->is_over) {
+        arm(o);
+    }
+}
+
+/* The last thing done: the task may go on, and even end, inside. */
+static void resume_task(struct weir_stream_out *o)
+{
+    if (o->owes_resume && !o->has_ended && !is_full(o)) {
+        o->owes_resume = false;
+        o->base.on_resume(o->base.ctx);
+    }
+}
+
+static enum weir_flow answer(struct weir_stream_out *o)
+{
+    o->owes_resume = is_full(o);
+    return o->owes_resume ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+}
+
+/* A comment tells a caller that takes no bytes nothing, and would only pile up. */
 static void say_something(struct weir_stream_out *o)
 {
+    o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
     if (o->options.is_ndjson) {
         start(o);
-        o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
-    } else {
+    } else if (!o->is_blocked) {
         weir_buf_append(&o->scratch, WEIR_SLICE(": keep-alive\n\n"));
         flush(o);
     }
@@ -91,17 +146,16 @@ static void on_timer(struct weir_timer *t, void *ctx)
     }
     bool is_silent =
         o->options.heartbeat_ms != 0 && now_ms >= o->last_sent_ms + o->options.heartbeat_ms;
-    if (!o->is_over && is_silent) {
+    if (is_silent) {
         say_something(o);
     }
-    if (!o->is_over) {
-        arm(o);
-    }
+    settle(o);
+    resume_task(o);
 }
 
 /* ---- the end ---- */
 
-static void finish(struct weir_stream_out *o)
+static void finish(struct weir_stream_out *o, enum weir_stream_out_end how)
 {
     if (o->options.has_done) {
         weir_buf_append(&o->scratch, WEIR_SLICE("data: [DONE]\n\n"));
@@ -111,12 +165,44 @@ static void finish(struct weir_stream_out *o)
     }
     o->is_over = true;
     weir_loop_cancel(o->stream->loop, &o->timer);
-    weir_stream_stats_report(o);
+    weir_stream_stats_report(o, how);
     o->stream->handler = NULL;
     weir_http_stream_end(o->stream);
 }
 
+/* Before the first byte an error is an ordinary one, after it an event. */
+static void finish_failed(struct weir_stream_out *o, struct weir_slice json)
+{
+    if (o->is_started || o->options.is_fms) {
+        put_event(o, WEIR_SLICE("error"), json);
+        finish(o, WEIR_STREAM_OUT_FAILED);
+        return;
+    }
+    o->is_over = true;
+    weir_loop_cancel(o->stream->loop, &o->timer);
+    weir_reply_error(o->stream, o->problem.status, o->problem.details);
+}
+
 /* ---- through the chain ---- */
+
+static bool is_untouched(const struct weir_stream_out *o, struct weir_slice data)
+{
+    return o->raw != NULL && data.p == o->raw->json.p && data.n == o->raw->json.n;
+}
+
+static void put_chunk(struct weir_stream_out *o, const struct weir_event *e)
+{
+    if (is_untouched(o, e->data)) {
+        weir_buf_append(&o->scratch, o->raw->bytes);
+        return;
+    }
+    if (e->sse_id.n != 0 && !o->options.is_ndjson) {
+        weir_buf_append(&o->scratch, WEIR_SLICE("id: "));
+        weir_buf_append(&o->scratch, e->sse_id);
+        weir_buf_append_byte(&o->scratch, '\n');
+    }
+    put_event(o, WEIR_SLICE(""), e->data);
+}
 
 static void on_chain(void *ctx, enum weir_batch_reason why, const struct weir_event *e)
 {
@@ -124,48 +210,40 @@ static void on_chain(void *ctx, enum weir_batch_reason why, const struct weir_ev
     (void)why;
     switch (e->kind) {
     case WEIR_EVENT_CHUNK:
-        put_event(o, WEIR_SLICE(""), e->data);
+        put_chunk(o, e);
+        flush(o);
         break;
     case WEIR_EVENT_COMMENT:
         weir_sse_append_comment(&o->scratch, e->data);
+        flush(o);
         break;
     case WEIR_EVENT_ERROR:
-        put_event(o, WEIR_SLICE("error"), e->data);
-        finish(o);
-        return;
+        finish_failed(o, e->data);
+        break;
     case WEIR_EVENT_DONE:
     case WEIR_EVENT_EOF:
     case WEIR_EVENT_DISCARD:
-        finish(o);
-        return;
-    }
-    if (flush(o) == WEIR_FLOW_FULL && !o->is_blocked) {
-        o->is_blocked = true;
-        weir_chain_blocked(o->chain, o->last_sent_ms, true);
+        finish(o, WEIR_STREAM_OUT_DONE);
+        break;
     }
 }
 
 static enum weir_flow push(struct weir_stream_out *o, const struct weir_event *e)
 {
-    enum weir_flow flow = WEIR_FLOW_OK;
-    weir_chain_push(o->chain, weir_loop_now_ms(o->stream->loop), e, &flow);
-    if (!o->is_over) {
-        arm(o);
-    }
-    o->owes_resume = flow == WEIR_FLOW_FULL;
-    return flow;
+    weir_chain_push(o->chain, weir_loop_now_ms(o->stream->loop), e, NULL);
+    settle(o);
+    return answer(o);
 }
 
 /* ---- what the task calls ---- */
 
-static enum weir_flow send_plain(struct weir_stream_out *o)
+static enum weir_flow send_plain(struct weir_stream_out *o, size_t n_bytes)
 {
     o->n_events++;
-    o->n_bytes += o->scratch.n;
-    enum weir_flow flow = flush(o);
+    o->n_bytes += n_bytes;
+    flush(o);
     arm(o);
-    o->owes_resume = flow == WEIR_FLOW_FULL;
-    return flow;
+    return answer(o);
 }
 
 static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
@@ -175,27 +253,32 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
         return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK, .data = json});
     }
     put_event(o, WEIR_SLICE(""), json);
-    return send_plain(o);
+    return send_plain(o, json.n);
 }
 
 static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *event)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
-    if (o->chain != NULL) {
-        return push(o, &(struct weir_event){
-                           .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
+    if (o->chain == NULL) {
+        weir_buf_append(&o->scratch, event->bytes);
+        return send_plain(o, event->json.n);
     }
-    weir_buf_append(&o->scratch, event->bytes);
-    return send_plain(o);
+    o->raw = event;
+    enum weir_flow flow =
+        push(o, &(struct weir_event){
+                    .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
+    o->raw = NULL;
+    return flow;
 }
 
 static void out_end(struct weir_out *base)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
+    o->has_ended = true;
     if (o->chain != NULL) {
         push(o, &(struct weir_event){.kind = WEIR_EVENT_DONE});
     } else {
-        finish(o);
+        finish(o, WEIR_STREAM_OUT_DONE);
     }
 }
 
@@ -227,23 +310,15 @@ static void write_error(struct weir_buf *out, const struct weir_reply_problem *p
 static void out_fail(struct weir_out *base, const struct weir_fault *fault)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
-    const struct weir_log_ctx *log = &weir_request_of(o->stream)->log;
-    bool holds_text = o->chain != NULL && weir_chain_buffered_bytes(o->chain) != 0;
-    if (!o->is_started && !holds_text && !o->options.is_fms) {
-        o->is_over = true;
-        weir_loop_cancel(o->stream->loop, &o->timer);
-        weir_reply_fault(o->stream, fault, log);
-        return;
-    }
-    struct weir_reply_problem problem = weir_reply_problem_of(fault, &o->stream->arena);
-    weir_reply_log_fault(fault, problem.status, log);
     struct weir_buf json = {0};
-    write_error(&json, &problem, o->options.is_fms || o->options.is_ndjson);
+    o->has_ended = true;
+    o->problem = weir_reply_problem_of(fault, &o->stream->arena);
+    weir_reply_log_fault(fault, o->problem.status, &weir_request_of(o->stream)->log);
+    write_error(&json, &o->problem, o->options.is_fms || o->options.is_ndjson);
     if (o->chain != NULL) {
         push(o, &(struct weir_event){.kind = WEIR_EVENT_ERROR, .data = weir_buf_slice(&json)});
     } else {
-        put_event(o, WEIR_SLICE("error"), weir_buf_slice(&json));
-        finish(o);
+        finish_failed(o, weir_buf_slice(&json));
     }
     weir_buf_dispose(&json);
 }
@@ -260,22 +335,28 @@ static const struct weir_out_ops OPS = {
 static void on_resume(struct weir_http_stream *s)
 {
     struct weir_stream_out *o = s->ctx;
-    if (o->chain != NULL && o->is_blocked) {
-        o->is_blocked = false;
-        weir_chain_blocked(o->chain, weir_loop_now_ms(s->loop), false);
-        if (o->is_over) {
-            return;
-        }
-        arm(o);
+    if (!o->is_blocked) {
+        return;
     }
-    bool is_full = o->chain != NULL && weir_chain_is_full(o->chain);
-    if (o->owes_resume && !is_full) {
-        o->owes_resume = false;
-        o->base.on_resume(o->base.ctx);
+    o->is_blocked = false;
+    if (o->chain != NULL) {
+        weir_chain_blocked(o->chain, weir_loop_now_ms(s->loop), false);
+        settle(o);
+    }
+    resume_task(o);
+}
+
+static void on_gone(struct weir_http_stream *s, int err)
+{
+    struct weir_stream_out *o = s->ctx;
+    (void)err;
+    o->is_over = true;
+    if (o->is_started) {
+        weir_stream_stats_report(o, WEIR_STREAM_OUT_GONE);
     }
 }
 
-static const struct weir_http_handler HANDLER = {.on_resume = on_resume};
+static const struct weir_http_handler HANDLER = {.on_resume = on_resume, .on_gone = on_gone};
 
 static void undo(void *ctx)
 {
@@ -283,6 +364,7 @@ static void undo(void *ctx)
     weir_loop_cancel(o->stream->loop, &o->timer);
     weir_chain_free(o->chain);
     o->chain = NULL;
+    weir_stream_stats_buffered(0, o->n_buffered);
     weir_buf_dispose(&o->scratch);
 }
 

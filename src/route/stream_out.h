@@ -5,6 +5,7 @@
 #include "http/stream.h"
 #include "io/loop.h"
 #include "route/batching.h"
+#include "route/reply.h"
 #include "task/out.h"
 
 #include <stdbool.h>
@@ -18,7 +19,11 @@
  *
  * Nothing is sent before the first event, so that what fails before it is an ordinary error with
  * its status; but after `heartbeat_ms` of silence a comment must go out, and the head with it. One
- * timer serves both the chain and the silence.
+ * timer serves both the chain and the silence. An event that passes the chain untouched leaves as
+ * the bytes it came in, framing included.
+ *
+ * Who holds the task back: the chain once it is full, and where no stage of it can hold anything
+ * (or there is none) the caller's connection.
  */
 struct weir_stream_out_options {
     bool is_ndjson; /* lines instead of events; no comments */
@@ -28,6 +33,12 @@ struct weir_stream_out_options {
     const struct weir_batching *batching; /* NULL: none; borrowed */
 };
 
+enum weir_stream_out_end {
+    WEIR_STREAM_OUT_DONE,
+    WEIR_STREAM_OUT_FAILED, /* with an error event */
+    WEIR_STREAM_OUT_GONE,   /* the caller went away */
+};
+
 struct weir_stream_out {
     struct weir_out base;
     struct weir_http_stream *stream;
@@ -35,12 +46,16 @@ struct weir_stream_out {
     struct weir_timer timer;
     uint64_t last_sent_ms;
     struct weir_buf scratch;
-    struct weir_chain *chain; /* NULL: events leave as they come */
-    uint64_t n_events;        /* without a chain: events and bytes, for the count at the end */
+    struct weir_chain *chain;       /* NULL: events leave as they come */
+    const struct weir_out_raw *raw; /* what is being pushed into the chain, if it has own bytes */
+    struct weir_reply_problem problem; /* while an error passes the chain */
+    size_t n_buffered;                 /* in the chain, as the metrics know it */
+    uint64_t n_events;                 /* without a chain: events and bytes of their data */
     uint64_t n_bytes;
     bool is_started;
     bool is_blocked; /* the caller takes no more for now; the chain knows */
     bool owes_resume;
+    bool has_ended; /* the task said so; what waits in the chain still leaves */
     bool is_over;
 };
 

@@ -1,13 +1,21 @@
 #ifndef WEIR_ROUTE_STREAM_STATS_H
 #define WEIR_ROUTE_STREAM_STATS_H
 
-struct weir_stream_out;
+#include "route/stream_out.h"
+
+#include <stddef.h>
 
 /*
  * What a stream was: added to the metrics (batching.md, 16) and told in one log line. Once, when it
  * has ended; only for streams that may be batched.
+ *
+ * A stage in metrics mode changes nothing, so what it counts stands under names of its own,
+ * `stream_would_…`; the others always tell what really left.
  */
-void weir_stream_stats_report(const struct weir_stream_out *o);
+void weir_stream_stats_report(const struct weir_stream_out *o, enum weir_stream_out_end how);
+
+/* A stream holds `now` bytes where it held `before`. */
+void weir_stream_stats_buffered(size_t now, size_t before);
 
 /* Before the first stream. */
 void weir_stream_stats_declare(void);

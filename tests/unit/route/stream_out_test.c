@@ -1,0 +1,504 @@
+#include "unit/route/outlet.h"
+
+/* ---- without batching ---- */
+
+static void events_leave_as_they_come(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, NULL);
+    assert_int_equal(t.f->stream.status, 0);
+    assert_int_equal(outlet_event(&t, TEXT("a")), WEIR_FLOW_OK);
+    fake_expect(t.f, SSE(TEXT("a")));
+    assert_int_equal(t.f->stream.status, 200);
+    assert_int_equal(outlet_raw(&t, "data:x\r\n\r\n", "x", ""), WEIR_FLOW_OK);
+    fake_expect(t.f, "data:x\r\n\r\n");
+    outlet_end(&t);
+    fake_expect(t.f, DONE);
+    assert_true(t.f->has_ended);
+    outlet_close(&t);
+}
+
+static void lines_have_no_done(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_open(&t, NULL, (struct weir_stream_out_options){.is_ndjson = true});
+    outlet_event(&t, "{}");
+    outlet_end(&t);
+    fake_expect(t.f, "{}\n");
+    assert_true(t.f->has_ended);
+    outlet_close(&t);
+}
+
+/* A stream without a single event is still a stream. */
+static void nothing_is_an_answer(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on}}");
+    outlet_end(&t);
+    fake_expect(t.f, DONE);
+    assert_int_equal(t.f->stream.status, 200);
+    outlet_close(&t);
+}
+
+static void a_full_connection_holds_the_task(void **state)
+{
+    (void)state;
+    /* Without a chain, and with one in which nothing can be held back. */
+    static const char *const streaming[] = {NULL, "{}", "{batching: {mode: metrics}}",
+                                            "{coalescer: {mode: metrics}}",
+                                            "{dedup: {mode: safe}}"};
+    for (size_t i = 0; i < 5; i++) {
+        struct outlet t;
+        outlet_sse(&t, streaming[i]);
+        assert_int_equal(outlet_event(&t, TEXT("a")), WEIR_FLOW_OK);
+        t.f->answers_full = true;
+        assert_int_equal(outlet_event(&t, TEXT("b")), WEIR_FLOW_FULL);
+        assert_int_equal(outlet_event(&t, TEXT("c")), WEIR_FLOW_FULL);
+        fake_expect(t.f, SSE(TEXT("a")) SSE(TEXT("b")) SSE(TEXT("c")));
+        assert_int_equal(t.n_resumed, 0);
+        fake_drain(t.f);
+        assert_int_equal(t.n_resumed, 1);
+        assert_int_equal(outlet_event(&t, TEXT("d")), WEIR_FLOW_OK);
+        outlet_end(&t);
+        fake_expect(t.f, SSE(TEXT("d")) DONE);
+        outlet_close(&t);
+    }
+}
+
+/* ---- what batching leaves alone ---- */
+
+#define ODD_BYTES "id: 7\r\n: hm\r\ndata:" TEXT("a") "\r\n\r\n"
+
+static void untouched_events_keep_their_bytes(void **state)
+{
+    (void)state;
+    static const char *const streaming[] = {
+        "{}", "{batching: {mode: metrics}, coalescer: {mode: metrics}, dedup: {mode: metrics}}",
+        "{dedup: {mode: safe}}", "{batching: {mode: on}, coalescer: {mode: on}}"};
+    for (size_t i = 0; i < 4; i++) {
+        struct outlet t;
+        outlet_sse(&t, streaming[i]);
+        outlet_raw(&t, ODD_BYTES, TEXT("a"), "7");
+        fake_expect(t.f, ODD_BYTES);
+        outlet_close(&t);
+    }
+}
+
+static void merged_events_keep_the_last_id(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on}}");
+    outlet_raw(&t, "id: 1\n" SSE(TEXT("a")), TEXT("a"), "1");
+    outlet_raw(&t, "id: 2\n" SSE(TEXT("b")), TEXT("b"), "2");
+    outlet_raw(&t, "id: 3\n" SSE(TEXT("c")), TEXT("c"), "3");
+    outlet_end(&t);
+    fake_expect(t.f, "id: 1\n" SSE(TEXT("a")) "id: 3\n" SSE(JOINED("bc")) DONE);
+    outlet_close(&t);
+}
+
+/* ---- the timer ---- */
+
+static void text_leaves_at_its_deadline(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on, max_latency_ms: 250}}");
+    outlet_event(&t, TEXT("first"));
+    fake_expect(t.f, SSE(TEXT("first")));
+    fake_pass(t.f, 100);
+    outlet_event(&t, TEXT("a"));
+    fake_pass(t.f, 100);
+    outlet_event(&t, TEXT("b"));
+    fake_pass(t.f, 149);
+    fake_expect(t.f, "");
+    assert_int_equal(t.f->loop.timers.n, 1);
+    fake_pass(t.f, 1);
+    fake_expect(t.f, SSE(JOINED("ab")));
+    assert_int_equal(t.f->loop.timers.n, 0);
+    outlet_end(&t);
+    fake_expect(t.f, DONE);
+    outlet_close(&t);
+}
+
+static void both_stages_share_the_timer(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_open(&t,
+                "{batching: {mode: on, max_latency_ms: 100},"
+                " coalescer: {mode: on, max_hold_ms: 300, first_emit_immediate: false}}",
+                (struct weir_stream_out_options){.has_done = true, .heartbeat_ms = 15000});
+    outlet_event(&t, TEXT("a")); /* leaves the adapter at once, waits 300 ms in the second stage */
+    outlet_event(&t, TEXT("b")); /* leaves the adapter after 100 ms */
+    fake_pass(t.f, 299);
+    assert_int_equal(t.f->loop.timers.n, 1);
+    fake_expect(t.f, "");
+    fake_pass(t.f, 1);
+    fake_expect(t.f, SSE(JOINED("ab")));
+    outlet_close(&t);
+}
+
+static void silence_is_broken_by_a_comment(void **state)
+{
+    (void)state;
+    static const char *const streaming[] = {NULL, "{batching: {mode: on, max_latency_ms: 250}}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct outlet t;
+        outlet_open(&t, streaming[i],
+                    (struct weir_stream_out_options){.has_done = true, .heartbeat_ms = 15000});
+        fake_pass(t.f, 14999);
+        assert_int_equal(t.f->stream.status, 0);
+        fake_pass(t.f, 1);
+        assert_int_equal(t.f->stream.status, 200);
+        fake_expect(t.f, ": keep-alive\n\n");
+        fake_pass(t.f, 10000);
+        outlet_event(&t, TEXT("a")); /* counts as a sign of life */
+        fake_pass(t.f, 14999);
+        fake_expect(t.f, SSE(TEXT("a")));
+        fake_pass(t.f, 1 + 15000);
+        fake_expect(t.f, ": keep-alive\n\n: keep-alive\n\n");
+        assert_int_equal(t.f->loop.timers.n, 1);
+        outlet_end(&t);
+        fake_expect(t.f, DONE);
+        assert_int_equal(t.f->loop.timers.n, 0);
+        outlet_close(&t);
+    }
+}
+
+/* Lines have no comments: the head alone tells that somebody is there. */
+static void silence_in_lines_sends_the_head(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_open(&t, NULL,
+                (struct weir_stream_out_options){.is_ndjson = true, .heartbeat_ms = 15000});
+    fake_pass(t.f, 15000);
+    assert_int_equal(t.f->stream.status, 200);
+    fake_pass(t.f, 60000);
+    fake_expect(t.f, "");
+    outlet_close(&t);
+}
+
+static void comments_do_not_pile_up_on_a_blocked_caller(void **state)
+{
+    (void)state;
+    static const char *const streaming[] = {NULL, "{batching: {mode: on}}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct outlet t;
+        outlet_open(&t, streaming[i],
+                    (struct weir_stream_out_options){.has_done = true, .heartbeat_ms = 15000});
+        t.f->answers_full = true;
+        outlet_event(&t, TEXT("a"));
+        fake_expect(t.f, SSE(TEXT("a")));
+        fake_pass(t.f, 200000);
+        fake_expect(t.f, "");
+        fake_drain(t.f);
+        fake_pass(t.f, 15000);
+        fake_expect(t.f, ": keep-alive\n\n");
+        outlet_close(&t);
+    }
+}
+
+/* ---- errors ---- */
+
+static void an_error_before_the_first_event_has_a_status(void **state)
+{
+    (void)state;
+    static const char *const streaming[] = {
+        NULL, "{batching: {mode: metrics}}",
+        "{batching: {mode: on, first_emit_immediate: false}, coalescer: {mode: on}}"};
+    for (size_t i = 0; i < 3; i++) {
+        struct outlet t;
+        outlet_open(&t, streaming[i],
+                    (struct weir_stream_out_options){.has_done = true, .heartbeat_ms = 15000});
+        outlet_fail(&t, 404);
+        assert_int_equal(t.f->stream.status, 404);
+        fake_expect(t.f, "{\"code\":404,\"details\":\"chat completion request failed for `m`: "
+                         "no luck\"}");
+        assert_true(t.f->has_ended);
+        assert_int_equal(t.f->loop.timers.n, 0);
+        outlet_close(&t);
+    }
+}
+
+static void an_error_after_it_is_an_event(void **state)
+{
+    (void)state;
+    static const char *const streaming[] = {NULL, "{batching: {mode: metrics}}",
+                                            "{batching: {mode: on}}"};
+    for (size_t i = 0; i < 3; i++) {
+        struct outlet t;
+        outlet_sse(&t, streaming[i]);
+        outlet_event(&t, TEXT("a"));
+        outlet_fail(&t, 0);
+        fake_expect(t.f, SSE(TEXT("a")) ERROR_EVENT DONE);
+        assert_true(t.f->has_ended);
+        outlet_close(&t);
+    }
+}
+
+static void a_heartbeat_is_a_beginning(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_open(&t, NULL,
+                (struct weir_stream_out_options){.has_done = true, .heartbeat_ms = 15000});
+    fake_pass(t.f, 15000);
+    outlet_fail(&t, 0);
+    fake_expect(t.f, ": keep-alive\n\n" ERROR_EVENT DONE);
+    outlet_close(&t);
+}
+
+static void the_public_programs_errors_are_events(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_open(&t, NULL, (struct weir_stream_out_options){.has_done = true, .is_fms = true});
+    outlet_fail(&t, 0);
+    assert_int_equal(t.f->stream.status, 200);
+    fake_expect(t.f,
+                "event: error\ndata: {\"code\":500,\"details\":\"" SILENT_ERROR "\"}\n\n" DONE);
+    outlet_close(&t);
+}
+
+/* Text that waits is shown before the error, so there is a stream, and the error is in it. */
+static void waiting_text_leaves_before_the_error(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on, first_emit_immediate: false}}");
+    outlet_event(&t, TEXT("a"));
+    fake_expect(t.f, "");
+    outlet_fail(&t, 404);
+    assert_int_equal(t.f->stream.status, 200);
+    assert_memory_equal(t.f->sent.p, SSE(TEXT("a")) "event: error\n",
+                        sizeof(SSE(TEXT("a")) "event: error\n") - 1);
+    outlet_close(&t);
+}
+
+/* A call that waits is dropped: nothing was shown, so the error has its status. */
+static void a_dropped_call_is_no_beginning(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{coalescer: {mode: on}}");
+    outlet_event(&t, DELTA(CALL("1", "{")));
+    assert_int_not_equal(weir_chain_buffered_bytes(t.o->chain), 0);
+    outlet_fail(&t, 503);
+    assert_int_equal(t.f->stream.status, 503);
+    outlet_close(&t);
+    outlet_sse(&t, "{coalescer: {mode: on, tool_gate_on_abort: release}}");
+    outlet_event(&t, DELTA(CALL("1", "{")));
+    outlet_fail(&t, 0);
+    assert_int_equal(t.f->stream.status, 200);
+    fake_expect(t.f, SSE(MERGED(CALL("1", "{"))) ERROR_EVENT DONE);
+    outlet_close(&t);
+}
+
+/* ---- a slow caller ---- */
+
+static void text_merges_while_blocked(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on, max_latency_ms: 250}}");
+    t.f->answers_full = true;
+    outlet_event(&t, TEXT("first"));
+    fake_expect(t.f, SSE(TEXT("first")));
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(outlet_event(&t, TEXT("a.")), WEIR_FLOW_OK);
+        fake_pass(t.f, 100);
+    }
+    fake_expect(t.f, "");
+    fake_drain(t.f);
+    fake_expect(t.f, SSE(JOINED("a.a.a.a.a.a.a.a.a.a.")));
+    assert_int_equal(t.n_resumed, 0); /* it was never held back */
+    outlet_end(&t);
+    fake_expect(t.f, DONE);
+    outlet_close(&t);
+}
+
+static void the_end_waits_for_the_caller(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on}}");
+    t.f->answers_full = true;
+    outlet_event(&t, TEXT("first"));
+    outlet_event(&t, TEXT("a"));
+    outlet_event(&t, TEXT("b"));
+    outlet_end(&t);
+    fake_expect(t.f, SSE(TEXT("first")));
+    assert_false(t.f->has_ended);
+    fake_drain(t.f);
+    fake_expect(t.f, SSE(JOINED("ab")) DONE);
+    assert_true(t.f->has_ended);
+    assert_int_equal(t.n_resumed, 0);
+    outlet_close(&t);
+}
+
+static void the_error_waits_for_the_caller(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on}}");
+    t.f->answers_full = true;
+    outlet_event(&t, TEXT("first"));
+    outlet_event(&t, TEXT("a"));
+    outlet_fail(&t, 0);
+    fake_expect(t.f, SSE(TEXT("first")));
+    fake_drain(t.f);
+    fake_expect(t.f, SSE(TEXT("a")) ERROR_EVENT DONE);
+    assert_true(t.f->has_ended);
+    outlet_close(&t);
+}
+
+/* Events that cannot be merged: each takes its place in the queue. */
+#define BARRIER(n) "{\"id\":\"x\",\"detections\":{\"n\":" #n "},\"choices\":[]}"
+
+static void a_connection_may_fill_up_again_while_draining(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on}}");
+    t.f->answers_full = true;
+    outlet_event(&t, BARRIER(0));
+    outlet_event(&t, BARRIER(1));
+    outlet_event(&t, BARRIER(2));
+    outlet_end(&t);
+    fake_expect(t.f, SSE(BARRIER(0)));
+    t.f->answers_full = true;
+    weir_http__stream_has_room(&t.f->stream); /* for one */
+    fake_expect(t.f, SSE(BARRIER(1)));
+    weir_http__stream_has_room(&t.f->stream);
+    fake_expect(t.f, SSE(BARRIER(2)));
+    assert_false(t.f->has_ended);
+    weir_http__stream_has_room(&t.f->stream);
+    fake_expect(t.f, DONE);
+    assert_true(t.f->has_ended);
+    outlet_close(&t);
+}
+
+static void a_full_chain_holds_the_task(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, batching: {mode: on}}");
+    t.f->answers_full = true;
+    unsigned n = 0;
+    while (outlet_event(&t, BARRIER(0)) == WEIR_FLOW_OK) {
+        n++;
+        assert_true(n < 4096 / sizeof BARRIER(0));
+    }
+    assert_true(weir_chain_is_full(t.o->chain));
+    assert_true(weir_chain_buffered_bytes(t.o->chain) < 4096 + 512);
+    /* Room for one at a time: the task goes on when half of it has left. */
+    unsigned n_left = 0;
+    while (t.n_resumed == 0) {
+        weir_http__stream_has_room(&t.f->stream);
+        n_left++;
+        assert_true(n_left <= n);
+    }
+    assert_true(weir_chain_buffered_bytes(t.o->chain) <= 2048);
+    assert_true(weir_chain_buffered_bytes(t.o->chain) > 1024);
+    fake_drain(t.f);
+    assert_int_equal(t.n_resumed, 1);
+    outlet_end(&t);
+    assert_int_equal(t.f->n_writes, n + 2); /* all of it, and [DONE] */
+    outlet_close(&t);
+}
+
+/* What fills the chain need not be the caller: time empties it, and the task must hear of it. */
+static void time_makes_room_for_the_task(void **state)
+{
+    (void)state;
+    struct outlet t;
+    char text[1200];
+    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, max_tool_hold_ms: 700,"
+                   " max_partial_count: 0, max_hold_ms: 900}}");
+    (void)snprintf(text, sizeof text, DELTA(CALL("1", "%01000d")), 1);
+    unsigned n = 0;
+    while (outlet_event(&t, text) == WEIR_FLOW_OK) {
+        n++;
+        assert_true(n < 10);
+    }
+    fake_pass(t.f, 699);
+    assert_int_equal(t.n_resumed, 0);
+    fake_expect(t.f, "");
+    fake_pass(t.f, 1);
+    assert_int_equal(t.n_resumed, 1);
+    assert_int_not_equal(t.f->sent.n, 0);
+    outlet_close(&t);
+}
+
+static void no_resume_after_the_end(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, batching: {mode: on}}");
+    t.f->answers_full = true;
+    while (outlet_event(&t, BARRIER(0)) == WEIR_FLOW_OK) {
+    }
+    outlet_end(&t);
+    fake_drain(t.f);
+    assert_true(t.f->has_ended);
+    assert_int_equal(t.n_resumed, 0);
+    outlet_close(&t);
+}
+
+/* Whatever is under way, the caller may go. */
+static void the_caller_may_go_at_any_time(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct outlet t;
+        outlet_open(&t, "{batching: {mode: on}, coalescer: {mode: on}}",
+                    (struct weir_stream_out_options){.has_done = true, .heartbeat_ms = 15000});
+        t.f->answers_full = i == 3;
+        if (i > 0) {
+            outlet_event(&t, TEXT("a"));
+        }
+        if (i > 1) {
+            outlet_event(&t, TEXT("b"));
+            outlet_event(&t, DELTA(CALL("1", "{")));
+        }
+        weir_http__stream_gone(&t.f->stream, WEIR_ECLOSED);
+        outlet_close(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_leave_as_they_come),
+        cmocka_unit_test(lines_have_no_done),
+        cmocka_unit_test(nothing_is_an_answer),
+        cmocka_unit_test(a_full_connection_holds_the_task),
+        cmocka_unit_test(untouched_events_keep_their_bytes),
+        cmocka_unit_test(merged_events_keep_the_last_id),
+        cmocka_unit_test(text_leaves_at_its_deadline),
+        cmocka_unit_test(both_stages_share_the_timer),
+        cmocka_unit_test(silence_is_broken_by_a_comment),
+        cmocka_unit_test(silence_in_lines_sends_the_head),
+        cmocka_unit_test(comments_do_not_pile_up_on_a_blocked_caller),
+        cmocka_unit_test(an_error_before_the_first_event_has_a_status),
+        cmocka_unit_test(an_error_after_it_is_an_event),
+        cmocka_unit_test(a_heartbeat_is_a_beginning),
+        cmocka_unit_test(the_public_programs_errors_are_events),
+        cmocka_unit_test(waiting_text_leaves_before_the_error),
+        cmocka_unit_test(a_dropped_call_is_no_beginning),
+        cmocka_unit_test(text_merges_while_blocked),
+        cmocka_unit_test(the_end_waits_for_the_caller),
+        cmocka_unit_test(the_error_waits_for_the_caller),
+        cmocka_unit_test(a_connection_may_fill_up_again_while_draining),
+        cmocka_unit_test(a_full_chain_holds_the_task),
+        cmocka_unit_test(time_makes_room_for_the_task),
+        cmocka_unit_test(no_resume_after_the_end),
+        cmocka_unit_test(the_caller_may_go_at_any_time),
+    };
+    return cmocka_run_group_tests(tests, outlet_setup, NULL);
+}
