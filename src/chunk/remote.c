@@ -451,6 +451,7 @@ static int next_of_whole(struct stream *s, struct weir_chunk *out)
     while (s->outcome == WEIR_ECLOSED && s->at < s->whole->n_results) {
         const CaikitDataModel__Nlp__Token *t = s->whole->results[s->at++];
         struct weir_slice text = weir_proto_slice(t->text);
+        text = text.p != NULL ? text : WEIR_SLICE(""); /* left out is empty, not "none given" */
         if (!weir_utf8_is_valid(text)) {
             return nonsense(s, "a text that is not UTF-8");
         }

@@ -12,13 +12,13 @@
 
 static bool has_generation(const void *env)
 {
-    const struct weir_conf *conf = ((const struct weir_env *)env)->conf;
-    return conf->generation.is_configured && conf->public_api;
+    const struct weir_env *e = env;
+    return e->tasks.generation != NULL && e->conf->public_api;
 }
 
 static bool has_openai(const void *env)
 {
-    return ((const struct weir_env *)env)->conf->openai.kind != WEIR_CONF_OPENAI_NONE;
+    return ((const struct weir_env *)env)->tasks.openai != NULL;
 }
 
 static bool has_public_openai(const void *env)

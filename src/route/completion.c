@@ -60,6 +60,10 @@ static int read_detectors(struct reading *r, uint32_t detectors)
     }
     r->input = at[INPUT];
     r->output = at[OUTPUT];
+    if (weir_fields_check_objects(&r->f, r->input, "detectors.input") != 0 ||
+        weir_fields_check_objects(&r->f, r->output, "detectors.output") != 0) {
+        return WEIR_EINVAL;
+    }
     if (!is_asked_for(r, r->input) && !is_asked_for(r, r->output) && !r->is_fms) {
         return weir_fields_fail(
             &r->f, "",
@@ -152,18 +156,19 @@ static uint32_t last_of(const struct weir_json *json, uint32_t array)
 }
 
 /* What input detectors are given: the last message's content, a string that is not empty. */
-static int read_last_message(struct reading *r, uint32_t message)
+static int read_last_message(struct reading *r, uint32_t message, const char *path)
 {
     struct weir_fields *f = &r->f;
     uint32_t content = weir_json_get_set(f->json, message, WEIR_SLICE("content"));
-    bool is_array =
-        content != WEIR_JSON_NONE && weir_json_type(f->json, content) == WEIR_JSON_ARRAY;
-    if (is_array) {
+    if (content != WEIR_JSON_NONE && weir_json_type(f->json, content) == WEIR_JSON_ARRAY) {
         return weir_fields_fail(f, "", "Detection on array is not supported");
     }
-    bool is_string =
-        content != WEIR_JSON_NONE && weir_json_type(f->json, content) == WEIR_JSON_STRING;
-    if (!is_string || f->json->nodes[content].n == 0) {
+    if (content != WEIR_JSON_NONE &&
+        weir_fields_check(f, content, weir_arena_printf(f->arena, "%s.content", path),
+                          WEIR_FIELDS_STRING) != 0) {
+        return WEIR_EINVAL;
+    }
+    if (content == WEIR_JSON_NONE || f->json->nodes[content].n == 0) {
         return weir_fields_fail(f, "",
                                 "if input detectors are provided, `content` must not be empty on "
                                 "last message");
@@ -214,7 +219,7 @@ static int read_chat(struct reading *r, uint32_t *last)
         read_detectors(r, at[DETECTORS]) != 0) {
         return WEIR_EINVAL;
     }
-    return is_asked_for(r, r->input) ? read_last_message(r, *last) : 0;
+    return is_asked_for(r, r->input) ? read_last_message(r, *last, path) : 0;
 }
 
 static void decode_chat(struct weir_http_stream *s, const struct weir_json *body)
@@ -238,16 +243,20 @@ void weir_completion_begin_chat(void *env, struct weir_http_stream *s)
 
 /* ---- I ---- */
 
+/* An array of texts or tokens is the model server's business, unless somebody is to look at it. */
 static int read_prompt(struct reading *r, uint32_t prompt, uint32_t masks)
 {
     struct weir_fields *f = &r->f;
-    bool is_string = weir_json_type(f->json, prompt) == WEIR_JSON_STRING;
+    bool is_array = weir_json_type(f->json, prompt) == WEIR_JSON_ARRAY;
     bool has_input = is_asked_for(r, r->input);
-    if (is_string) {
-        r->request.input_text = weir_fields_string(f, prompt);
-    }
-    if (has_input && weir_json_type(f->json, prompt) == WEIR_JSON_ARRAY) {
+    if (is_array && (has_input || masks != WEIR_JSON_NONE)) {
         return weir_fields_fail(f, "", "Detection on array is not supported");
+    }
+    if (!is_array && weir_fields_check(f, prompt, "prompt", WEIR_FIELDS_STRING) != 0) {
+        return WEIR_EINVAL;
+    }
+    if (!is_array) {
+        r->request.input_text = weir_fields_string(f, prompt);
     }
     if (has_input && r->request.input_text.n == 0) {
         return weir_fields_fail(f, "",

@@ -40,11 +40,24 @@ static const char *first_empty(const struct weir_json *body, const struct weir_f
     return NULL;
 }
 
-/* Reads the members and refuses empty ones; false: answered. */
-static bool read_members(struct weir_http_stream *s, struct weir_fields *f,
-                         const struct weir_fields_spec *specs, size_t n, uint32_t *nodes)
+/* Reads the members, of which one is `detectors`. 0, or WEIR_EINVAL with f->error. */
+static int read_members(struct weir_fields *f, const struct weir_fields_spec *specs, size_t n,
+                        uint32_t *nodes)
 {
-    if (weir_fields_read(f, 0, "", specs, n, nodes) != 0) {
+    int rc = weir_fields_read(f, 0, "", specs, n, nodes);
+    if (rc == 0) {
+        uint32_t detectors = weir_json_get(f->json, 0, WEIR_SLICE("detectors"));
+        rc = weir_fields_check_objects(f, detectors, "detectors");
+    }
+    return rc;
+}
+
+/* Refuses what read_members or a later check found, then required members that are empty; false:
+ * answered. */
+static bool is_acceptable(struct weir_http_stream *s, const struct weir_fields *f,
+                          const struct weir_fields_spec *specs, size_t n, const uint32_t *nodes)
+{
+    if (f->error != NULL) {
         weir_unary_refuse(s, f);
         return false;
     }
@@ -60,14 +73,15 @@ static bool read_members(struct weir_http_stream *s, struct weir_fields *f,
 
 static void decode_content(struct weir_http_stream *s, const struct weir_json *body)
 {
-    enum { DETECTORS, CONTENT };
+    enum { CONTENT, DETECTORS };
     static const struct weir_fields_spec specs[] = {
-        [DETECTORS] = {"detectors", WEIR_FIELDS_OBJECT, true},
         [CONTENT] = {"content", WEIR_FIELDS_STRING, true},
+        [DETECTORS] = {"detectors", WEIR_FIELDS_OBJECT, true},
     };
     uint32_t at[COUNT(specs)];
     struct weir_fields f = {.json = body, .arena = &s->arena};
-    if (!read_members(s, &f, specs, COUNT(specs), at)) {
+    read_members(&f, specs, COUNT(specs), at);
+    if (!is_acceptable(s, &f, specs, COUNT(specs), at)) {
         return;
     }
     struct weir_task_detection request = {.type = WEIR_DETECT_CONTENTS,
@@ -93,7 +107,8 @@ static void decode_chat(struct weir_http_stream *s, const struct weir_json *body
     };
     uint32_t at[COUNT(specs)];
     struct weir_fields f = {.json = body, .arena = &s->arena};
-    if (!read_members(s, &f, specs, COUNT(specs), at)) {
+    read_members(&f, specs, COUNT(specs), at);
+    if (!is_acceptable(s, &f, specs, COUNT(specs), at)) {
         return;
     }
     if (weir_messages_check_history(&f, at[MESSAGES]) != 0) {
@@ -144,14 +159,10 @@ static void decode_context(struct weir_http_stream *s, const struct weir_json *b
     };
     uint32_t at[COUNT(specs)];
     struct weir_fields f = {.json = body, .arena = &s->arena};
-    if (weir_fields_read(&f, 0, "", specs, COUNT(specs), at) != 0 ||
-        check_context(&f, at[TYPE], at[CONTEXT]) != 0) {
-        weir_unary_refuse(s, &f);
-        return;
+    if (read_members(&f, specs, COUNT(specs), at) == 0) {
+        check_context(&f, at[TYPE], at[CONTEXT]);
     }
-    const char *empty = first_empty(body, specs, at, COUNT(specs));
-    if (empty != NULL) {
-        weir_unary_require(s, empty);
+    if (!is_acceptable(s, &f, specs, COUNT(specs), at)) {
         return;
     }
     struct weir_task_detection request = {.type = WEIR_DETECT_CONTEXT_DOC};
@@ -179,7 +190,8 @@ static void decode_generated(struct weir_http_stream *s, const struct weir_json 
     };
     uint32_t at[COUNT(specs)];
     struct weir_fields f = {.json = body, .arena = &s->arena};
-    if (!read_members(s, &f, specs, COUNT(specs), at)) {
+    read_members(&f, specs, COUNT(specs), at);
+    if (!is_acceptable(s, &f, specs, COUNT(specs), at)) {
         return;
     }
     struct weir_task_detection request = {.type = WEIR_DETECT_GENERATION};

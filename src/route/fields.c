@@ -40,7 +40,7 @@ static const char *came(const struct weir_fields *f, uint32_t at)
     case WEIR_JSON_FALSE:
         return weir_arena_printf(f->arena, "boolean `%.*s`", shown, raw.p);
     case WEIR_JSON_NUMBER:
-        return weir_arena_printf(f->arena, "number `%.*s`", shown, raw.p);
+        return shown != 0 ? weir_arena_printf(f->arena, "number `%.*s`", shown, raw.p) : "number";
     case WEIR_JSON_STRING:
         return shown != 0 ? weir_arena_printf(f->arena, "string %.*s", shown, raw.p) : "string";
     case WEIR_JSON_ARRAY:
@@ -86,6 +86,21 @@ static const char *join(const struct weir_fields *f, const char *path, struct we
 {
     int n = name.n < MAX_PATH_BYTES ? (int)name.n : MAX_PATH_BYTES;
     return weir_arena_printf(f->arena, "%s%s%.*s", path, path[0] != '\0' ? "." : "", n, name.p);
+}
+
+int weir_fields_check_objects(struct weir_fields *f, uint32_t object, const char *path)
+{
+    if (object == WEIR_JSON_NONE) {
+        return 0;
+    }
+    uint32_t key = weir_json_first(f->json, object);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(f->json, object, key)) {
+        if (weir_json_type(f->json, key + 1) != WEIR_JSON_OBJECT) {
+            struct weir_slice name = weir_json_string(f->json, key, f->arena);
+            return weir_fields_check(f, key + 1, join(f, path, name), WEIR_FIELDS_OBJECT);
+        }
+    }
+    return 0;
 }
 
 int weir_fields_variant(struct weir_fields *f, uint32_t at, const char *path,

@@ -59,7 +59,8 @@ static int read_guardrails(struct weir_fields *f, uint32_t config, struct guardr
         }
         g->output = members[0];
     }
-    return 0;
+    int rc = weir_fields_check_objects(f, g->input, "guardrail_config.input.models");
+    return rc != 0 ? rc : weir_fields_check_objects(f, g->output, "guardrail_config.output.models");
 }
 
 static int plan_both(struct weir_task_ctx *task, struct weir_task_generation *request,
@@ -132,6 +133,7 @@ static void decode_detection(struct weir_http_stream *s, const struct weir_json 
     struct weir_fields f = fields_of(s, body);
     uint32_t at[COUNT(specs)];
     int rc = weir_fields_read(&f, 0, "", specs, COUNT(specs), at);
+    rc = rc != 0 ? rc : weir_fields_check_objects(&f, at[DETECTORS], "detectors");
     f.ignores_unknown = task->env->is_fms;
     rc = rc != 0 ? rc : weir_params_read(&f, at[PARAMS], &request.params);
     if (rc != 0) {

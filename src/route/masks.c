@@ -3,6 +3,12 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
+/*
+ * What one request may ask for: a mask is a few bytes here and a text of its own to the detectors.
+ * Masks that do not overlap never reach the second limit.
+ */
+enum { MAX_MASKS = 65536, MAX_MASKED_CP = 1024 * 1024 };
+
 static int read_one(struct weir_fields *f, uint32_t pair, const char *path, size_t n_cp,
                     struct weir_scan_mask *mask)
 {
@@ -28,6 +34,17 @@ static int read_one(struct weir_fields *f, uint32_t pair, const char *path, size
     return 0;
 }
 
+static int check_sum(struct weir_fields *f, const struct weir_scan_mask *masks, size_t n,
+                     size_t n_cp)
+{
+    size_t max = n_cp > MAX_MASKED_CP ? n_cp : MAX_MASKED_CP;
+    size_t sum = 0;
+    for (size_t i = 0; i < n && sum <= max; i++) {
+        sum += masks[i].end_cp - masks[i].start_cp;
+    }
+    return sum <= max ? 0 : weir_fields_fail(f, "", "invalid masks: together more than %zu", max);
+}
+
 int weir_masks_read(struct weir_fields *f, uint32_t at, const char *path, struct weir_slice text,
                     const struct weir_scan_mask **masks, size_t *n)
 {
@@ -35,6 +52,9 @@ int weir_masks_read(struct weir_fields *f, uint32_t at, const char *path, struct
     *n = 0;
     if (at == WEIR_JSON_NONE || f->json->nodes[at].n == 0) {
         return 0;
+    }
+    if (f->json->nodes[at].n > MAX_MASKS) {
+        return weir_fields_fail(f, "", "invalid masks: more than %d", MAX_MASKS);
     }
     size_t n_cp = weir_utf8_count(text);
     struct weir_scan_mask *out = weir_arena_array(f->arena, f->json->nodes[at].n, sizeof *out);
@@ -47,5 +67,5 @@ int weir_masks_read(struct weir_fields *f, uint32_t at, const char *path, struct
         (*n)++;
     }
     *masks = out;
-    return 0;
+    return check_sum(f, out, *n, n_cp);
 }

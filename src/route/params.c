@@ -3,7 +3,7 @@
 #include "base/err.h"
 
 /* What a member is read into: an offset in struct weir_model_params, by kind. */
-enum into { INTO_I64, INTO_U64, INTO_F64, INTO_BOOL, INTO_TEXT, INTO_TEXTS, INTO_PENALTY };
+enum into { INTO_COUNT, INTO_U64, INTO_F64, INTO_BOOL, INTO_TEXT, INTO_TEXTS, INTO_PENALTY };
 
 struct param {
     const char *name;
@@ -18,11 +18,11 @@ struct param {
     }
 
 static const struct param PARAMS[] = {
-    PARAM(max_new_tokens, INTO_I64, WEIR_PARAM_MAX_NEW_TOKENS),
-    PARAM(min_new_tokens, INTO_I64, WEIR_PARAM_MIN_NEW_TOKENS),
-    PARAM(truncate_input_tokens, INTO_I64, WEIR_PARAM_TRUNCATE_INPUT_TOKENS),
+    PARAM(max_new_tokens, INTO_COUNT, WEIR_PARAM_MAX_NEW_TOKENS),
+    PARAM(min_new_tokens, INTO_COUNT, WEIR_PARAM_MIN_NEW_TOKENS),
+    PARAM(truncate_input_tokens, INTO_COUNT, WEIR_PARAM_TRUNCATE_INPUT_TOKENS),
     PARAM(decoding_method, INTO_TEXT, WEIR_PARAM_DECODING_METHOD),
-    PARAM(top_k, INTO_I64, WEIR_PARAM_TOP_K),
+    PARAM(top_k, INTO_COUNT, WEIR_PARAM_TOP_K),
     PARAM(top_p, INTO_F64, WEIR_PARAM_TOP_P),
     PARAM(typical_p, INTO_F64, WEIR_PARAM_TYPICAL_P),
     PARAM(temperature, INTO_F64, WEIR_PARAM_TEMPERATURE),
@@ -44,7 +44,7 @@ enum { N_PARAMS = sizeof PARAMS / sizeof PARAMS[0] };
 static enum weir_fields_kind kind_of(enum into into)
 {
     switch (into) {
-    case INTO_I64:
+    case INTO_COUNT:
     case INTO_U64:
         return WEIR_FIELDS_INTEGER;
     case INTO_F64:
@@ -63,13 +63,14 @@ static enum weir_fields_kind kind_of(enum into into)
 
 static int read_texts(struct weir_fields *f, uint32_t array, struct weir_model_params *out)
 {
-    static const char path[] = "text_gen_parameters.stop_sequences";
     struct weir_slice *texts = weir_arena_array(f->arena, f->json->nodes[array].n, sizeof *texts);
     size_t n = 0;
     uint32_t at = weir_json_first(f->json, array);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(f->json, array, at)) {
-        if (weir_fields_check(f, at, path, WEIR_FIELDS_STRING) != 0) {
-            return WEIR_EINVAL;
+        if (weir_json_type(f->json, at) != WEIR_JSON_STRING) {
+            const char *path =
+                weir_arena_printf(f->arena, "text_gen_parameters.stop_sequences[%zu]", n);
+            return weir_fields_check(f, at, path, WEIR_FIELDS_STRING);
         }
         texts[n++] = weir_json_string(f->json, at, f->arena);
     }
@@ -78,62 +79,82 @@ static int read_texts(struct weir_fields *f, uint32_t array, struct weir_model_p
     return 0;
 }
 
-static int out_of_range(struct weir_fields *f, const char *path, uint32_t at)
+static int out_of_range(struct weir_fields *f, const char *path, uint32_t at, const char *expected)
 {
     struct weir_slice raw = weir_json_raw(f->json, at);
-    return weir_fields_fail(f, path, "invalid value: number `%.*s` is out of range",
-                            raw.n < 64 ? (int)raw.n : 64, raw.p);
+    return weir_fields_fail(f, path, "invalid value: number `%.*s`, expected %s",
+                            raw.n < 64 ? (int)raw.n : 64, raw.p, expected);
 }
 
-static int read_penalty(struct weir_fields *f, uint32_t object, struct weir_model_params *out)
+/* Counts are what TGIS has room for; a negative one must not become "no limit". */
+static int read_count(struct weir_fields *f, const char *path, uint32_t at, int64_t *out)
 {
-    static const char path[] = "text_gen_parameters.exponential_decay_length_penalty";
+    uint64_t value;
+    if (weir_json_u64(f->json, at, &value) != 0 || value > UINT32_MAX) {
+        return out_of_range(f, path, at, "a whole number from 0 to 4294967295");
+    }
+    *out = (int64_t)value;
+    return 0;
+}
+
+static int read_u64(struct weir_fields *f, const char *path, uint32_t at, uint64_t *out)
+{
+    return weir_json_u64(f->json, at, out) == 0
+               ? 0
+               : out_of_range(f, path, at, "a whole number from 0 to 18446744073709551615");
+}
+
+static int read_f64(struct weir_fields *f, const char *path, uint32_t at, double *out)
+{
+    return weir_json_f64(f->json, at, out) == 0
+               ? 0
+               : out_of_range(f, path, at, "a number that fits a double");
+}
+
+/* A member that is absent is zero. */
+static int read_penalty(struct weir_fields *f, const char *path, uint32_t object,
+                        struct weir_model_params *out)
+{
+    enum { START, FACTOR };
     static const struct weir_fields_spec specs[] = {
-        {"start_index", WEIR_FIELDS_INTEGER, true},
-        {"decay_factor", WEIR_FIELDS_NUMBER, true},
+        [START] = {"start_index", WEIR_FIELDS_INTEGER, false},
+        [FACTOR] = {"decay_factor", WEIR_FIELDS_NUMBER, false},
     };
     uint32_t at[2];
-    if (weir_fields_read(f, object, path, specs, 2, at) != 0) {
-        return WEIR_EINVAL;
+    int rc = weir_fields_read(f, object, path, specs, 2, at);
+    if (rc == 0 && at[START] != WEIR_JSON_NONE) {
+        const char *where = weir_arena_printf(f->arena, "%s.start_index", path);
+        rc = read_count(f, where, at[START], &out->length_penalty_start_index);
     }
-    if (weir_json_i64(f->json, at[0], &out->length_penalty_start_index) != 0) {
-        return out_of_range(f, path, at[0]);
+    if (rc == 0 && at[FACTOR] != WEIR_JSON_NONE) {
+        const char *where = weir_arena_printf(f->arena, "%s.decay_factor", path);
+        rc = read_f64(f, where, at[FACTOR], &out->length_penalty_decay_factor);
     }
-    if (weir_json_f64(f->json, at[1], &out->length_penalty_decay_factor) != 0) {
-        return out_of_range(f, path, at[1]);
-    }
-    return 0;
+    return rc;
 }
 
 static int read_one(struct weir_fields *f, const struct param *p, uint32_t at,
                     struct weir_model_params *out)
 {
+    const char *path = weir_arena_printf(f->arena, "text_gen_parameters.%s", p->name);
     void *place = (char *)out + p->offset;
-    int rc = 0;
     switch (p->into) {
-    case INTO_I64:
-        rc = weir_json_i64(f->json, at, place);
-        break;
+    case INTO_COUNT:
+        return read_count(f, path, at, place);
     case INTO_U64:
-        rc = weir_json_u64(f->json, at, place);
-        break;
+        return read_u64(f, path, at, place);
     case INTO_F64:
-        rc = weir_json_f64(f->json, at, place);
-        break;
+        return read_f64(f, path, at, place);
     case INTO_BOOL:
         *(bool *)place = weir_json_type(f->json, at) == WEIR_JSON_TRUE;
-        break;
+        return 0;
     case INTO_TEXT:
         *(struct weir_slice *)place = weir_json_string(f->json, at, f->arena);
-        break;
+        return 0;
     case INTO_TEXTS:
         return read_texts(f, at, out);
     case INTO_PENALTY:
-        return read_penalty(f, at, out);
-    }
-    if (rc != 0) {
-        const char *path = weir_arena_printf(f->arena, "text_gen_parameters.%s", p->name);
-        return out_of_range(f, path, at);
+        return read_penalty(f, path, at, out);
     }
     return 0;
 }

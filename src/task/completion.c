@@ -127,7 +127,7 @@ static bool write_detections(struct completion *c, struct weir_buf *out)
         weir_json_write_key(&w, WEIR_SLICE("choice_index"));
         weir_json_write_u64(&w, c->choices[i].index);
         weir_json_write_key(&w, WEIR_SLICE("results"));
-        weir_results_write(&w, WEIR_RESULTS_CONTENT, group->found, group->n_found);
+        weir_results_write(&w, WEIR_RESULTS_COMPLETION, group->found, group->n_found);
         weir_json_write_end_object(&w);
     }
     weir_json_write_end_array(&w);
@@ -260,6 +260,10 @@ static void check_output(struct completion *c)
         fail_model(c, "the answer has no choices");
         return;
     }
+    if (json->nodes[choices].n > c->task->env->max_choices) {
+        fail_model(c, "more choices than limits.max_choices");
+        return;
+    }
     struct weir_scan *scan = weir_scan_new(c->task, on_output_scanned, c);
     c->choices = weir_arena_array(c->task->arena, json->nodes[choices].n, sizeof *c->choices);
     uint32_t at = weir_json_first(json, choices);
@@ -292,8 +296,12 @@ static void on_model_done(void *ctx, const struct weir_fault *fault)
         fail(c, weir_fault_keep(c->task->arena, fault));
     } else if (c->answer.n_nodes == 0) {
         fail_model(c, "there is no answer");
-    } else if (c->request.output.n == 0) {
+    } else if (weir_json_type(&c->answer, 0) != WEIR_JSON_OBJECT) {
+        fail_model(c, "the answer is not an object");
+    } else if (c->request.input.n == 0 && c->request.output.n == 0) {
         finish(c, c->answer.src);
+    } else if (c->request.output.n == 0) {
+        finish(c, compose(c));
     } else {
         check_output(c);
     }

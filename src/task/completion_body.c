@@ -18,10 +18,12 @@ static struct weir_slice keep(struct weir_task_ctx *task, struct weir_buf *out)
 }
 
 /* Our own members go; `stream_options` goes with `batching` when that was all it held. */
-static void remove_ours(struct weir_json_edit *e, const struct weir_json *json)
+static void remove_ours(struct weir_json_edit *e, const struct weir_task_completion *r)
 {
     static const char *const names[] = {"detectors", "_prompt_masks"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const struct weir_json *json = r->json;
+    size_t n_names = r->is_chat ? 1 : 2;
+    for (size_t i = 0; i < n_names; i++) {
         uint32_t at = weir_json_get(json, 0, weir_slice_cstr(names[i]));
         if (at != WEIR_JSON_NONE) {
             weir_json_edit_remove(e, at);
@@ -85,7 +87,7 @@ struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
     struct weir_json_edit e = {0};
     struct weir_buf out = {0};
     weir_json_edit_begin(&e, r->json);
-    remove_ours(&e, r->json);
+    remove_ours(&e, r);
     weir_json_edit_write(&e, &out);
     weir_json_edit_dispose(&e);
     struct weir_slice body = keep(task, &out);
@@ -146,7 +148,7 @@ struct weir_slice weir_completion_unsuitable_input(struct weir_task_ctx *task,
     weir_json_write_key(&w, WEIR_SLICE("message_index"));
     weir_json_write_u64(&w, r->message_index);
     weir_json_write_key(&w, WEIR_SLICE("results"));
-    weir_results_write(&w, WEIR_RESULTS_CONTENT, found->found, found->n_found);
+    weir_results_write(&w, WEIR_RESULTS_COMPLETION, found->found, found->n_found);
     weir_json_write_end_object(&w);
     weir_json_write_end_array(&w);
     weir_json_write_end_object(&w);

@@ -236,7 +236,8 @@ static void write_detections(const struct weir_cs *cs, struct weir_buf *out)
         weir_json_write_key(&w, WEIR_SLICE("choice_index"));
         weir_json_write_u64(&w, choice->index);
         weir_json_write_key(&w, WEIR_SLICE("results"));
-        weir_results_write(&w, WEIR_RESULTS_CONTENT, choice->group->found, choice->group->n_found);
+        weir_results_write(&w, WEIR_RESULTS_COMPLETION, choice->group->found,
+                           choice->group->n_found);
         weir_json_write_end_object(&w);
     }
     weir_json_write_end_array(&w);

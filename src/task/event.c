@@ -243,7 +243,7 @@ static void write_detections(struct weir_buf *out, uint64_t index,
     weir_json_write_key(&w, WEIR_SLICE("results"));
     weir_json_write_begin_array(&w);
     for (size_t i = 0; i < batch->n_findings; i++) {
-        weir_results_write_one(&w, WEIR_RESULTS_CONTENT, batch->findings[i]);
+        weir_results_write_one(&w, WEIR_RESULTS_COMPLETION, batch->findings[i]);
     }
     weir_json_write_end_array(&w);
     weir_json_write_end_object(&w);

@@ -60,20 +60,24 @@ static struct weir_slice sorted_params(const struct weir_json *json, uint32_t pa
     return text;
 }
 
-static int read_threshold(struct weir_plan_use *use, struct weir_task_ctx *ctx,
-                          const struct weir_json *json, uint32_t params,
-                          struct weir_plan_error *error)
+/* The words of the request itself come before the question whether its detectors exist. */
+static int check_thresholds(struct weir_task_ctx *ctx, const struct weir_json *json,
+                            uint32_t object, struct weir_plan_error *error)
 {
-    use->threshold = use->d->default_threshold;
-    uint32_t at = weir_json_get_set(json, params, WEIR_SLICE("threshold"));
-    if (at == WEIR_JSON_NONE || weir_json_f64(json, at, &use->threshold) == 0) {
-        return 0;
+    uint32_t key = weir_json_first(json, object);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, object, key)) {
+        uint32_t at = weir_json_get_set(json, key + 1, WEIR_SLICE("threshold"));
+        double number;
+        if (at != WEIR_JSON_NONE && weir_json_f64(json, at, &number) != 0) {
+            struct weir_slice id = weir_json_string(json, key, ctx->arena);
+            return fail(error, 422,
+                        weir_arena_printf(ctx->arena,
+                                          "`threshold` parameter specified for model `%.*s` must "
+                                          "be a number",
+                                          (int)id.n, id.p));
+        }
     }
-    return fail(error, 422,
-                weir_arena_printf(ctx->arena,
-                                  "`threshold` parameter specified for model `%.*s` must be a "
-                                  "number",
-                                  (int)use->d->id.n, use->d->id.p));
+    return 0;
 }
 
 static int read_use(struct weir_plan_use *use, struct weir_task_ctx *ctx,
@@ -93,7 +97,12 @@ static int read_use(struct weir_plan_use *use, struct weir_task_ctx *ctx,
         return fail(error, 422, text);
     }
     use->params = sorted_params(json, key + 1, ctx->arena);
-    return read_threshold(use, ctx, json, key + 1, error);
+    use->threshold = use->d->default_threshold;
+    uint32_t threshold = weir_json_get_set(json, key + 1, WEIR_SLICE("threshold"));
+    if (threshold != WEIR_JSON_NONE) {
+        weir_json_f64(json, threshold, &use->threshold);
+    }
+    return 0;
 }
 
 int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const struct weir_json *json,
@@ -102,6 +111,9 @@ int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const stru
     *plan = (struct weir_plan){0};
     if (object == WEIR_JSON_NONE || weir_json_type(json, object) != WEIR_JSON_OBJECT) {
         return 0;
+    }
+    if (check_thresholds(ctx, json, object, error) != 0) {
+        return WEIR_EINVAL;
     }
     struct weir_plan_use *uses = weir_arena_array(ctx->arena, json->nodes[object].n, sizeof *uses);
     size_t n = 0;

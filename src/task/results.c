@@ -18,12 +18,10 @@ static void raw_member(struct weir_json_write *w, struct weir_slice name, struct
 
 static void span(struct weir_json_write *w, const struct weir_detection *d)
 {
-    if (d->has_span) {
-        weir_json_write_key(w, WEIR_SLICE("start"));
-        weir_json_write_u64(w, d->start_cp);
-        weir_json_write_key(w, WEIR_SLICE("end"));
-        weir_json_write_u64(w, d->end_cp);
-    }
+    weir_json_write_key(w, WEIR_SLICE("start"));
+    weir_json_write_u64(w, d->start_cp);
+    weir_json_write_key(w, WEIR_SLICE("end"));
+    weir_json_write_u64(w, d->end_cp);
 }
 
 static void score(struct weir_json_write *w, const struct weir_detection *d)
@@ -46,15 +44,26 @@ static void write_classification(struct weir_json_write *w, const struct weir_de
     score(w, d);
 }
 
-static void write_finding(struct weir_json_write *w, const struct weir_detection *d)
+static void write_finding(struct weir_json_write *w, enum weir_results_shape shape,
+                          const struct weir_detection *d)
 {
-    span(w, d);
-    if (d->has_span) {
+    if (d->has_span && shape != WEIR_RESULTS_WHOLE) {
+        span(w, d);
         member(w, WEIR_SLICE("text"), d->text);
     }
-    member(w, WEIR_SLICE("detection"), d->detection);
-    member(w, WEIR_SLICE("detection_type"), d->detection_type);
-    member(w, WEIR_SLICE("detector_id"), d->detector_id);
+    if (shape == WEIR_RESULTS_COMPLETION) {
+        member(w, WEIR_SLICE("detector_id"), d->detector_id);
+    }
+    if (shape == WEIR_RESULTS_CONTENT) {
+        member(w, WEIR_SLICE("detection"), d->detection);
+        member(w, WEIR_SLICE("detection_type"), d->detection_type);
+    } else {
+        member(w, WEIR_SLICE("detection_type"), d->detection_type);
+        member(w, WEIR_SLICE("detection"), d->detection);
+    }
+    if (shape != WEIR_RESULTS_COMPLETION) {
+        member(w, WEIR_SLICE("detector_id"), d->detector_id);
+    }
     score(w, d);
     raw_member(w, WEIR_SLICE("evidence"), d->evidence);
     raw_member(w, WEIR_SLICE("metadata"), d->metadata);
@@ -63,13 +72,11 @@ static void write_finding(struct weir_json_write *w, const struct weir_detection
 void weir_results_write_one(struct weir_json_write *w, enum weir_results_shape shape,
                             const struct weir_detection *item)
 {
-    struct weir_detection d = *item;
     weir_json_write_begin_object(w);
     if (shape == WEIR_RESULTS_CLASSIFICATION) {
-        write_classification(w, &d);
+        write_classification(w, item);
     } else {
-        d.has_span = d.has_span && shape == WEIR_RESULTS_CONTENT;
-        write_finding(w, &d);
+        write_finding(w, shape, item);
     }
     weir_json_write_end_object(w);
 }

@@ -5,10 +5,12 @@
 #include "wire/json_write.h"
 
 /*
- * Findings as JSON, in the three shapes of api.md, and the warnings that go with them.
+ * Findings as JSON, in the shapes of api.md, members in the order it shows, and the warnings that go
+ * with them.
  */
 enum weir_results_shape {
-    WEIR_RESULTS_CONTENT,        /* C, and the results of H and I: spans and text where known */
+    WEIR_RESULTS_CONTENT,        /* C, D */
+    WEIR_RESULTS_COMPLETION,     /* H and I: spans and text where known */
     WEIR_RESULTS_WHOLE,          /* E, F, G, B: no spans */
     WEIR_RESULTS_CLASSIFICATION, /* A: word, entity, entity_group */
 };

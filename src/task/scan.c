@@ -9,25 +9,37 @@
 
 /* ---- lanes ---- */
 
-struct weir_scan_lane *weir_scan__lane(struct weir_scan *scan, const void *key)
+struct weir_scan_lane *weir_scan__lane(struct weir_scan *scan, const void *key, unsigned max)
 {
-    for (size_t i = 0; i < scan->n_lanes; i++) {
-        if (scan->lanes[i].key == key) {
-            return &scan->lanes[i];
-        }
+    struct weir_scan_lane **at = &scan->lanes;
+    while (*at != NULL && (*at)->key != key) {
+        at = &(*at)->next;
     }
-    if (scan->n_lanes == scan->cap_lanes) {
-        size_t cap = scan->cap_lanes != 0 ? scan->cap_lanes * 2 : 8;
-        struct weir_scan_lane *grown = weir_arena_array(scan->task->arena, cap, sizeof *grown);
-        if (scan->n_lanes != 0) {
-            memcpy(grown, scan->lanes, scan->n_lanes * sizeof *grown);
-        }
-        scan->lanes = grown;
-        scan->cap_lanes = cap;
+    if (*at == NULL) {
+        *at = weir_arena_zalloc(scan->task->arena, sizeof **at);
+        (*at)->key = key;
+        (*at)->max_running = max;
     }
-    struct weir_scan_lane *lane = &scan->lanes[scan->n_lanes++];
-    lane->key = key;
-    return lane;
+    return *at;
+}
+
+static void look_at_lane(struct weir_scan *scan, struct weir_scan_lane *lane)
+{
+    if (!weir_list_is_linked(&lane->link)) {
+        weir_list_append(&scan->lanes_to_run, &lane->link);
+    }
+}
+
+void weir_scan__wait(struct weir_scan *scan, struct weir_scan_lane *lane, struct weir_list *link)
+{
+    weir_list_append(&lane->waiting, link);
+    look_at_lane(scan, lane);
+}
+
+void weir_scan__leave(struct weir_scan *scan, struct weir_scan_lane *lane)
+{
+    lane->n_running--;
+    look_at_lane(scan, lane);
 }
 
 /* ---- making ---- */
@@ -39,9 +51,11 @@ static void cancel_all(struct weir_scan *scan)
             weir_scan__cut_cancel(c);
         }
     }
-    for (struct weir_scan_job *job = scan->jobs; job != NULL; job = job->next) {
-        weir_detect_free(job->call);
-        job->call = NULL;
+    for (struct weir_scan_group *g = scan->groups; g != NULL; g = g->next) {
+        for (struct weir_scan_job *job = g->jobs; job != NULL; job = job->next) {
+            weir_detect_free(job->call);
+            job->call = NULL;
+        }
     }
 }
 
@@ -56,7 +70,6 @@ struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on
     scan->task = task;
     scan->on_done = on_done;
     scan->ctx = ctx;
-    scan->jobs_tail = &scan->jobs;
     weir_arena_defer(task->arena, undo, scan);
     return scan;
 }
@@ -65,6 +78,9 @@ struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan)
 {
     struct weir_scan_group *group = weir_arena_zalloc(scan->task->arena, sizeof *group);
     group->scan = scan;
+    group->jobs_tail = &group->jobs;
+    group->next = scan->groups;
+    scan->groups = group;
     return group;
 }
 
@@ -74,8 +90,9 @@ static struct weir_scan_job *add_job(struct weir_scan_group *group, const struct
     struct weir_scan_job *job = weir_arena_zalloc(scan->task->arena, sizeof *job);
     job->group = group;
     job->use = use;
-    *scan->jobs_tail = job;
-    scan->jobs_tail = &job->next;
+    job->lane = weir_scan__lane(scan, use->d, scan->task->env->max_detector_calls);
+    *group->jobs_tail = job;
+    group->jobs_tail = &job->next;
     scan->n_jobs_left++;
     return job;
 }
@@ -94,6 +111,8 @@ void weir_scan_add_masked(struct weir_scan_group *group, const struct weir_plan 
         if (use->d->detector->type == WEIR_DETECT_CONTENTS) {
             struct weir_scan_job *job = add_job(group, use);
             job->cutting = weir_scan__cutting(scan, t, use->d->chunker);
+            *job->cutting->jobs_tail = job;
+            job->cutting->jobs_tail = &job->next_waiting;
         }
     }
 }
@@ -131,9 +150,8 @@ static void use_contents(struct weir_scan_job *job)
 
 static void finish_job(struct weir_scan *scan, struct weir_scan_job *job)
 {
-    job->is_done = true;
     scan->n_jobs_left--;
-    weir_scan__lane(scan, job->use->d)->n_running--;
+    weir_scan__leave(scan, job->lane);
     if (job->call != NULL && job->call->fault.origin != WEIR_FAULT_NONE) {
         weir_scan__fail(scan, &job->call->fault);
     }
@@ -143,8 +161,6 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
 {
     const struct weir_task_ctx *task = scan->task;
     const struct weir_detector *detector = job->use->d->detector;
-    weir_scan__lane(scan, job->use->d)->n_running++;
-    job->is_queued = true;
     if (job->cutting != NULL) {
         use_contents(job);
         if (job->input.n_contents == 0) { /* nothing but white space: nothing to look at */
@@ -166,25 +182,51 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
     }
 }
 
-static bool is_ready(const struct weir_scan *scan, const struct weir_scan_job *job)
+void weir_scan__cut_done(struct weir_scan_cutting *c)
 {
-    struct weir_scan_lane *lane = weir_scan__lane((struct weir_scan *)scan, job->use->d);
-    bool has_chunks = job->cutting == NULL || job->cutting->n_open == 0;
-    return !job->is_queued && has_chunks && lane->n_running < scan->task->env->max_detector_calls;
+    for (struct weir_scan_job *job = c->jobs; job != NULL; job = job->next_waiting) {
+        weir_scan__wait(c->scan, job->lane, &job->link);
+    }
 }
 
-static void start_what_can(struct weir_scan *scan)
+static void run_lane(struct weir_scan *scan, struct weir_scan_lane *lane)
+{
+    while (lane->n_running < lane->max_running && !weir_list_is_empty(&lane->waiting) &&
+           scan->fault.origin == WEIR_FAULT_NONE) {
+        struct weir_list *first = lane->waiting.next;
+        weir_list_remove(first);
+        lane->n_running++;
+        if (lane->has_pieces) {
+            weir_scan__piece_start(WEIR_LIST_ENTRY(first, struct weir_scan_piece, link));
+        } else {
+            start_job(scan, WEIR_LIST_ENTRY(first, struct weir_scan_job, link));
+        }
+    }
+}
+
+/* Until nothing more can start: what is done at once makes room for what waits. */
+static void run_lanes(struct weir_scan *scan)
+{
+    while (!weir_list_is_empty(&scan->lanes_to_run) && scan->fault.origin == WEIR_FAULT_NONE) {
+        struct weir_list *first = scan->lanes_to_run.next;
+        weir_list_remove(first);
+        run_lane(scan, WEIR_LIST_ENTRY(first, struct weir_scan_lane, link));
+    }
+}
+
+/* The first step: all texts to their chunkers, all wholes to their detectors. */
+static void queue_all(struct weir_scan *scan)
 {
     for (struct weir_scan_text *t = scan->texts; t != NULL; t = t->next) {
         for (struct weir_scan_cutting *c = t->cuttings; c != NULL; c = c->next) {
-            if (c->n_open != 0 && scan->fault.origin == WEIR_FAULT_NONE) {
-                weir_scan__cut_start(c);
-            }
+            weir_scan__cut_start(c);
         }
     }
-    for (struct weir_scan_job *job = scan->jobs; job != NULL; job = job->next) {
-        if (scan->fault.origin == WEIR_FAULT_NONE && is_ready(scan, job)) {
-            start_job(scan, job);
+    for (struct weir_scan_group *g = scan->groups; g != NULL; g = g->next) {
+        for (struct weir_scan_job *job = g->jobs; job != NULL; job = job->next) {
+            if (job->cutting == NULL) {
+                weir_scan__wait(scan, job->lane, &job->link);
+            }
         }
     }
 }
@@ -224,37 +266,58 @@ static size_t count_found(const struct weir_scan_job *job)
     return n;
 }
 
+/* Findings that rank the same stay as their detector gave them: the order never depends on how the
+ * sorting goes. */
 static int compare(const void *left, const void *right)
 {
-    return weir_order_compare(left, right);
+    const struct weir_detection *a = *(const struct weir_detection *const *)left;
+    const struct weir_detection *b = *(const struct weir_detection *const *)right;
+    int c = weir_order_compare(a, b);
+    return c != 0 ? c : (a > b) - (a < b);
+}
+
+static void sort_group(struct weir_scan_group *group)
+{
+    struct weir_arena *arena = group->scan->task->arena;
+    size_t n = group->n_found;
+    const struct weir_detection **order = weir_arena_array(arena, n, sizeof *order);
+    struct weir_detection *sorted = weir_arena_array(arena, n, sizeof *sorted);
+    for (size_t i = 0; i < n; i++) {
+        order[i] = &group->found[i];
+    }
+    qsort(order, n, sizeof *order, compare);
+    for (size_t i = 0; i < n; i++) {
+        sorted[i] = *order[i];
+    }
+    group->found = sorted;
 }
 
 static void collect_group(struct weir_scan *scan, struct weir_scan_group *group)
 {
     size_t n = 0;
-    for (struct weir_scan_job *job = scan->jobs; job != NULL; job = job->next) {
-        n += job->group == group ? count_found(job) : 0;
+    for (struct weir_scan_job *job = group->jobs; job != NULL; job = job->next) {
+        n += count_found(job);
+    }
+    if (n == 0) {
+        return;
     }
     group->found = weir_arena_array(scan->task->arena, n, sizeof *group->found);
-    for (struct weir_scan_job *job = scan->jobs; job != NULL; job = job->next) {
-        if (job->group != group || job->call == NULL) {
-            continue;
-        }
-        for (size_t i = 0; i < job->call->n_lists; i++) {
+    for (struct weir_scan_job *job = group->jobs; job != NULL; job = job->next) {
+        for (size_t i = 0; job->call != NULL && i < job->call->n_lists; i++) {
             const struct weir_scan_chunk *chunk =
                 job->cutting != NULL ? &job->cutting->chunks[i] : NULL;
             take_list(group, &job->call->lists[i], chunk);
         }
     }
-    qsort(group->found, group->n_found, sizeof *group->found, compare);
+    if (group->n_found > 1) {
+        sort_group(group);
+    }
 }
 
 static void collect(struct weir_scan *scan)
 {
-    for (struct weir_scan_job *job = scan->jobs; job != NULL; job = job->next) {
-        if (job->group->found == NULL) {
-            collect_group(scan, job->group);
-        }
+    for (struct weir_scan_group *g = scan->groups; g != NULL; g = g->next) {
+        collect_group(scan, g);
     }
 }
 
@@ -266,11 +329,7 @@ void weir_scan__advance(struct weir_scan *scan)
         return;
     }
     scan->is_busy = true;
-    size_t before;
-    do { /* what answers at once makes room for what waits */
-        before = scan->n_jobs_left;
-        start_what_can(scan);
-    } while (scan->n_jobs_left != before && scan->fault.origin == WEIR_FAULT_NONE);
+    run_lanes(scan);
     scan->is_busy = false;
     if (scan->fault.origin != WEIR_FAULT_NONE) {
         cancel_all(scan);
@@ -296,6 +355,7 @@ static void on_detected(void *ctx, struct weir_detect_call *call)
 static void on_post(struct weir_post *post)
 {
     struct weir_scan *scan = WEIR_LIST_ENTRY(post, struct weir_scan, post);
+    queue_all(scan);
     weir_scan__advance(scan);
 }
 

@@ -19,6 +19,7 @@
  * cancels the rest. Everything is undone with the request's arena.
  */
 struct weir_scan;
+struct weir_scan_job;
 
 struct weir_scan_mask {
     size_t start_cp;
@@ -30,6 +31,9 @@ struct weir_scan_group {
     struct weir_detection *found; /* when done: in the order of api.md H */
     size_t n_found;
     size_t n_text_found; /* of them, by text_contents detectors */
+    struct weir_scan_group *next;
+    struct weir_scan_job *jobs; /* in order of adding */
+    struct weir_scan_job **jobs_tail;
 };
 
 typedef void (*weir_scan_done_fn)(void *ctx, struct weir_scan *scan);

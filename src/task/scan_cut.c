@@ -8,8 +8,6 @@
 #include "task/scan_int.h"
 #include "task/textlog.h"
 
-#include <stdio.h>
-
 static void blame(struct weir_scan_piece *p, const char *why)
 {
     struct weir_fault fault = {.origin = WEIR_FAULT_CHUNKER,
@@ -41,17 +39,17 @@ static struct weir_slice slice_of(struct weir_scan_piece *p, size_t start_cp, si
 
 static void add_chunk(struct weir_scan_piece *p, const struct weir_scan_chunk *chunk)
 {
-    struct weir_scan_cutting *c = p->cutting;
-    if (c->n_chunks == c->cap_chunks) {
-        size_t cap = c->cap_chunks != 0 ? c->cap_chunks * 2 : 8;
-        struct weir_scan_chunk *grown = weir_arena_array(c->scan->task->arena, cap, sizeof *grown);
-        if (c->n_chunks != 0) {
-            memcpy(grown, c->chunks, c->n_chunks * sizeof *grown);
+    if (p->n_chunks == p->cap_chunks) {
+        size_t cap = p->cap_chunks != 0 ? p->cap_chunks * 2 : 1;
+        struct weir_arena *arena = p->cutting->scan->task->arena;
+        struct weir_scan_chunk *grown = weir_arena_array(arena, cap, sizeof *grown);
+        if (p->n_chunks != 0) {
+            memcpy(grown, p->chunks, p->n_chunks * sizeof *grown);
         }
-        c->chunks = grown;
-        c->cap_chunks = cap;
+        p->chunks = grown;
+        p->cap_chunks = cap;
     }
-    c->chunks[c->n_chunks++] = *chunk;
+    p->chunks[p->n_chunks++] = *chunk;
 }
 
 /* As the chunker said it, its own text included. */
@@ -106,6 +104,29 @@ static void take(struct weir_scan_piece *p, const struct weir_chunk *chunk)
                                            .answers_cp = is_window ? n_cp : SIZE_MAX});
 }
 
+/* The chunks of all pieces in the order of the pieces, whichever was done first. */
+static void join_pieces(struct weir_scan_cutting *c)
+{
+    if (c->n_pieces == 1) {
+        c->chunks = c->pieces[0].chunks;
+        c->n_chunks = c->pieces[0].n_chunks;
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_pieces; i++) {
+        n += c->pieces[i].n_chunks;
+    }
+    struct weir_scan_chunk *all = weir_arena_array(c->scan->task->arena, n, sizeof *all);
+    c->chunks = all;
+    for (size_t i = 0; i < c->n_pieces; i++) {
+        const struct weir_scan_piece *p = &c->pieces[i];
+        if (p->n_chunks != 0) {
+            memcpy(all + c->n_chunks, p->chunks, p->n_chunks * sizeof *all);
+            c->n_chunks += p->n_chunks;
+        }
+    }
+}
+
 static void finish_piece(struct weir_scan_piece *p)
 {
     struct weir_scan_cutting *c = p->cutting;
@@ -114,11 +135,14 @@ static void finish_piece(struct weir_scan_piece *p)
         blame(p, "uncovered: text after the last chunk is not white space");
         return;
     }
-    p->is_done = true;
     weir_chunk_close(p->stream);
     p->stream = NULL;
+    weir_scan__leave(c->scan, c->lane);
     c->n_open--;
-    weir_scan__lane(c->scan, c->chunker)->n_running--;
+    if (c->n_open == 0) {
+        join_pieces(c);
+        weir_scan__cut_done(c);
+    }
 }
 
 /* Takes what the chunker has ready. */
@@ -154,7 +178,7 @@ static void on_ready(void *ctx, struct weir_chunk_stream *stream)
     weir_scan__advance(scan);
 }
 
-static void start_piece(struct weir_scan_piece *p)
+void weir_scan__piece_start(struct weir_scan_piece *p)
 {
     const struct weir_task_ctx *task = p->cutting->scan->task;
     struct weir_chunk_env env = {.loop = task->loop,
@@ -170,15 +194,11 @@ static void start_piece(struct weir_scan_piece *p)
 
 void weir_scan__cut_start(struct weir_scan_cutting *c)
 {
-    struct weir_scan *scan = c->scan;
-    struct weir_scan_lane *lane = weir_scan__lane(scan, c->chunker);
-    for (size_t i = 0; i < c->n_pieces && scan->fault.origin == WEIR_FAULT_NONE; i++) {
-        struct weir_scan_piece *p = &c->pieces[i];
-        bool is_started = p->is_done || p->stream != NULL;
-        if (!is_started && lane->n_running < scan->task->env->max_chunker_calls) {
-            lane->n_running++;
-            start_piece(p);
-        }
+    for (size_t i = 0; i < c->n_pieces; i++) {
+        weir_scan__wait(c->scan, c->lane, &c->pieces[i].link);
+    }
+    if (c->n_pieces == 0) {
+        weir_scan__cut_done(c);
     }
 }
 
@@ -196,33 +216,31 @@ static void cut_masks(struct weir_scan_cutting *c)
     const struct weir_scan_text *t = c->text;
     struct weir_textlog index = {0};
     weir_textlog_append(&index, 0, t->text, NULL);
-    for (size_t i = 0; i < t->n_masks; i++) {
+    for (size_t i = 0; i < c->n_pieces; i++) {
         const struct weir_scan_mask *mask = &t->masks[i];
         size_t from = weir_textlog_byte_at(&index, mask->start_cp);
         size_t to = weir_textlog_byte_at(&index, mask->end_cp);
-        c->pieces[i].text = weir_slice_sub(t->text, from, to);
-        c->pieces[i].start_cp = mask->start_cp;
-        c->pieces[i].n_cp = mask->end_cp - mask->start_cp;
+        c->pieces[i] = (struct weir_scan_piece){.cutting = c,
+                                                .text = weir_slice_sub(t->text, from, to),
+                                                .start_cp = mask->start_cp,
+                                                .n_cp = mask->end_cp - mask->start_cp};
     }
     weir_textlog_dispose(&index);
 }
 
+/* An empty text has no pieces: there is nothing a chunker could be asked. */
 static void add_pieces(struct weir_scan_cutting *c)
 {
     const struct weir_scan_text *t = c->text;
-    struct weir_arena *arena = c->scan->task->arena;
-    c->n_pieces = t->n_masks != 0 ? t->n_masks : 1;
-    c->pieces = weir_arena_array(arena, c->n_pieces, sizeof *c->pieces);
-    for (size_t i = 0; i < c->n_pieces; i++) {
-        c->pieces[i].cutting = c;
-    }
+    c->n_pieces = t->n_masks != 0 ? t->n_masks : t->text.n != 0;
+    c->n_open = c->n_pieces;
+    c->pieces = weir_arena_array(c->scan->task->arena, c->n_pieces, sizeof *c->pieces);
     if (t->n_masks != 0) {
         cut_masks(c);
-    } else {
-        c->pieces[0].text = t->text;
-        c->pieces[0].n_cp = weir_utf8_count(t->text);
+    } else if (c->n_pieces != 0) {
+        c->pieces[0] = (struct weir_scan_piece){
+            .cutting = c, .text = t->text, .n_cp = weir_utf8_count(t->text)};
     }
-    c->n_open = c->n_pieces;
 }
 
 struct weir_scan_cutting *weir_scan__cutting(struct weir_scan *scan, struct weir_scan_text *text,
@@ -238,6 +256,9 @@ struct weir_scan_cutting *weir_scan__cutting(struct weir_scan *scan, struct weir
     c->scan = scan;
     c->text = text;
     c->chunker = chunker;
+    c->jobs_tail = &c->jobs;
+    c->lane = weir_scan__lane(scan, chunker, scan->task->env->max_chunker_calls);
+    c->lane->has_pieces = true;
     add_pieces(c);
     *at = c;
     return c;

@@ -9,9 +9,16 @@
  * Inside scan: cutting (scan_cut.c) and asking (scan.c).
  */
 
-/* Calls of one detector or one chunker: so many at once, the others wait in order. */
+/*
+ * Calls of one detector, or of one chunker: so many at once, the others wait in order. A lane that
+ * may have room for one that waits is on the scan's list until advance has looked at it.
+ */
 struct weir_scan_lane {
+    struct weir_scan_lane *next;
+    struct weir_list link; /* in scan->lanes_to_run */
     const void *key;
+    bool has_pieces; /* pieces wait for a chunker; otherwise jobs wait for a detector */
+    unsigned max_running;
     unsigned n_running;
     struct weir_list waiting;
 };
@@ -27,7 +34,9 @@ struct weir_scan_piece {
     size_t covered_cp; /* where the last chunk ended … */
     size_t at_cp;      /* … and a place whose byte offset is known */
     size_t at_byte;
-    bool is_done;
+    struct weir_scan_chunk *chunks;
+    size_t n_chunks;
+    size_t cap_chunks;
 };
 
 /* One chunk as a detector sees it. */
@@ -43,12 +52,14 @@ struct weir_scan_cutting {
     struct weir_scan *scan;
     struct weir_scan_text *text;
     const struct weir_chunker *chunker;
+    struct weir_scan_lane *lane;
     struct weir_scan_piece *pieces;
     size_t n_pieces;
-    size_t n_open; /* pieces not done */
-    struct weir_scan_chunk *chunks;
+    size_t n_open;              /* pieces not done */
+    struct weir_scan_job *jobs; /* that wait for the chunks */
+    struct weir_scan_job **jobs_tail;
+    const struct weir_scan_chunk *chunks;
     size_t n_chunks;
-    size_t cap_chunks;
     struct weir_slice *contents; /* the chunks' texts, once complete */
 };
 
@@ -62,15 +73,15 @@ struct weir_scan_text {
 
 /* One detector call. */
 struct weir_scan_job {
-    struct weir_scan_job *next;
-    struct weir_list link; /* in its lane while waiting */
+    struct weir_scan_job *next;         /* in its group */
+    struct weir_scan_job *next_waiting; /* of its cutting */
+    struct weir_list link;              /* in its lane while waiting */
     struct weir_scan_group *group;
     const struct weir_plan_use *use;
+    struct weir_scan_lane *lane;
     struct weir_scan_cutting *cutting; /* NULL: looks at the whole */
     struct weir_detect_input input;
     struct weir_detect_call *call;
-    bool is_queued;
-    bool is_done;
 };
 
 struct weir_scan {
@@ -78,20 +89,25 @@ struct weir_scan {
     weir_scan_done_fn on_done;
     void *ctx;
     struct weir_scan_text *texts;
-    struct weir_scan_job *jobs; /* in order of adding */
-    struct weir_scan_job **jobs_tail;
+    struct weir_scan_group *groups;
     size_t n_jobs_left;
     struct weir_scan_lane *lanes;
-    size_t n_lanes;
-    size_t cap_lanes;
+    struct weir_list lanes_to_run;
     struct weir_fault fault;
     struct weir_post post; /* tells what was done at once */
     bool is_busy;          /* inside start or advance: transitions happen there */
     bool is_done;
 };
 
-/* The lane of a detector or chunker. Lanes do not move once the scan has started. */
-struct weir_scan_lane *weir_scan__lane(struct weir_scan *scan, const void *key);
+/* The lane of a detector or of a chunker, which takes so many at once. */
+struct weir_scan_lane *weir_scan__lane(struct weir_scan *scan, const void *key, unsigned max);
+/* Puts a piece or a job behind the others. */
+void weir_scan__wait(struct weir_scan *scan, struct weir_scan_lane *lane, struct weir_list *link);
+/* One of the lane's is over. */
+void weir_scan__leave(struct weir_scan *scan, struct weir_scan_lane *lane);
+
+/* All chunks are there: its jobs may run. */
+void weir_scan__cut_done(struct weir_scan_cutting *cutting);
 
 /* Decides what happens next; called whenever something did. */
 void weir_scan__advance(struct weir_scan *scan);
@@ -101,6 +117,7 @@ void weir_scan__fail(struct weir_scan *scan, const struct weir_fault *fault);
 struct weir_scan_cutting *weir_scan__cutting(struct weir_scan *scan, struct weir_scan_text *text,
                                              const struct weir_chunker *chunker);
 void weir_scan__cut_start(struct weir_scan_cutting *cutting);
+void weir_scan__piece_start(struct weir_scan_piece *piece);
 void weir_scan__cut_cancel(struct weir_scan_cutting *cutting);
 
 #endif
