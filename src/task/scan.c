@@ -70,6 +70,8 @@ struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on
     scan->task = task;
     scan->on_done = on_done;
     scan->ctx = ctx;
+    scan->texts_tail = &scan->texts;
+    scan->groups_tail = &scan->groups;
     weir_arena_defer(task->arena, undo, scan);
     return scan;
 }
@@ -79,8 +81,8 @@ struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan)
     struct weir_scan_group *group = weir_arena_zalloc(scan->task->arena, sizeof *group);
     group->scan = scan;
     group->jobs_tail = &group->jobs;
-    group->next = scan->groups;
-    scan->groups = group;
+    *scan->groups_tail = group;
+    scan->groups_tail = &group->next;
     return group;
 }
 
@@ -103,9 +105,9 @@ void weir_scan_add_masked(struct weir_scan_group *group, const struct weir_plan 
 {
     struct weir_scan *scan = group->scan;
     struct weir_scan_text *t = weir_arena_zalloc(scan->task->arena, sizeof *t);
-    *t = (struct weir_scan_text){
-        .next = scan->texts, .text = text, .masks = masks, .n_masks = n_masks};
-    scan->texts = t;
+    *t = (struct weir_scan_text){.text = text, .masks = masks, .n_masks = n_masks};
+    *scan->texts_tail = t;
+    scan->texts_tail = &t->next;
     for (size_t i = 0; i < plan->n; i++) {
         const struct weir_plan_use *use = &plan->uses[i];
         if (use->d->detector->type == WEIR_DETECT_CONTENTS) {

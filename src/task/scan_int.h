@@ -88,8 +88,10 @@ struct weir_scan {
     struct weir_task_ctx *task;
     weir_scan_done_fn on_done;
     void *ctx;
-    struct weir_scan_text *texts;
+    struct weir_scan_text *texts; /* in order of adding, as the groups */
+    struct weir_scan_text **texts_tail;
     struct weir_scan_group *groups;
+    struct weir_scan_group **groups_tail;
     size_t n_jobs_left;
     struct weir_scan_lane *lanes;
     struct weir_list lanes_to_run;
