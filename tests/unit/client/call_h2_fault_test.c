@@ -90,7 +90,7 @@ static void a_refused_stream_is_repeated_a_few_times(void **state)
     asker_start(&p[1], s);
     int n = 0;
     while (p[1].n_done == 0) {
-        struct h2_frame f;
+        struct h2_frame f = {0};
         stage_run(s, p[1].n_done == 1 || h2_hear_type(peer, H2_HEADERS, &f));
         if (p[1].n_done == 0) {
             n++;
@@ -166,7 +166,7 @@ static void a_streamed_body_is_written_again_on_another_connection(void **state)
     struct asker p = {0};
     asker_ask(&p, s, &r);
     weir_call_write(p.call, WEIR_SLICE("one"));
-    struct h2_frame f;
+    struct h2_frame f = {0};
     h2_await(s, old, H2_DATA, &f);
     weir_call_write(p.call, WEIR_SLICE("two"));
     peer_close(old);
@@ -193,7 +193,7 @@ static void pings_that_are_answered_keep_a_silent_connection(void **state)
     struct peer *peer = h2_greet(s, 0, 0, 0);
     h2_await_request(s, peer);
     for (int i = 0; i < 3; i++) {
-        struct h2_frame f;
+        struct h2_frame f = {0};
         h2_await(s, peer, H2_PING, &f);
         if ((f.flags & H2_ACK) == 0) {
             h2_say(peer, H2_PING, H2_ACK, 0, weir_slice_make((const char *)f.payload, 8));
@@ -235,7 +235,7 @@ static void an_idle_connection_is_not_pinged(void **state)
     peer->at = peer->got.n;
     uint64_t begin_ms = weir_loop_now_ms(&s->loop);
     stage_run(s, weir_loop_now_ms(&s->loop) > begin_ms + 60);
-    struct h2_frame f;
+    struct h2_frame f = {0};
     assert_false(h2_hear_type(peer, H2_PING, &f));
     assert_int_equal(stage_pool(s)->n_idle, 1);
     asker_dispose(&p);
@@ -363,7 +363,7 @@ static void an_answer_that_is_too_large(void **state)
     h2_await_request(s, peer);
     h2_say_answer(peer, 1, "[[]]");
     expect_failure(s, &p, WEIR_ELIMIT, "the answer of hap-en is larger than 3 bytes");
-    struct h2_frame f;
+    struct h2_frame f = {0};
     h2_await(s, peer, H2_RST, &f);
     assert_int_equal(stage_pool(s)->n_idle, 1);
 }
