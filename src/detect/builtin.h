@@ -1,0 +1,63 @@
+#ifndef WEIR_DETECT_BUILTIN_H
+#define WEIR_DETECT_BUILTIN_H
+
+#include "base/buf.h"
+#include "detect/detect.h"
+#include "detect/found.h"
+#include "wire/json.h"
+
+#include <stdint.h>
+
+/*
+ * What all built-in detectors share: reading parameters once, going over the contents, findings
+ * in code points. A kind is three functions.
+ *
+ *   params {"regex":["email"]} ── make ─► settings (const, any thread)
+ *   text ─────────────────────── scan(settings) ─► byte spans ─► findings
+ *
+ * A request's parameters replace the configured ones member by member; what they become is kept,
+ * per thread, for the next request that sends the same. A built-in answers inside start.
+ */
+struct weir_builtin_params {
+    struct weir_json json; /* an object */
+    struct weir_arena *arena;
+};
+
+struct weir_builtin_kind {
+    const char *name;
+    const char *const *members; /* the parameters there are, NULL at the end */
+    bool across_kinds;          /* overlapping findings exclude each other (detect/found.h) */
+    /* NULL with the reason in `why`, in words for who wrote the parameters. */
+    void *(*make)(const struct weir_builtin_params *params, struct weir_buf *why);
+    void (*free)(void *settings); /* NULL: nothing to do */
+    /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in `why`. */
+    int (*scan)(const void *settings, struct weir_slice text, struct weir_found *found,
+                const char **why);
+};
+
+struct weir_builtin {
+    struct weir_detector base;
+    const struct weir_builtin_kind *kind;
+    struct weir_slice params; /* as configured */
+    void *settings;
+    uint64_t serial;
+};
+
+/*
+ * `id` and `params` (a JSON object, or empty) are borrowed. 0, or WEIR_EINVAL with `why`. The
+ * detector's type is WEIR_DETECT_CONTENTS.
+ */
+int weir_builtin_init(struct weir_builtin *b, const struct weir_builtin_kind *kind,
+                      struct weir_slice id, struct weir_slice params, struct weir_buf *why);
+
+/* Safe after a failed init. Its calls must be over. */
+void weir_builtin_dispose(struct weir_builtin *b);
+
+/*
+ * The strings of a member that is an array of strings, or one string; in the params' arena. Absent:
+ * none. WEIR_EINVAL with `why` for anything else and for more than `max`.
+ */
+int weir_builtin_strings(const struct weir_builtin_params *params, const char *member, size_t max,
+                         struct weir_buf *why, struct weir_slice **out, size_t *n);
+
+#endif

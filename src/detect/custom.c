@@ -1,0 +1,202 @@
+/*
+ * The text is gone through in windows of starts. Each window's match sees all of the text before it
+ * and 16 KiB beyond it; a match that would want more is "partial", a limit. Inside a window the
+ * match limit counts, per start; between windows the clock does.
+ *
+ *   text   ────────────────┬─ starts ─┬───── ahead ─────┬──────────
+ *                          at         at + WINDOW       cut: partial
+ */
+#include "detect/custom.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    WINDOW_BYTES = 256,
+    AHEAD_BYTES = 16384,
+    MATCH_LIMIT = 5000,
+    HEAP_KIB = 256,
+    MAX_COMPILED_BYTES = 16384,
+    MAX_LOOKBEHIND = 255,
+};
+
+struct weir_custom {
+    pcre2_code *code;
+};
+
+static int refuse(pcre2_code *code, struct weir_buf *why, const char *what)
+{
+    weir_buf_printf(why, "the pattern %s", what);
+    pcre2_code_free(code);
+    return WEIR_EINVAL;
+}
+
+/* (*NO_JIT) and the like would leave the slow matcher, whose steps cost ten times as much. */
+static int check_cost(pcre2_code *code, struct weir_buf *why)
+{
+    size_t size = 0;
+    size_t jit_size = 0;
+    uint32_t lookbehind = 0;
+    pcre2_pattern_info(code, PCRE2_INFO_SIZE, &size);
+    pcre2_pattern_info(code, PCRE2_INFO_MAXLOOKBEHIND, &lookbehind);
+    if (size > MAX_COMPILED_BYTES) {
+        return refuse(code, why, "is too large once its repeats are written out");
+    }
+    if (lookbehind > MAX_LOOKBEHIND) {
+        return refuse(code, why, "looks back further than 255 characters");
+    }
+    int rc = pcre2_jit_compile(code, PCRE2_JIT_PARTIAL_HARD | PCRE2_JIT_COMPLETE);
+    pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &jit_size);
+    if (rc != 0 || jit_size == 0) {
+        return refuse(code, why, "cannot be compiled to machine code");
+    }
+    return 0;
+}
+
+struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *why)
+{
+    if (pattern.n == 0 || pattern.n > WEIR_CUSTOM_MAX_BYTES) {
+        weir_buf_printf(why, "a pattern has 1 to %d bytes", WEIR_CUSTOM_MAX_BYTES);
+        return NULL;
+    }
+    int error;
+    PCRE2_SIZE at;
+    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &error, &at, NULL);
+    if (code == NULL) {
+        PCRE2_UCHAR text[128] = {0};
+        pcre2_get_error_message(error, text, sizeof text);
+        weir_buf_printf(why, "the pattern is not a regular expression: %s at offset %zu",
+                        (const char *)text, (size_t)at);
+        return NULL;
+    }
+    if (check_cost(code, why) != 0) {
+        return NULL;
+    }
+    struct weir_custom *c = weir_mem_zalloc(sizeof *c);
+    c->code = code;
+    return c;
+}
+
+void weir_custom_free(struct weir_custom *c)
+{
+    if (c != NULL) {
+        pcre2_code_free(c->code);
+        free(c);
+    }
+}
+
+/* Of this thread: a busy machine is not the caller's fault. */
+static int64_t cpu_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static size_t boundary(struct weir_slice text, size_t at)
+{
+    if (at >= text.n) {
+        return text.n;
+    }
+    while (at > 0 && ((unsigned char)text.p[at] & 0xC0) == 0x80) {
+        at--;
+    }
+    return at;
+}
+
+struct run {
+    const struct weir_custom *c;
+    struct weir_slice text;
+    pcre2_match_data *data;
+    pcre2_match_context *limits;
+    struct weir_found *found;
+    const char **why;
+};
+
+static int explain(const struct run *r, int rc)
+{
+    if (rc == PCRE2_ERROR_PARTIAL) {
+        *r->why = "a pattern needs more than 16 KiB of text to decide";
+    } else {
+        *r->why = "a pattern needs too many steps";
+    }
+    return WEIR_ELIMIT;
+}
+
+static int add(const struct run *r, size_t from, size_t to)
+{
+    struct weir_found_span span = {.start_byte = from,
+                                   .end_byte = to,
+                                   .detection = WEIR_SLICE("custom-regex"),
+                                   .detection_type = WEIR_SLICE("regex"),
+                                   .score = 1.0};
+    return weir_found_add(r->found, &span);
+}
+
+/* All matches that start in [*at, stop); `*at` moves behind them. */
+static int run_window(struct run *r, size_t *at, size_t stop)
+{
+    size_t cut = boundary(r->text, stop + AHEAD_BYTES);
+    uint32_t options = PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK;
+    if (cut < r->text.n) {
+        options |= PCRE2_PARTIAL_HARD | PCRE2_NOTEOL;
+    }
+    pcre2_set_offset_limit(r->limits, stop - 1);
+    while (*at < stop) {
+        int rc =
+            pcre2_match(r->c->code, (PCRE2_SPTR)r->text.p, cut, *at, options, r->data, r->limits);
+        if (rc == PCRE2_ERROR_NOMATCH) {
+            *at = stop;
+            return 0;
+        }
+        if (rc < 0) {
+            return explain(r, rc);
+        }
+        const PCRE2_SIZE *span = pcre2_get_ovector_pointer(r->data);
+        /* \K can move the start behind the end, or before the window. */
+        bool is_sound = span[0] < span[1] && span[1] > *at;
+        if (is_sound && add(r, span[0], span[1]) != 0) {
+            return WEIR_ELIMIT;
+        }
+        *at = is_sound ? span[1] : stop;
+    }
+    return 0;
+}
+
+static int run_all(struct run *r, int64_t *budget_us)
+{
+    int64_t from_us = cpu_us();
+    int64_t end_us = from_us + *budget_us;
+    int rc = 0;
+    for (size_t at = 0; at < r->text.n && rc == 0;) {
+        size_t stop = boundary(r->text, at + WINDOW_BYTES);
+        rc = run_window(r, &at, stop);
+        if (rc == 0 && at < r->text.n && cpu_us() > end_us) {
+            *r->why = "the patterns need too much time for this text";
+            rc = WEIR_ELIMIT;
+        }
+    }
+    *budget_us -= cpu_us() - from_us;
+    return rc;
+}
+
+int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_t *budget_us,
+                     struct weir_found *found, const char **why)
+{
+    struct run r = {.c = c, .text = text, .found = found, .why = why};
+    r.data = pcre2_match_data_create(1, NULL);
+    r.limits = pcre2_match_context_create(NULL);
+    pcre2_set_match_limit(r.limits, MATCH_LIMIT);
+    pcre2_set_heap_limit(r.limits, HEAP_KIB);
+    int rc = run_all(&r, budget_us);
+    pcre2_match_data_free(r.data);
+    pcre2_match_context_free(r.limits);
+    return rc;
+}

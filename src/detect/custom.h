@@ -1,0 +1,34 @@
+#ifndef WEIR_DETECT_CUSTOM_H
+#define WEIR_DETECT_CUSTOM_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+#include "detect/found.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Patterns that callers write, in PCRE2's language, Unicode classes on. The caller is hostile: what
+ * a pattern may be and what it may cost is limited, and a limit met is an error, never "no match".
+ *
+ *   the pattern   1 KiB, 16 KiB compiled, looks back 255 characters at most
+ *   one start     a fixed number of backtracking steps, 16 KiB of text ahead
+ *   one call      WEIR_CUSTOM_BUDGET_US of processor time, looked at every 256 starts
+ *
+ * So the loop is never held up for longer than the budget and one such step.
+ */
+enum { WEIR_CUSTOM_MAX_BYTES = 1024, WEIR_CUSTOM_BUDGET_US = 6000 };
+
+struct weir_custom;
+
+/* NULL with the reason in `why`. The result is const, for any thread. */
+struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *why);
+void weir_custom_free(struct weir_custom *c);
+
+/* `*budget_us` goes down by what was used. 0, or WEIR_ELIMIT with a static `why`. Empty matches do
+ * not count. */
+int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_t *budget_us,
+                     struct weir_found *found, const char **why);
+
+#endif

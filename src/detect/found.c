@@ -1,0 +1,149 @@
+#include "detect/found.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#include <stdlib.h>
+
+enum { FIRST_CAP = 16 };
+
+void weir_found_dispose(struct weir_found *f)
+{
+    free(f->spans);
+    *f = (struct weir_found){0};
+}
+
+int weir_found_add(struct weir_found *f, const struct weir_found_span *span)
+{
+    if (f->n == WEIR_FOUND_MAX) {
+        return WEIR_ELIMIT;
+    }
+    if (f->n == f->cap) {
+        f->cap = f->cap != 0 ? 2 * f->cap : FIRST_CAP;
+        f->spans = weir_mem_realloc(f->spans, f->cap * sizeof *f->spans);
+    }
+    f->spans[f->n++] = *span;
+    return 0;
+}
+
+static int compare_numbers(size_t a, size_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* By kind, then by start, the longer first: overlaps of one kind are neighbours. */
+static int by_kind(const void *pa, const void *pb)
+{
+    const struct weir_found_span *a = pa;
+    const struct weir_found_span *b = pb;
+    int order = weir_slice_cmp(a->detection, b->detection);
+    if (order == 0) {
+        order = compare_numbers(a->start_byte, b->start_byte);
+    }
+    return order != 0 ? order : compare_numbers(b->end_byte, a->end_byte);
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+    const struct weir_found_span *a = pa;
+    const struct weir_found_span *b = pb;
+    int order = compare_numbers(a->start_byte, b->start_byte);
+    if (order == 0) {
+        order = compare_numbers(b->end_byte, a->end_byte);
+    }
+    return order != 0 ? order : weir_slice_cmp(a->detection, b->detection);
+}
+
+static size_t length(const struct weir_found_span *s)
+{
+    return s->end_byte - s->start_byte;
+}
+
+static bool is_better(const struct weir_found_span *a, const struct weir_found_span *b)
+{
+    bool is_same_kind = weir_slice_eq(a->detection, b->detection);
+    if (!is_same_kind && a->score > b->score) {
+        return true;
+    }
+    if (!is_same_kind && a->score < b->score) {
+        return false;
+    }
+    return length(a) > length(b);
+}
+
+/* `spans` is sorted so that overlaps are neighbours. */
+static size_t drop_overlaps(struct weir_found_span *spans, size_t n, bool across_kinds)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct weir_found_span *last = kept != 0 ? &spans[kept - 1] : NULL;
+        bool meets = last != NULL && spans[i].start_byte < last->end_byte &&
+                     (across_kinds || weir_slice_eq(last->detection, spans[i].detection));
+        if (!meets) {
+            spans[kept++] = spans[i];
+        } else if (is_better(&spans[i], last)) {
+            *last = spans[i];
+        }
+    }
+    return kept;
+}
+
+static size_t drop_low_scores(struct weir_found_span *spans, size_t n, double threshold)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (spans[i].score >= threshold) {
+            spans[kept++] = spans[i];
+        }
+    }
+    return kept;
+}
+
+/* Spans may still overlap across kinds, but their starts only grow. */
+static void fill(const struct weir_found *f, const struct weir_found_finish *o,
+                 struct weir_detection *items, struct weir_arena *arena)
+{
+    size_t at_byte = 0;
+    size_t at_cp = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        const struct weir_found_span *s = &f->spans[i];
+        at_cp += weir_utf8_count(weir_slice_sub(o->text, at_byte, s->start_byte));
+        at_byte = s->start_byte;
+        struct weir_slice text = weir_slice_sub(o->text, s->start_byte, s->end_byte);
+        items[i] = (struct weir_detection){
+            .has_span = true,
+            .start_cp = at_cp,
+            .end_cp = at_cp + weir_utf8_count(text),
+            .text = text,
+            .detection = weir_arena_dup(arena, s->detection),
+            .detection_type = weir_arena_dup(arena, s->detection_type),
+            .detector_id = o->detector_id,
+            .score = s->score,
+        };
+    }
+}
+
+struct weir_detect_list weir_found_finish(struct weir_found *f,
+                                          const struct weir_found_finish *options,
+                                          struct weir_arena *arena)
+{
+    struct weir_detect_list list = {0};
+    f->n = drop_low_scores(f->spans, f->n, options->threshold);
+    if (f->n == 0) {
+        return list;
+    }
+    if (!options->across_kinds) {
+        qsort(f->spans, f->n, sizeof *f->spans, by_kind);
+        f->n = drop_overlaps(f->spans, f->n, false);
+    }
+    qsort(f->spans, f->n, sizeof *f->spans, by_start);
+    if (options->across_kinds) {
+        f->n = drop_overlaps(f->spans, f->n, true);
+    }
+    struct weir_detection *items = weir_arena_array(arena, f->n, sizeof *items);
+    fill(f, options, items, arena);
+    list = (struct weir_detect_list){.items = items, .n = f->n};
+    f->n = 0;
+    return list;
+}

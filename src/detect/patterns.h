@@ -1,0 +1,38 @@
+#ifndef WEIR_DETECT_PATTERNS_H
+#define WEIR_DETECT_PATTERNS_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Many patterns, one pass: a compiled Vectorscan database that points at candidates. Patterns are
+ * written loose (a prefix, the characters around an @) and tell where a candidate ends; whoever
+ * asked looks at the text there and decides.
+ *
+ * A set is const once made and shared by all threads; the memory a scan works in is each thread's
+ * own and goes with the thread.
+ */
+struct weir_pattern {
+    const char *expr;
+    bool is_caseless;
+    bool is_regex; /* else `expr` is taken literally */
+};
+
+struct weir_patterns;
+
+/* The index of a pattern in the list is its id. NULL with the reason in `why`. */
+struct weir_patterns *weir_patterns_new(const struct weir_pattern *list, size_t n,
+                                        struct weir_buf *why);
+void weir_patterns_free(struct weir_patterns *p);
+
+/* A pattern ends at `end_byte`: ends of one scan never go back. Not 0: stop. */
+typedef int (*weir_patterns_match_fn)(void *ctx, unsigned id, size_t end_byte);
+
+/* 0, what `on_match` stopped with, or WEIR_ELIMIT (a text of 4 GiB). */
+int weir_patterns_scan(const struct weir_patterns *p, struct weir_slice text,
+                       weir_patterns_match_fn on_match, void *ctx);
+
+#endif

@@ -1,0 +1,211 @@
+/* `regex`: personal data with its checks, near misses, spans, custom patterns and their limits. */
+#include "unit/cmocka_all.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "detect/regex.h"
+#include "unit/detect/builtin_probe.h"
+
+#include <string.h>
+
+#define ALL                                                                                        \
+    "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"us-phone-number\","                 \
+    "\"us-social-security-number\",\"uk-post-code\",\"iban\"]}"
+
+static const struct probe_case cases[] = {
+    {"Mail ann.lee+x@mail.example.co.uk.", "email_address[ann.lee+x@mail.example.co.uk]"},
+    {"<o'brien@example.com>, bob@x.io", "email_address[o'brien@example.com] "
+                                        "email_address[bob@x.io]"},
+    {"邮箱john@example.com。", "email_address[john@example.com]"},
+    {"icon@2x.png, @home, a@b, x@y.1, git@github.com:a/b.git", ""},
+    {"https://user:secret@host.example.com/", ""},
+    {"pay 4111 1111 1111 1111 12/27", "credit_card[4111 1111 1111 1111]"},
+    {"4111-1111-1111-1111, 378282246310005", "credit_card[4111-1111-1111-1111] "
+                                             "credit_card[378282246310005]"},
+    {"5555555555554444 5105105105105100", "credit_card[5555555555554444] "
+                                          "credit_card[5105105105105100]"},
+    {"4111 1111 1111 1112, 1234567812345670, 0.4111111111111111", ""},
+    {"at 192.168.1.254:8080, 10.0.0.0/8.", "ipv4[192.168.1.254] ipv4[10.0.0.0]"},
+    {"256.1.1.1 1.2.3 1.2.3.4.5 v1.2.3.4 version 1.2.3.4 01.2.3.4", ""},
+    {"[2001:db8::1]:443 and fe80::1ff:fe23:4567:890a, ::1.",
+     "ipv6[2001:db8::1] ipv6[fe80::1ff:fe23:4567:890a] ipv6[::1]"},
+    {"12:30:45 std::dec a::b 00:1B:44:11:3A:B7 2001:db8::g", ""},
+    {"call (555) 123-4567 or +1 212-555-0123 or 646.555.0199",
+     "us-phone-number[(555) 123-4567] us-phone-number[+1 212-555-0123] "
+     "us-phone-number[646.555.0199]"},
+    {"phone: 2125550123; order 2125550123", "us-phone-number[2125550123]"},
+    {"SSN 536-22-1234, ssn:536221234", "social_security_number[536-22-1234] "
+                                       "social_security_number[536221234]"},
+    {"000-12-3456 666-12-3456 912-34-5678 123-00-4567 536-22-12345 536221234", ""},
+    {"at SW1A 1AA, M1 1AE or EC1A1BB", "uk-post-code[SW1A 1AA] uk-post-code[M1 1AE] "
+                                       "uk-post-code[EC1A1BB]"},
+    {"b2 3rd ZZ1 1AA XSW1A 1AAB A1 1AA", ""},
+    {"GB82 WEST 1234 5698 7654 32 / DE89370400440532013000",
+     "iban[GB82 WEST 1234 5698 7654 32] iban[DE89370400440532013000]"},
+    {"GB82 WEST 1234 5698 7654 33, DE8937040044053201300", ""},
+};
+
+static void test_names(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_regex, ALL);
+    probe_cases(&p, cases, sizeof cases / sizeof cases[0]);
+    probe_close(&p);
+}
+
+static void test_spans_are_code_points(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_regex, "{\"regex\":[\"email\"]}");
+    const struct weir_detect_call *call =
+        probe_ask(&p, WEIR_SLICE("grüße 世界 a@b.de ü c@d.de"), "");
+    assert_int_equal(call->lists[0].n, 2);
+    const struct weir_detection *d = call->lists[0].items;
+    assert_int_equal(d[0].start_cp, 9);
+    assert_int_equal(d[0].end_cp, 15);
+    assert_int_equal(d[1].start_cp, 18);
+    assert_int_equal(d[1].end_cp, 24);
+    assert_true(weir_slice_eq_cstr(d[0].detection_type, "pii"));
+    assert_true(weir_slice_eq_cstr(d[0].detector_id, "det"));
+    assert_true(d[0].score == 1.0);
+    probe_close(&p);
+}
+
+static void test_request_params_replace(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_regex, "{\"regex\":[\"email\"]}");
+    for (int i = 0; i < 100; i++) { /* more than are kept */
+        char params[64];
+        snprintf(params, sizeof params, "{\"regex\":[\"x%d\",\"ipv4\"]}", i % 50);
+        const struct weir_detect_call *call =
+            probe_ask(&p, WEIR_SLICE("a@b.de 10.0.0.1 x49 x7"), params);
+        assert_int_equal(call->fault.origin, WEIR_FAULT_NONE);
+        size_t n_x = i % 50 == 49 || i % 50 == 7 || i % 50 == 4;
+        assert_int_equal(call->lists[0].n, 1 + n_x);
+    }
+    assert_string_equal(probe_line(&p, "a@b.de 10.0.0.1"), "email_address[a@b.de]");
+    probe_close(&p);
+}
+
+static void test_custom(void **state)
+{
+    (void)state;
+    static const struct probe_case custom[] = {
+        {"ORD-123456, ord-1", "custom-regex[ORD-123456]"},
+        {"straße STRASSE größe", "custom-regex[größe]"},
+        {"ab", "custom-regex[b]"},
+        {"", ""},
+    };
+    struct probe p;
+    probe_open(&p, &weir_detect_regex,
+               "{\"regex\":[\"ORD-\\\\d{6}\",\"\\\\bgr\\\\w+\",\"(?<=a)b|z*\"]}");
+    probe_cases(&p, custom, sizeof custom / sizeof custom[0]);
+    const struct weir_detect_call *call = probe_ask(&p, WEIR_SLICE("ORD-999999"), "");
+    assert_true(weir_slice_eq_cstr(call->lists[0].items[0].detection_type, "regex"));
+    probe_close(&p);
+}
+
+/* Longer than a window and than what a match may look ahead. */
+static void test_custom_in_long_texts(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_regex, "{\"regex\":[\"needle\\\\d+$\",\"^h\\u00e9\"]}");
+    size_t n = 40000;
+    char *text = weir_mem_alloc(n);
+    memset(text, '-', n);
+    memcpy(text, "h\xc3\xa9", 3);
+    for (size_t at = 250; at < 300; at++) {
+        memcpy(text + at, "\xc3\xa9", 2); /* across a window's end */
+    }
+    memcpy(text + n - 8, "needle42", 8);
+    const struct weir_detect_call *call = probe_ask(&p, weir_slice_make(text, n), "");
+    assert_int_equal(call->fault.origin, WEIR_FAULT_NONE);
+    assert_int_equal(call->lists[0].n, 2);
+    assert_int_equal(call->lists[0].items[1].text.n, 8);
+    free(text);
+    probe_close(&p);
+}
+
+static void assert_limit(struct probe *p, struct weir_slice text, const char *params)
+{
+    const struct weir_detect_call *call = probe_ask(p, text, params);
+    if (call->fault.origin != WEIR_FAULT_DETECTOR) {
+        fail_msg("%s was no limit", params);
+    }
+    assert_int_equal(call->fault.status, 422);
+    assert_true(call->fault.message.n > 0);
+    assert_null(call->lists);
+}
+
+static void test_hostile_patterns(void **state)
+{
+    (void)state;
+    static const char *const hostile[] = {
+        "{\"regex\":[\"(a+)+$\"]}",
+        "{\"regex\":[\"(a|aa)+$\"]}",
+        "{\"regex\":[\"(a{1,30}){1,30}c\"]}",
+        "{\"regex\":[\"((a{1,9}){1,9}){1,9}c\"]}",
+        "{\"regex\":[\"a*a*a*a*c\"]}",
+        "{\"regex\":[\"[^x]*x\"]}",
+        "{\"regex\":[\"(.*)\\\\1\\\\1c\"]}",
+        "{\"regex\":[\"(?:a?){200}c\"]}",
+        "{\"regex\":[\"(?R)?a\"]}",
+        "{\"regex\":[\"(*NO_JIT)a\"]}",
+        "{\"regex\":[\"(?<=a{9000})c\"]}",
+        "{\"regex\":[\"((a{1,999}){1,999}){1,999}\"]}",
+        "{\"regex\":[\"\\\\C\"]}",
+        "{\"regex\":[\"(\"]}",
+        "{\"regex\":[\"\"]}",
+        "{\"regex\":[7]}",
+        "{\"regex\":{}}",
+        "{\"other\":1}",
+        "{\"regex\":[\".\"]}",
+    };
+    struct probe p;
+    probe_open(&p, &weir_detect_regex, "{}");
+    size_t n = 1 << 20;
+    char *text = weir_mem_alloc(n);
+    memset(text, 'a', n);
+    text[n - 1] = 'b';
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        assert_limit(&p, weir_slice_make(text, n), hostile[i]);
+    }
+    char params[2048];
+    memset(params, 'a', sizeof params);
+    memcpy(params, "{\"regex\":[\"", 11);
+    memcpy(params + 1400, "\"]}", 4);
+    assert_limit(&p, weir_slice_make(text, n), params);
+    free(text);
+    probe_close(&p);
+}
+
+static void test_only_contents(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_regex, "{}");
+    struct weir_detect_input input = {.type = WEIR_DETECT_CHAT, .messages = WEIR_SLICE("[]")};
+    struct weir_detect_env env = {0};
+    p.call = weir_detect_start(&p.detector.base, &env, &input, NULL, NULL);
+    assert_int_equal(p.call->fault.origin, WEIR_FAULT_DETECTOR);
+    probe_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_spans_are_code_points),
+        cmocka_unit_test(test_request_params_replace),
+        cmocka_unit_test(test_custom),
+        cmocka_unit_test(test_custom_in_long_texts),
+        cmocka_unit_test(test_hostile_patterns),
+        cmocka_unit_test(test_only_contents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
