@@ -25,7 +25,8 @@ static const char prose[] =
     "two people at 12:30. See section 4.2 and call the office before Friday.\n\n";
 
 static const char *const hostile[] = {
-    "(a+)+$", "(a|aa)+$", "(a{1,30}){1,30}c", "a*a*a*a*c", "[^x]*x", "(.*)\\\\1\\\\1c", "a{0,900}c", "\\\\w+@c",
+    "(a+)+$", "(a|aa)+$",        "(a{1,30}){1,30}c", "a*a*a*a*c",
+    "[^x]*x", "(.*)\\\\1\\\\1c", "a{0,900}c",        "\\\\w+@c",
 };
 
 struct texts {
@@ -94,10 +95,11 @@ static void cut(struct texts *t)
     weir_chunk_push(s, 0, t->whole);
     weir_chunk_end(s);
     while (weir_chunk_next(s, &chunk) == 0 && t->n_chunks < MAX_CHUNKS) {
-        size_t n = chunk.text.n;
-        t->chunks[t->n_chunks++] = weir_slice_sub(t->whole, at, at + n);
-        at += n;
+        /* the prose is ASCII: a code point is a byte */
+        t->chunks[t->n_chunks++] = weir_slice_sub(t->whole, chunk.start_cp, chunk.end_cp);
+        at = chunk.end_cp;
     }
+    printf("%zu of %zu bytes in %zu sentences\n", at, t->whole.n, t->n_chunks);
     weir_chunk_close(s);
     weir_chunk_sentence_dispose(&sentence);
 }

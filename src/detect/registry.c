@@ -2,9 +2,11 @@
 
 #include "base/err.h"
 #include "detect/regex.h"
+#include "detect/secrets.h"
 
 static const struct weir_builtin_kind *const kinds[] = {
     &weir_detect_regex,
+    &weir_detect_secrets,
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };

@@ -6,6 +6,7 @@
 #include "chunk/builtin.h"
 #include "chunk/remote.h"
 #include "client/probe.h"
+#include "detect/registry.h"
 #include "detect/remote.h"
 #include "model/nlp.h"
 #include "model/openai.h"
@@ -221,11 +222,33 @@ static enum weir_detect_type detect_type(enum weir_conf_detector_type type)
     }
 }
 
+static void dispose_builtin_detector(void *ctx)
+{
+    weir_builtin_dispose(ctx);
+}
+
+/* A kind that this build does not have is left out: a request that names it gets a 404. */
+static const struct weir_detector *build_builtin_detector(struct builder *b,
+                                                          const struct weir_conf_detector *d)
+{
+    struct weir_builtin *made = weir_arena_zalloc(b->arena, sizeof *made);
+    struct weir_buf why = {0};
+    int rc = weir_detect_builtin_init(made, d->builtin.s, d->id.s, d->params, &why);
+    if (rc == 0) {
+        weir_arena_defer(b->arena, dispose_builtin_detector, made);
+    } else if (rc != WEIR_ENOTFOUND) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->params_at, "detector `%.*s`: %s",
+                               (int)d->id.s.n, d->id.s.p, weir_buf_cstr(&why));
+    }
+    weir_buf_dispose(&why);
+    return rc == 0 ? &made->base : NULL;
+}
+
 static const struct weir_detector *build_detector(struct builder *b,
                                                   const struct weir_conf_detector *d)
 {
     if (d->service == NULL) {
-        return NULL;
+        return d->builtin.s.p != NULL ? build_builtin_detector(b, d) : NULL;
     }
     struct weir_detect_remote *r = weir_arena_alloc(b->arena, sizeof *r);
     weir_detect_remote_init(r, d->id.s, detect_type(d->type),

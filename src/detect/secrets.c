@@ -1,0 +1,129 @@
+#include "detect/secrets.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "detect/ascii.h"
+#include "detect/secrets_int.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Pattern ids: the shapes first, then the judges. */
+static struct weir_patterns *compiled; /* as long as the process */
+static pthread_mutex_t compile_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct weir_patterns *compile(struct weir_buf *why)
+{
+    size_t n = weir_secrets__n_shapes + weir_secrets__n_judges;
+    struct weir_pattern *list = weir_mem_array(n, sizeof *list);
+    for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
+        list[i].expr = weir_secrets__shapes[i].prefix;
+    }
+    for (size_t i = 0; i < weir_secrets__n_judges; i++) {
+        list[weir_secrets__n_shapes + i] = weir_secrets__judges[i].pattern;
+    }
+    struct weir_patterns *made = weir_patterns_new(list, n, why);
+    free(list);
+    return made;
+}
+
+static void *make(const struct weir_builtin_params *params, struct weir_buf *why)
+{
+    (void)params;
+    pthread_mutex_lock(&compile_lock);
+    if (compiled == NULL) {
+        compiled = compile(why);
+    }
+    pthread_mutex_unlock(&compile_lock);
+    return compiled;
+}
+
+static bool touches_word(char c)
+{
+    return weir_ascii_is_alnum(c) || c == '_' || c == '-';
+}
+
+/* Random text of 16 characters and more has digits, or letters of both cases. */
+static bool is_mixed(struct weir_slice s)
+{
+    bool has_digit = false;
+    bool has_upper = false;
+    bool has_lower = false;
+    for (size_t i = 0; i < s.n; i++) {
+        has_digit = has_digit || weir_ascii_is_digit(s.p[i]);
+        has_upper = has_upper || weir_ascii_is_upper(s.p[i]);
+        has_lower = has_lower || (s.p[i] >= 'a' && s.p[i] <= 'z');
+    }
+    return has_digit || (has_upper && has_lower);
+}
+
+static bool fits_shape(const struct weir_secret_shape *shape, struct weir_secret_look *l)
+{
+    const double least_bits = 2.5;
+    struct weir_slice t = l->text;
+    size_t from = l->end - strlen(shape->prefix);
+    if (touches_word(weir_ascii_before(t, from))) {
+        return false;
+    }
+    size_t to = weir_secrets__run(t, l->end, shape->class, (size_t)shape->max + 1);
+    while (to > l->end && (t.p[to - 1] == '.' || t.p[to - 1] == '/')) {
+        to--; /* the sentence's */
+    }
+    size_t n = to - l->end;
+    struct weir_slice body = weir_slice_sub(t, l->end, to);
+    l->from = from;
+    l->to = to;
+    l->kind = shape->kind;
+    l->score = 1.0;
+    return n >= shape->min && n <= shape->max && !touches_word(weir_ascii_at(t, to)) &&
+           is_mixed(body) && !weir_secrets__is_placeholder(body) &&
+           weir_secrets__entropy(body) >= least_bits;
+}
+
+struct scan {
+    struct weir_slice text;
+    struct weir_found *found;
+    size_t seen; /* the end of the last finding of a judge */
+};
+
+static int on_match(void *ctx, unsigned id, size_t end_byte)
+{
+    struct scan *s = ctx;
+    struct weir_secret_look look = {.text = s->text, .end = end_byte, .floor = s->seen};
+    bool is_shape = id < weir_secrets__n_shapes;
+    bool is_found;
+    if (is_shape) {
+        is_found = fits_shape(&weir_secrets__shapes[id], &look);
+    } else {
+        is_found =
+            end_byte > s->seen && weir_secrets__judges[id - weir_secrets__n_shapes].judge(&look);
+    }
+    if (!is_shape && look.seen > s->seen) {
+        s->seen = look.seen;
+    }
+    if (!is_found) {
+        return 0;
+    }
+    s->seen = is_shape || look.to < s->seen ? s->seen : look.to;
+    struct weir_found_span span = {
+        .start_byte = look.from,
+        .end_byte = look.to,
+        .detection = weir_slice_cstr(look.kind),
+        .detection_type = WEIR_SLICE("secret"),
+        .score = look.score,
+    };
+    return weir_found_add(s->found, &span);
+}
+
+static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
+                const char **why)
+{
+    (void)why;
+    struct scan s = {.text = text, .found = found};
+    return weir_patterns_scan(settings, text, on_match, &s);
+}
+
+static const char *const members[] = {NULL};
+
+const struct weir_builtin_kind weir_detect_secrets = {
+    .name = "secrets", .members = members, .across_kinds = true, .make = make, .scan = scan};
