@@ -1,0 +1,272 @@
+/*
+ * A trie over case-folded code points, walked from every word's beginning. Its edges are in one
+ * hash table, so that neither many terms nor terms of one beginning make a step slower.
+ */
+#include "detect/keywords.h"
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <unicode/uchar.h>
+
+enum { MAX_TERMS = 20000, MAX_TERM_BYTES = 256, MAX_ALL_BYTES = 262144, NO_TERM = 0 };
+
+struct edge {
+    uint32_t from;
+    uint32_t cp;
+    uint32_t to; /* 0: free */
+};
+
+struct term {
+    char *spelling;
+    size_t n;
+    bool is_allowed;
+};
+
+struct settings {
+    struct edge *edges;
+    size_t n_slots; /* power of two */
+    uint32_t *ends; /* by node: index of a term + 1, or NO_TERM */
+    uint32_t n_nodes;
+    struct term *terms;
+    size_t n_terms;
+    uint64_t seed;
+    bool first[128]; /* can a term begin with this ASCII character? */
+};
+
+static void free_settings(void *p)
+{
+    struct settings *s = p;
+    for (size_t i = 0; i < s->n_terms; i++) {
+        free(s->terms[i].spelling);
+    }
+    free(s->terms);
+    free(s->edges);
+    free(s->ends);
+    free(s);
+}
+
+static uint32_t fold(uint32_t cp)
+{
+    if (cp < 128) {
+        return cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
+    }
+    return (uint32_t)u_foldCase((UChar32)cp, U_FOLD_CASE_DEFAULT);
+}
+
+static struct edge *slot(const struct settings *s, uint32_t from, uint32_t cp)
+{
+    uint64_t hash = ((uint64_t)from << 32 | cp) ^ s->seed;
+    hash *= 0x9E3779B97F4A7C15u;
+    size_t at = (size_t)(hash >> 20) & (s->n_slots - 1);
+    while (s->edges[at].to != 0 && (s->edges[at].from != from || s->edges[at].cp != cp)) {
+        at = (at + 1) & (s->n_slots - 1);
+    }
+    return &s->edges[at];
+}
+
+/* The next code point, folded; any run of space is one space. */
+static uint32_t next_cp(struct weir_slice t, size_t *at)
+{
+    size_t n;
+    uint32_t cp = weir_utf8_decode(weir_slice_sub(t, *at, t.n), &n);
+    *at += n;
+    if (!weir_utf8_is_space(cp)) {
+        return fold(cp);
+    }
+    while (*at < t.n && weir_utf8_is_space(weir_utf8_decode(weir_slice_sub(t, *at, t.n), &n))) {
+        *at += n;
+    }
+    return ' ';
+}
+
+static void add_term(struct settings *s, struct weir_slice term, bool is_allowed)
+{
+    uint32_t node = 0;
+    for (size_t at = 0; at < term.n;) {
+        bool is_first = at == 0;
+        uint32_t cp = next_cp(term, &at);
+        struct edge *e = slot(s, node, cp);
+        if (e->to == 0) {
+            *e = (struct edge){.from = node, .cp = cp, .to = ++s->n_nodes};
+        }
+        if (is_first && cp < 128) {
+            s->first[cp] = true;
+        }
+        node = e->to;
+    }
+    struct term *t = &s->terms[s->n_terms++];
+    *t = (struct term){
+        .spelling = weir_mem_dup(term.p, term.n), .n = term.n, .is_allowed = is_allowed};
+    s->ends[node] = (uint32_t)s->n_terms;
+}
+
+static struct weir_slice trim(struct weir_slice s)
+{
+    size_t n;
+    while (s.n != 0 && weir_utf8_is_space(weir_utf8_decode(s, &n))) {
+        s = weir_slice_sub(s, n, s.n);
+    }
+    while (s.n != 0 && strchr(" \t\r\n", s.p[s.n - 1]) != NULL) {
+        s.n--;
+    }
+    return s;
+}
+
+static int check_terms(struct weir_slice *terms, size_t n, size_t *n_bytes, struct weir_buf *why)
+{
+    for (size_t i = 0; i < n; i++) {
+        terms[i] = trim(terms[i]);
+        *n_bytes += terms[i].n;
+        if (terms[i].n == 0 || terms[i].n > MAX_TERM_BYTES) {
+            weir_buf_printf(why, "a term has 1 to %d bytes", MAX_TERM_BYTES);
+            return WEIR_EINVAL;
+        }
+    }
+    if (*n_bytes > MAX_ALL_BYTES) {
+        weir_buf_printf(why, "the terms have more than %d bytes in all", MAX_ALL_BYTES);
+        return WEIR_EINVAL;
+    }
+    return 0;
+}
+
+static void *make(const struct weir_builtin_params *params, struct weir_buf *why)
+{
+    struct weir_slice *deny;
+    struct weir_slice *allow;
+    size_t n_deny;
+    size_t n_allow;
+    size_t n_bytes = 0;
+    if (weir_builtin_strings(params, "deny", MAX_TERMS, why, &deny, &n_deny) != 0 ||
+        weir_builtin_strings(params, "allow", MAX_TERMS, why, &allow, &n_allow) != 0 ||
+        check_terms(deny, n_deny, &n_bytes, why) != 0 ||
+        check_terms(allow, n_allow, &n_bytes, why) != 0) {
+        return NULL;
+    }
+    struct settings *s = weir_mem_zalloc(sizeof *s);
+    s->n_slots = 16;
+    while (s->n_slots < 2 * n_bytes) {
+        s->n_slots *= 2;
+    }
+    s->edges = weir_mem_array(s->n_slots, sizeof *s->edges);
+    s->ends = weir_mem_array(n_bytes + 1, sizeof *s->ends);
+    s->terms = weir_mem_array(n_deny + n_allow, sizeof *s->terms);
+    s->seed = weir_map_hash(WEIR_SLICE("keywords"));
+    for (size_t i = 0; i < n_deny; i++) {
+        add_term(s, deny[i], false);
+    }
+    for (size_t i = 0; i < n_allow; i++) {
+        add_term(s, allow[i], true);
+    }
+    return s;
+}
+
+/* ---- scanning */
+
+static bool is_unparted(uint32_t cp)
+{
+    return (cp >= 0x0E00 && cp <= 0x0EFF) || (cp >= 0x1000 && cp <= 0x109F) ||
+           (cp >= 0x1100 && cp <= 0x11FF) || (cp >= 0x1780 && cp <= 0x17FF) ||
+           (cp >= 0x2E80 && cp <= 0xD7FF) || (cp >= 0xF900 && cp <= 0xFAFF) ||
+           (cp >= 0x20000 && cp <= 0x3FFFF);
+}
+
+static bool is_word(uint32_t cp)
+{
+    if (cp < 128) {
+        return (cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || (cp >= '0' && cp <= '9') ||
+               cp == '_';
+    }
+    return !is_unparted(cp) &&
+           (u_isalnum((UChar32)cp) || (U_GET_GC_MASK((UChar32)cp) & U_GC_M_MASK));
+}
+
+struct walk {
+    const struct settings *s;
+    struct weir_slice text;
+    size_t deny_end; /* of the longest term that begins here; 0: none */
+    size_t allow_end;
+    uint32_t deny_term;
+};
+
+static void take_end(struct walk *w, uint32_t node, uint32_t cp, size_t at)
+{
+    uint32_t term = w->s->ends[node];
+    size_t n;
+    if (term == NO_TERM) {
+        return;
+    }
+    if (at < w->text.n && is_word(cp) &&
+        is_word(weir_utf8_decode(weir_slice_sub(w->text, at, w->text.n), &n))) {
+        return; /* a longer word */
+    }
+    if (w->s->terms[term - 1].is_allowed) {
+        w->allow_end = at;
+    } else {
+        w->deny_end = at;
+        w->deny_term = term - 1;
+    }
+}
+
+static void walk_from(struct walk *w, size_t at)
+{
+    uint32_t node = 0;
+    w->deny_end = 0;
+    w->allow_end = 0;
+    while (at < w->text.n) {
+        uint32_t cp = next_cp(w->text, &at);
+        node = slot(w->s, node, cp)->to;
+        if (node == 0) {
+            return;
+        }
+        take_end(w, node, cp, at);
+    }
+}
+
+static int report(const struct walk *w, size_t from, struct weir_found *found)
+{
+    const struct term *t = &w->s->terms[w->deny_term];
+    struct weir_found_span span = {.start_byte = from,
+                                   .end_byte = w->deny_end,
+                                   .detection = weir_slice_make(t->spelling, t->n),
+                                   .detection_type = WEIR_SLICE("keyword"),
+                                   .score = 1.0};
+    return weir_found_add(found, &span);
+}
+
+static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
+                const char **why)
+{
+    (void)why;
+    const struct settings *s = settings;
+    struct walk w = {.s = s, .text = text};
+    uint32_t before = ' ';
+    size_t allowed_to = 0;
+    int rc = 0;
+    for (size_t at = 0; at < text.n && s->n_terms != 0 && rc == 0;) {
+        size_t n = 1;
+        uint32_t cp = (unsigned char)text.p[at];
+        if (cp >= 128) {
+            cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
+        }
+        bool can_begin = cp >= 128 || s->first[fold(cp)];
+        if (can_begin && !(is_word(before) && is_word(cp))) {
+            walk_from(&w, at);
+            allowed_to = w.allow_end > allowed_to ? w.allow_end : allowed_to;
+            if (w.deny_end > allowed_to) {
+                rc = report(&w, at, found);
+            }
+        }
+        before = cp;
+        at += n;
+    }
+    return rc;
+}
+
+static const char *const members[] = {"deny", "allow", NULL};
+
+const struct weir_builtin_kind weir_detect_keywords = {
+    .name = "keywords", .members = members, .make = make, .free = free_settings, .scan = scan};

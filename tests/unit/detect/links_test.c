@@ -1,0 +1,87 @@
+/* `links`: what is a link, where it ends, images, and hosts that pretend to be allowed. */
+#include "unit/cmocka_all.h"
+
+#include "base/mem.h"
+#include "detect/links.h"
+#include "unit/detect/builtin_probe.h"
+
+static const struct probe_case cases[] = {
+    {"See https://evil.example/a?b=c.", "url[https://evil.example/a?b=c]"},
+    {"(http://a.example/x_(y)), ok", "url[http://a.example/x_(y)]"},
+    {"[text](https://a.example/p) <https://b.example>", "url[https://a.example/p] "
+                                                        "url[https://b.example]"},
+    {"x ![alt](https://a.example/i.png?d=SECRET \"t\") y",
+     "markdown_image[![alt](https://a.example/i.png?d=SECRET \"t\")]"},
+    {"![](//a.example/i.png)", "markdown_image[![](//a.example/i.png)]"},
+    {"<img alt=\"\" src=\"https://a.example/i\">", "html_image[https://a.example/i]"},
+    {"www.example.org/x, www., www.x", "url[www.example.org/x]"},
+    {"[click](javascript:alert(1))", "script_url[javascript:alert(1)]"},
+    {"访问https://a.example。谢谢", "url[https://a.example]"},
+    {"https://ok.test/ https://sub.ok.test http://OK.test.:8080/x www.ok.test", ""},
+    {"https://x.only.test", ""},
+    {"https://only.test", "url[https://only.test]"},
+    {"https://ok.test@evil.example/ https://ok.test.evil.example",
+     "url[https://ok.test@evil.example/] url[https://ok.test.evil.example]"},
+    {"https://notok.test", "url[https://notok.test]"},
+    {"https://evil.example\\@ok.test", "url[https://evil.example]"},
+    {"http://[::1]:80/x", "url[http://[::1]:80/x]"},
+    {"std://x s3://bucket a:// http:// ://", ""},
+    {"![pic](./local.png) and [doc](/docs) about javascript: the language", ""},
+    {"data:image/png;base64,AAAA e.g. file.name end.Start", ""},
+};
+
+static void test_links(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_links, "{\"allow\":[\"ok.test\",\"*.only.test\"]}");
+    probe_cases(&p, cases, sizeof cases / sizeof cases[0]);
+    probe_close(&p);
+}
+
+static void test_wrong_hosts(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"{\"allow\":[\"\"]}", "{\"allow\":[\"https://x\"]}",
+                                        "{\"allow\":[\"a*b\"]}", "{\"allow\":[\"*\"]}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct weir_builtin b;
+        struct weir_buf why = {0};
+        assert_int_not_equal(weir_builtin_init(&b, &weir_detect_links, WEIR_SLICE("l"),
+                                               weir_slice_cstr(wrong[i]), &why),
+                             0);
+        weir_buf_dispose(&why);
+        weir_builtin_dispose(&b);
+    }
+}
+
+static void test_floods(void **state)
+{
+    (void)state;
+    static const char *const floods[] = {"www.a:(",         "](//a",        "http://",
+                                         "![a](http://a.b", "(javascript:", "http://a@"};
+    struct probe p;
+    probe_open(&p, &weir_detect_links, "{}");
+    size_t n = 300000;
+    char *text = weir_mem_alloc(n);
+    for (size_t i = 0; i < sizeof floods / sizeof floods[0]; i++) {
+        size_t n_flood = strlen(floods[i]);
+        for (size_t at = 0; at < n; at++) {
+            text[at] = floods[i][at % n_flood];
+        }
+        assert_int_equal(probe_ask(&p, weir_slice_make(text, n), "")->fault.origin,
+                         WEIR_FAULT_NONE);
+    }
+    free(text);
+    probe_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_wrong_hosts),
+        cmocka_unit_test(test_floods),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
