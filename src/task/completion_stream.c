@@ -380,9 +380,7 @@ static void undo(void *ctx)
 static void look_at_plan(struct weir_cs *cs)
 {
     cs->has_chunked = weir_path_is_needed(&cs->request.output);
-    for (size_t i = 0; i < cs->request.output.n; i++) {
-        cs->has_whole = cs->has_whole || weir_path_is_whole(&cs->request.output.uses[i]);
-    }
+    cs->has_whole = weir_path_has_whole(&cs->request.output);
 }
 
 void weir_completion_stream_start(struct weir_task_ctx *task,

@@ -5,6 +5,7 @@
 #include "task/generation.h"
 
 #include "base/err.h"
+#include "task/generated.h"
 #include "task/results.h"
 
 struct generation {
@@ -43,79 +44,39 @@ static void start_model(struct generation *g, const struct weir_model_events *ev
 static void write_tokens(struct weir_json_write *w, struct weir_slice name,
                          const struct weir_model_token *tokens, size_t n)
 {
-    if (n == 0) {
-        return;
+    struct weir_buf elements = {0};
+    if (n != 0) {
+        weir_generated_append_tokens(&elements, tokens, n);
+        weir_generated_write_array(w, name, weir_buf_slice(&elements));
     }
-    weir_json_write_key(w, name);
-    weir_json_write_begin_array(w);
-    for (size_t i = 0; i < n; i++) {
-        weir_json_write_begin_object(w);
-        weir_json_write_key(w, WEIR_SLICE("text"));
-        weir_json_write_string(w, tokens[i].text);
-        if (tokens[i].has_logprob) {
-            weir_json_write_key(w, WEIR_SLICE("logprob"));
-            weir_json_write_f64(w, tokens[i].logprob);
-        }
-        if (tokens[i].has_rank) {
-            weir_json_write_key(w, WEIR_SLICE("rank"));
-            weir_json_write_i64(w, tokens[i].rank);
-        }
-        weir_json_write_end_object(w);
-    }
-    weir_json_write_end_array(w);
-}
-
-static void write_side(struct weir_json_write *w, struct weir_slice name,
-                       const struct weir_scan_group *group)
-{
-    if (group != NULL && group->n_found != 0) {
-        weir_json_write_key(w, name);
-        weir_results_write(w, WEIR_RESULTS_CLASSIFICATION, group->found, group->n_found);
-    }
-}
-
-static void write_details(struct weir_json_write *w, const struct weir_model_generated *m)
-{
-    weir_json_write_key(w, WEIR_SLICE("finish_reason"));
-    weir_json_write_string(w, weir_slice_cstr(weir_model_finish_name(m->finish_reason)));
-    weir_json_write_key(w, WEIR_SLICE("generated_token_count"));
-    weir_json_write_u64(w, m->generated_token_count);
-    weir_json_write_key(w, WEIR_SLICE("seed"));
-    weir_json_write_u64(w, m->seed);
-}
-
-static void write_warnings(struct weir_json_write *w, const struct generation *g)
-{
-    bool has_input = g->input_found != NULL && g->input_found->n_found != 0;
-    bool has_output = g->output_found != NULL && g->output_found->n_found != 0;
-    if (!has_input && !has_output) {
-        return;
-    }
-    weir_json_write_key(w, WEIR_SLICE("warnings"));
-    weir_json_write_begin_array(w);
-    weir_results_write_warning(
-        w, WEIR_SLICE("id"), has_input ? WEIR_WARN_UNSUITABLE_INPUT : WEIR_WARN_UNSUITABLE_OUTPUT);
-    weir_json_write_end_array(w);
+    weir_buf_dispose(&elements);
 }
 
 static void write_classification(struct weir_json_write *w, const struct generation *g)
 {
     const struct weir_model_generated *m = &g->generated;
-    if (g->has_generated) {
-        weir_json_write_key(w, WEIR_SLICE("generated_text"));
-        weir_json_write_string(w, m->text);
-    }
+    bool has_found = g->output_found != NULL && g->output_found->n_found != 0;
+    weir_json_write_key(w, WEIR_SLICE("generated_text"));
+    weir_json_write_string(w, m->text);
     weir_json_write_key(w, WEIR_SLICE("token_classification_results"));
     weir_json_write_begin_object(w);
-    write_side(w, WEIR_SLICE("input"), g->input_found);
-    write_side(w, WEIR_SLICE("output"), g->output_found);
+    if (has_found) {
+        weir_json_write_key(w, WEIR_SLICE("output"));
+        weir_results_write(w, WEIR_RESULTS_CLASSIFICATION, g->output_found->found,
+                           g->output_found->n_found);
+    }
     weir_json_write_end_object(w);
-    if (g->has_generated && m->has_details) {
-        write_details(w, m);
+    if (m->has_details) {
+        weir_generated_write_details(w, m);
     }
     weir_json_write_key(w, WEIR_SLICE("input_token_count"));
-    weir_json_write_i64(w, g->has_generated ? m->input_token_count : (int64_t)g->n_tokens);
-    write_warnings(w, g);
+    weir_json_write_i64(w, m->input_token_count);
+    if (has_found) {
+        weir_json_write_key(w, WEIR_SLICE("warnings"));
+        weir_json_write_begin_array(w);
+        weir_results_write_warning(w, WEIR_SLICE("id"), WEIR_WARN_UNSUITABLE_OUTPUT);
+        weir_json_write_end_array(w);
+    }
     write_tokens(w, WEIR_SLICE("tokens"), m->tokens, m->n_tokens);
     write_tokens(w, WEIR_SLICE("input_tokens"), m->input_tokens, m->n_input_tokens);
 }
@@ -242,11 +203,13 @@ static void on_tokens(void *ctx, const struct weir_model_frame *frame)
 static void on_tokenized(void *ctx, const struct weir_fault *fault)
 {
     struct generation *g = ctx;
+    struct weir_task_answer answer = {0};
     if (fault != NULL) {
         fail(g, fault);
-    } else {
-        finish(g);
+        return;
     }
+    answer.body = weir_generated_unsuitable_input(g->task->arena, g->input_found, g->n_tokens);
+    g->done(g->ctx, &answer);
 }
 
 static const struct weir_model_events TOKENIZE_EVENTS = {

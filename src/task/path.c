@@ -25,6 +25,29 @@ bool weir_path_is_needed(const struct weir_plan *plan)
     return false;
 }
 
+bool weir_path_has_whole(const struct weir_plan *plan)
+{
+    for (size_t i = 0; i < plan->n; i++) {
+        if (weir_path_is_whole(&plan->uses[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct weir_plan *weir_path_whole_plan(const struct weir_plan *plan, struct weir_arena *arena)
+{
+    struct weir_plan *whole = weir_arena_zalloc(arena, sizeof *whole);
+    struct weir_plan_use *uses = weir_arena_array(arena, plan->n, sizeof *uses);
+    whole->uses = uses;
+    for (size_t i = 0; i < plan->n; i++) {
+        if (weir_path_is_whole(&plan->uses[i])) {
+            uses[whole->n++] = plan->uses[i];
+        }
+    }
+    return whole;
+}
+
 /* ---- segments: from one end to the next ---- */
 
 static struct weir_path_cutter *cutter_for(struct weir_path_segment *seg,

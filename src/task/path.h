@@ -39,6 +39,11 @@ bool weir_path_is_needed(const struct weir_plan *plan);
 
 /* Does this detector look at the whole text, or at more than it, once a choice has ended? */
 bool weir_path_is_whole(const struct weir_plan_use *use);
+bool weir_path_has_whole(const struct weir_plan *plan);
+
+/* Those of a plan that do, as a plan of their own. */
+const struct weir_plan *weir_path_whole_plan(const struct weir_plan *plan,
+                                             struct weir_arena *arena);
 
 struct weir_path *weir_path_new(const struct weir_path_options *options);
 void weir_path_free(struct weir_path *path); /* cancels what runs; NULL is fine */
