@@ -34,12 +34,21 @@ struct weir_h2 {
     bool has_goaway;       /* it was said */
 };
 
+/* Where the writes of a queued body end, for those that are framed one by one. */
+struct h2_writes {
+    size_t *bytes; /* of each that is not framed yet */
+    size_t head;
+    size_t n; /* from head on */
+    size_t cap;
+};
+
 struct h2_stream {
     struct weir_http_stream base;
     struct weir_http_conn *conn;
     struct weir_list link;
     int32_t id;
     struct weir_bufq out;             /* response body, not yet framed */
+    struct h2_writes writes;          /* with keeps_writes */
     struct weir_bufq in;              /* request body that came while paused */
     struct weir_http_field *trailers; /* behind the body, with response_ended */
     size_t n_trailers;
@@ -51,6 +60,7 @@ struct h2_stream {
     bool resume_owed;  /* room again after FULL, or body to deliver after a pause */
     bool end_received; /* the body ended while paused */
     bool no_body_out;
+    bool keeps_writes;
 };
 
 static struct h2_stream *h2_of(struct weir_http_stream *s)
@@ -94,6 +104,38 @@ static uint32_t end_body(const struct h2_stream *hs)
     return NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
 }
 
+static void note_write(struct h2_writes *w, size_t bytes)
+{
+    if (w->head + w->n == w->cap && w->head >= w->n && w->n != 0) {
+        memmove(w->bytes, w->bytes + w->head, w->n * sizeof *w->bytes);
+        w->head = 0;
+    } else if (w->head + w->n == w->cap) {
+        w->cap = w->cap != 0 ? w->cap * 2 : 16;
+        w->bytes = weir_mem_realloc(w->bytes, w->cap * sizeof *w->bytes);
+    }
+    w->bytes[w->head + w->n++] = bytes;
+}
+
+/* How much the next frame may have: what is left of the oldest write. */
+static size_t left_of_write(const struct h2_stream *hs, size_t length)
+{
+    const struct h2_writes *w = &hs->writes;
+    bool is_short = hs->keeps_writes && w->n != 0 && w->bytes[w->head] < length;
+    return is_short ? w->bytes[w->head] : length;
+}
+
+static void note_framed(struct h2_writes *w, size_t bytes)
+{
+    if (w->n == 0 || (w->bytes[w->head] -= bytes) != 0) {
+        return;
+    }
+    w->head++;
+    w->n--;
+    if (w->n == 0) {
+        w->head = 0;
+    }
+}
+
 /* A stretch of the body for one DATA frame. */
 static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *buf, size_t length,
                          uint32_t *data_flags, nghttp2_data_source *source, void *user_data)
@@ -103,6 +145,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *b
     (void)session;
     (void)stream_id;
     (void)user_data;
+    length = left_of_write(hs, length);
     while (n < length && hs->out.n != 0) {
         struct weir_slice run = weir_bufq_peek(&hs->out);
         size_t take = run.n < length - n ? run.n : length - n;
@@ -110,6 +153,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *b
         weir_bufq_consume(&hs->out, take);
         n += take;
     }
+    note_framed(&hs->writes, n);
     hs->base.last_out_ms = weir_loop_now_ms(hs->base.loop);
     if (hs->base.is_full && !hs->resume_owed && hs->out.n <= hs->out.max / 2) {
         hs->resume_owed = true;
@@ -155,6 +199,7 @@ static void h2_respond(struct weir_http_stream *s, const struct weir_http_respon
     bool is_empty =
         r->body == WEIR_HTTP_BODY_NONE || (r->body == WEIR_HTTP_BODY_LENGTH && r->length == 0);
     hs->no_body_out = is_empty || s->req.method == WEIR_HTTP_HEAD;
+    hs->keeps_writes = r->keeps_writes;
     nghttp2_data_provider provider = {.source.ptr = hs, .read_callback = read_body};
     nghttp2_submit_response(session_of(hs), hs->id, fields, n, hs->no_body_out ? NULL : &provider);
     weir_sock_mark_dirty(&hs->conn->sock);
@@ -170,6 +215,9 @@ static enum weir_flow h2_write(struct weir_http_stream *s, struct weir_slice byt
         s->last_out_ms = weir_loop_now_ms(s->loop);
     }
     weir_bufq_append(&hs->out, bytes);
+    if (hs->keeps_writes) {
+        note_write(&hs->writes, bytes.n);
+    }
     wake(hs);
     return weir_bufq_is_full(&hs->out) ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
@@ -430,6 +478,7 @@ static void free_stream(struct h2_stream *hs, int err)
     nghttp2_session_consume_connection(c->h2->session, hs->in.n);
     weir_bufq_dispose(&hs->in);
     weir_bufq_dispose(&hs->out);
+    free(hs->writes.bytes);
     free(hs);
     if (c->h2->has_goaway && c->h2->n_streams == 0) {
         weir_http__conn_post(c);

@@ -57,6 +57,7 @@ struct weir_http_response {
     size_t n_fields;
     enum weir_http_body body;
     uint64_t length;
+    bool keeps_writes; /* STREAM: no chunk or DATA frame has bytes of two writes */
 };
 
 enum weir_http_method weir_http_method_of(struct weir_slice name);

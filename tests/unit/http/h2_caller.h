@@ -9,7 +9,7 @@
 
 #include <nghttp2/nghttp2.h>
 
-enum { CALLER_MAX_STREAMS = 64, CALLER_WINDOW = 65535 };
+enum { CALLER_MAX_STREAMS = 64, CALLER_WINDOW = 65535, CALLER_MAX_FRAMES = 8 };
 
 /* One request and what came back. */
 struct h2_reply {
@@ -24,6 +24,8 @@ struct h2_reply {
     size_t to_send, sent; /* request body */
     bool is_open;         /* the request body does not end with to_send */
     bool is_deferred;
+    size_t frames[CALLER_MAX_FRAMES]; /* sizes of the first DATA frames */
+    size_t n_frames;
 };
 
 static struct h2_caller {
@@ -69,6 +71,13 @@ static inline int caller_on_frame(nghttp2_session *session, const nghttp2_frame 
         caller.last_id = frame->goaway.last_stream_id;
         caller.goaway_code = frame->goaway.error_code;
         return 0;
+    }
+    if (frame->hd.type == NGHTTP2_DATA) {
+        struct h2_reply *r = reply_of(frame->hd.stream_id);
+        if (r->n_frames < CALLER_MAX_FRAMES) {
+            r->frames[r->n_frames] = frame->hd.length;
+        }
+        r->n_frames++;
     }
     bool carries = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     if (carries && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {

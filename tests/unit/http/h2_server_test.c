@@ -57,6 +57,62 @@ static void a_slow_stream_does_not_hold_up_another(void **state)
     serve_run(sv, slow->is_closed);
 }
 
+/* Bytes `from`… in one write. */
+static void write_piece(struct exchange *x, size_t from, size_t n)
+{
+    char piece[20000];
+    assert_true(n <= sizeof piece);
+    for (size_t i = 0; i < n; i++) {
+        piece[i] = pair_byte(from + i);
+    }
+    exchange_write(x, weir_slice_make(piece, n));
+}
+
+static void respond_in_pieces(struct exchange *x)
+{
+    struct weir_http_response r = {
+        .status = 200, .body = WEIR_HTTP_BODY_STREAM, .keeps_writes = true};
+    weir_http_stream_respond(x->s, &r);
+    write_piece(x, 0, 5);
+    write_piece(x, 5, 20000);
+    write_piece(x, 20005, 1);
+}
+
+static void a_write_has_frames_of_its_own(void **state)
+{
+    static const size_t want[] = {5, 16384, 3616, 1, 7, 8};
+    struct served *sv = *state;
+    sv->at_request = respond_in_pieces;
+    const struct h2_reply *r = caller_get();
+    serve_run(sv, r->n_body == 20006);
+    write_piece(&sv->x[0], 20006, 7);
+    write_piece(&sv->x[0], 20013, 8);
+    exchange_end(&sv->x[0]);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->n_frames, sizeof want / sizeof want[0]);
+    assert_memory_equal(r->frames, want, sizeof want);
+}
+
+/* Many of them, against a window that closes in the middle of some. */
+static void many_writes_keep_their_frames(void **state)
+{
+    enum { N = 3000, BYTES = 100 };
+    struct served *sv = *state;
+    sv->at_request = respond_in_pieces;
+    struct h2_reply *r = caller_get();
+    r->is_held = true;
+    serve_run(sv, r->n_body == 20006);
+    for (size_t i = 0; i < N; i++) {
+        write_piece(&sv->x[0], 20006 + i * BYTES, BYTES);
+    }
+    exchange_end(&sv->x[0]);
+    serve_run(sv, r->n_body == CALLER_WINDOW);
+    caller_read_on(r);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->n_body, 20006 + N * BYTES);
+    assert_in_range(r->n_frames, N, N + 100);
+}
+
 /* Flow */
 
 static void a_paused_body_closes_the_window(void **state)
@@ -438,6 +494,8 @@ int main(void)
         TEST(each_piece_is_answered_while_the_body_is_open),
         TEST(ten_megabytes_are_echoed_in_bounded_memory),
         TEST(a_slow_stream_does_not_hold_up_another),
+        TEST(a_write_has_frames_of_its_own),
+        TEST(many_writes_keep_their_frames),
         TEST(a_paused_body_closes_the_window),
         TEST(pausing_at_every_piece_loses_nothing),
         TEST(a_full_response_waits_for_the_window),
