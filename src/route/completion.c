@@ -115,14 +115,26 @@ static void start_stream(struct reading *r)
     weir_buf_dispose(&why);
 }
 
+/* The public program answers what it checks late with a stream, where one was asked for. */
+static void refuse_late(struct reading *r, int status, const char *details)
+{
+    if (r->is_stream && r->is_fms) {
+        struct weir_stream_out_options options = {.has_done = true, .is_fms = true};
+        weir_stream_out_refuse(weir_stream_out_new(r->s, &options), status,
+                               weir_slice_cstr(details));
+    } else {
+        weir_reply_error(r->s, status, weir_slice_cstr(details));
+    }
+}
+
 /* Plans, checks what a plan cannot know, starts. */
 static void start(struct reading *r, unsigned output_types, const char *late_error)
 {
     struct weir_plan_error error;
     if (read_plans(r, output_types, &error) != 0) {
-        weir_unary_refuse_plan(r->s, &error);
+        refuse_late(r, error.status, error.details);
     } else if (late_error != NULL) {
-        weir_reply_error(r->s, 422, weir_slice_cstr(late_error));
+        refuse_late(r, 422, late_error);
     } else if (r->is_stream) {
         start_stream(r);
     } else {

@@ -13,7 +13,8 @@ int weir_fields_fail(struct weir_fields *f, const char *path, const char *fmt, .
     va_start(args, fmt);
     const char *text = weir_arena_vprintf(f->arena, fmt, args);
     va_end(args);
-    f->error = path[0] != '\0' ? weir_arena_printf(f->arena, "%s: %s", path, text) : text;
+    bool has_path = path[0] != '\0' && !f->has_no_paths;
+    f->error = has_path ? weir_arena_printf(f->arena, "%s: %s", path, text) : text;
     return WEIR_EINVAL;
 }
 

@@ -33,6 +33,7 @@ struct weir_fields {
     struct weir_arena *arena;
     const char *error;    /* NULL until something is wrong; in the arena */
     bool ignores_unknown; /* compat fms, nested objects only */
+    bool has_no_paths;    /* messages stand alone: a line of D */
 };
 
 /*

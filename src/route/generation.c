@@ -5,8 +5,8 @@
 #include "route/env.h"
 #include "route/masks.h"
 #include "route/params.h"
+#include "route/reply.h"
 #include "route/unary.h"
-#include "task/generation.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -72,7 +72,38 @@ static int plan_both(struct weir_task_ctx *task, struct weir_task_generation *re
     return rc != 0 ? rc : weir_plan_read(&request->output, task, body, g->output, types, error);
 }
 
-static void decode_classification(struct weir_http_stream *s, const struct weir_json *body)
+static int refuse(struct weir_generation_reading *r, int status, const char *details, bool is_late)
+{
+    r->status = status;
+    r->details = details;
+    r->is_late = is_late;
+    return WEIR_EINVAL;
+}
+
+/* Required and not empty, masks inside the text, detectors that exist. */
+static int check(struct weir_generation_reading *r, struct weir_fields *f,
+                 const struct guardrails *g, struct weir_task_ctx *task)
+{
+    struct weir_task_generation *request = &r->request;
+    if (request->model_id.n == 0) {
+        return refuse(r, 422, "`model_id` is required", true);
+    }
+    if (request->inputs.n == 0) {
+        return refuse(r, 422, "`inputs` is required", true);
+    }
+    if (weir_masks_read(f, g->masks, "guardrail_config.input.masks", request->inputs,
+                        &request->masks, &request->n_masks) != 0) {
+        return refuse(r, 422, f->error, true);
+    }
+    struct weir_plan_error error;
+    if (plan_both(task, request, f->json, g, &error) != 0) {
+        return refuse(r, error.status, error.details, true);
+    }
+    return 0;
+}
+
+int weir_generation_read(struct weir_http_stream *s, const struct weir_json *body,
+                         struct weir_generation_reading *out)
 {
     enum { MODEL, INPUTS, GUARDRAILS, PARAMS };
     static const struct weir_fields_spec specs[] = {
@@ -82,35 +113,31 @@ static void decode_classification(struct weir_http_stream *s, const struct weir_
         [PARAMS] = {"text_gen_parameters", WEIR_FIELDS_OBJECT, false},
     };
     struct weir_task_ctx *task = &weir_request_of(s)->task;
-    struct weir_task_generation request = {.is_classification = true};
     struct weir_fields f = fields_of(s, body);
     struct guardrails g;
     uint32_t at[COUNT(specs)];
+    *out = (struct weir_generation_reading){.request.is_classification = true};
     int rc = weir_fields_read(&f, 0, "", specs, COUNT(specs), at);
     f.ignores_unknown = task->env->is_fms;
     rc = rc != 0 ? rc : read_guardrails(&f, at[GUARDRAILS], &g);
-    rc = rc != 0 ? rc : weir_params_read(&f, at[PARAMS], &request.params);
+    rc = rc != 0 ? rc : weir_params_read(&f, at[PARAMS], &out->request.params);
     if (rc != 0) {
-        weir_unary_refuse(s, &f);
+        return refuse(out, 422, f.error, false);
+    }
+    out->strategy = g.strategy != NULL ? g.strategy : task->env->strategy;
+    out->request.model_id = weir_fields_string(&f, at[MODEL]);
+    out->request.inputs = weir_fields_string(&f, at[INPUTS]);
+    return check(out, &f, &g, task);
+}
+
+static void decode_classification(struct weir_http_stream *s, const struct weir_json *body)
+{
+    struct weir_generation_reading reading;
+    if (weir_generation_read(s, body, &reading) != 0) {
+        weir_reply_error(s, reading.status, weir_slice_cstr(reading.details));
         return;
     }
-    request.model_id = weir_fields_string(&f, at[MODEL]);
-    request.inputs = weir_fields_string(&f, at[INPUTS]);
-    if (request.model_id.n == 0 || request.inputs.n == 0) {
-        weir_unary_require(s, request.model_id.n == 0 ? "model_id" : "inputs");
-        return;
-    }
-    if (weir_masks_read(&f, g.masks, "guardrail_config.input.masks", request.inputs, &request.masks,
-                        &request.n_masks) != 0) {
-        weir_unary_refuse(s, &f);
-        return;
-    }
-    struct weir_plan_error error;
-    if (plan_both(task, &request, body, &g, &error) != 0) {
-        weir_unary_refuse_plan(s, &error);
-        return;
-    }
-    weir_task_generation_start(task, &request, weir_unary_answer, s);
+    weir_task_generation_start(&weir_request_of(s)->task, &reading.request, weir_unary_answer, s);
 }
 
 void weir_generation_begin_classification(void *env, struct weir_http_stream *s)

@@ -115,8 +115,8 @@ static bool is_worth_waiting(const struct weir_http_stream *s)
     return known <= MAX_DISCARD_BYTES;
 }
 
-void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
-                           struct weir_http_field field)
+static struct late_reply *make_error(struct weir_http_stream *s, int status,
+                                     struct weir_slice details)
 {
     struct weir_buf body = {0};
     weir_reply_error_body(&body, weir_reply_shape_of(s->req.path), status, details);
@@ -126,12 +126,19 @@ void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_s
     late->fields[0].name = WEIR_SLICE("content-type");
     late->fields[0].value = WEIR_SLICE("application/json");
     late->n_fields = 1;
+    weir_buf_dispose(&body);
+    return late;
+}
+
+void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
+                           struct weir_http_field field)
+{
+    struct late_reply *late = make_error(s, status, details);
     if (field.name.n != 0) {
         late->fields[1].name = weir_arena_dup(&s->arena, field.name);
         late->fields[1].value = weir_arena_dup(&s->arena, field.value);
         late->n_fields = 2;
     }
-    weir_buf_dispose(&body);
     s->ctx = late;
     if (is_worth_waiting(s)) {
         s->handler = &LATE_HANDLER;
@@ -140,6 +147,13 @@ void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_s
         s->handler = NULL;
         send_late(s);
     }
+}
+
+void weir_reply_error_at_once(struct weir_http_stream *s, int status, struct weir_slice details)
+{
+    s->ctx = make_error(s, status, details);
+    s->handler = NULL;
+    send_late(s);
 }
 
 void weir_reply_error(struct weir_http_stream *s, int status, struct weir_slice details)

@@ -35,6 +35,9 @@ void weir_reply_error(struct weir_http_stream *s, int status, struct weir_slice 
 void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
                            struct weir_http_field field);
 
+/* The same without waiting for the body: its end may be waiting for this answer. */
+void weir_reply_error_at_once(struct weir_http_stream *s, int status, struct weir_slice details);
+
 /* printf for the details. */
 void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

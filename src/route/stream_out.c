@@ -29,7 +29,8 @@ static void start(struct weir_stream_out *o)
             o->stream, &(struct weir_http_response){.status = 200,
                                                     .fields = o->options.is_ndjson ? ndjson : sse,
                                                     .n_fields = 3,
-                                                    .body = WEIR_HTTP_BODY_STREAM});
+                                                    .body = WEIR_HTTP_BODY_STREAM,
+                                                    .keeps_writes = o->options.is_ndjson});
     }
 }
 
@@ -180,7 +181,11 @@ static void finish_failed(struct weir_stream_out *o, struct weir_slice json)
     }
     o->is_over = true;
     weir_loop_cancel(o->stream->loop, &o->timer);
-    weir_reply_error(o->stream, o->problem.status, o->problem.details);
+    if (o->options.is_duplex) {
+        weir_reply_error_at_once(o->stream, o->problem.status, o->problem.details);
+    } else {
+        weir_reply_error(o->stream, o->problem.status, o->problem.details);
+    }
 }
 
 /* ---- through the chain ---- */
@@ -249,6 +254,9 @@ static enum weir_flow send_plain(struct weir_stream_out *o, size_t n_bytes)
 static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (o->is_over) {
+        return WEIR_FLOW_OK;
+    }
     if (o->chain != NULL) {
         return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK, .data = json});
     }
@@ -259,6 +267,9 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
 static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *event)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (o->is_over) {
+        return WEIR_FLOW_OK;
+    }
     if (o->chain == NULL) {
         weir_buf_append(&o->scratch, event->bytes);
         return send_plain(o, event->json.n);
@@ -275,6 +286,9 @@ static void out_end(struct weir_out *base)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
     o->has_ended = true;
+    if (o->is_over) {
+        return;
+    }
     if (o->chain != NULL) {
         push(o, &(struct weir_event){.kind = WEIR_EVENT_DONE});
     } else {
@@ -307,13 +321,10 @@ static void write_error(struct weir_buf *out, const struct weir_reply_problem *p
     weir_json_write_end_object(&w);
 }
 
-static void out_fail(struct weir_out *base, const struct weir_fault *fault)
+static void fail(struct weir_stream_out *o)
 {
-    struct weir_stream_out *o = (struct weir_stream_out *)base;
     struct weir_buf json = {0};
     o->has_ended = true;
-    o->problem = weir_reply_problem_of(fault, &o->stream->arena);
-    weir_reply_log_fault(fault, o->problem.status, &weir_request_of(o->stream)->log);
     write_error(&json, &o->problem, o->options.is_fms || o->options.is_ndjson);
     if (o->chain != NULL) {
         push(o, &(struct weir_event){.kind = WEIR_EVENT_ERROR, .data = weir_buf_slice(&json)});
@@ -321,6 +332,25 @@ static void out_fail(struct weir_out *base, const struct weir_fault *fault)
         finish_failed(o, weir_buf_slice(&json));
     }
     weir_buf_dispose(&json);
+}
+
+static void out_fail(struct weir_out *base, const struct weir_fault *fault)
+{
+    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (!o->is_over) {
+        o->problem = weir_reply_problem_of(fault, &o->stream->arena);
+        weir_reply_log_fault(fault, o->problem.status, &weir_request_of(o->stream)->log);
+        fail(o);
+    }
+}
+
+void weir_stream_out_refuse(struct weir_stream_out *o, int status, struct weir_slice details)
+{
+    if (!o->is_over) {
+        o->problem =
+            (struct weir_reply_problem){status, weir_arena_dup(&o->stream->arena, details)};
+        fail(o);
+    }
 }
 
 static const struct weir_out_ops OPS = {
@@ -332,28 +362,38 @@ static const struct weir_out_ops OPS = {
 
 /* ---- what the connection calls ---- */
 
-static void on_resume(struct weir_http_stream *s)
+void weir_stream_out_resumed(struct weir_stream_out *o)
 {
-    struct weir_stream_out *o = s->ctx;
     if (!o->is_blocked) {
         return;
     }
     o->is_blocked = false;
     if (o->chain != NULL) {
-        weir_chain_blocked(o->chain, weir_loop_now_ms(s->loop), false);
+        weir_chain_blocked(o->chain, weir_loop_now_ms(o->stream->loop), false);
         settle(o);
     }
     resume_task(o);
 }
 
-static void on_gone(struct weir_http_stream *s, int err)
+/* The task learns of it when the arena goes, which may be a moment later. */
+void weir_stream_out_gone(struct weir_stream_out *o)
 {
-    struct weir_stream_out *o = s->ctx;
-    (void)err;
     o->is_over = true;
+    weir_loop_cancel(o->stream->loop, &o->timer);
     if (o->is_started) {
         weir_stream_stats_report(o, WEIR_STREAM_OUT_GONE);
     }
+}
+
+static void on_resume(struct weir_http_stream *s)
+{
+    weir_stream_out_resumed(s->ctx);
+}
+
+static void on_gone(struct weir_http_stream *s, int err)
+{
+    (void)err;
+    weir_stream_out_gone(s->ctx);
 }
 
 static const struct weir_http_handler HANDLER = {.on_resume = on_resume, .on_gone = on_gone};
@@ -382,8 +422,10 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
         o->chain = weir_chain_new(&options->batching->chain, on_chain, o);
     }
     weir_arena_defer(&s->arena, undo, o);
-    s->handler = &HANDLER;
-    s->ctx = o;
+    if (!options->is_duplex) {
+        s->handler = &HANDLER;
+        s->ctx = o;
+    }
     arm(o);
     return o;
 }

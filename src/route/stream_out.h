@@ -29,6 +29,7 @@ struct weir_stream_out_options {
     bool is_ndjson; /* lines instead of events; no comments */
     bool has_done;  /* `data: [DONE]` ends it, errors included */
     bool is_fms;    /* errors before the first event are events, too; plainer error data */
+    bool is_duplex; /* the request's body is still being read: see weir_stream_out_resumed */
     uint64_t heartbeat_ms;
     const struct weir_batching *batching; /* NULL: none; borrowed */
 };
@@ -59,8 +60,17 @@ struct weir_stream_out {
     bool is_over;
 };
 
-/* Made in the stream's arena; sets the stream's handler. */
+/* Made in the stream's arena; sets the stream's handler, unless it is duplex. */
 struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
                                             const struct weir_stream_out_options *options);
+
+/* Ends it for a fault of the request: with that status if nothing has been sent, otherwise with an
+ * error event. */
+void weir_stream_out_refuse(struct weir_stream_out *o, int status, struct weir_slice details);
+
+/* A duplex answer shares the stream with whoever reads the body: that one's handler passes
+ * on_resume and on_gone on to these. */
+void weir_stream_out_resumed(struct weir_stream_out *o);
+void weir_stream_out_gone(struct weir_stream_out *o);
 
 #endif

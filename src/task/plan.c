@@ -127,3 +127,19 @@ int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const stru
     *plan = (struct weir_plan){.uses = uses, .n = n};
     return 0;
 }
+
+int weir_plan_check_chunked(const struct weir_plan *plan, struct weir_task_ctx *ctx,
+                            struct weir_plan_error *error)
+{
+    for (size_t i = 0; ctx->env->is_fms && i < plan->n; i++) {
+        const struct weir_task_detector *d = plan->uses[i].d;
+        if (d->chunker != NULL && d->chunker->is_whole_doc) {
+            return fail(error, 422,
+                        weir_arena_printf(ctx->arena,
+                                          "detector `%.*s` uses chunker `whole_doc_chunker`, which "
+                                          "is not supported by this endpoint",
+                                          (int)d->id.n, d->id.p));
+        }
+    }
+    return 0;
+}

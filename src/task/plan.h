@@ -35,4 +35,8 @@ struct weir_plan_error {
 int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const struct weir_json *json,
                    uint32_t object, unsigned types, struct weir_plan_error *error);
 
+/* compat fms: where only chunks work, detectors on whole documents are refused. Otherwise 0. */
+int weir_plan_check_chunked(const struct weir_plan *plan, struct weir_task_ctx *ctx,
+                            struct weir_plan_error *error);
+
 #endif

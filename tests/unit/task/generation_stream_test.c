@@ -32,7 +32,7 @@ static void play(const char *output, const char *script)
 
 #define OBJECT(text, results, rest)                                                                \
     "> {\"generated_text\":\"" text "\",\"token_classification_results\":{" results "}," rest "}"  \
-                                                                                              "\n"
+    "\n"
 #define PLACE(start, end) "\"start_index\":" #start ",\"processed_index\":" #end
 #define NONE "\"output\":[]"
 #define FOUND(id, start, end)                                                                      \

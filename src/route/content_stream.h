@@ -1,0 +1,12 @@
+#ifndef WEIR_ROUTE_CONTENT_STREAM_H
+#define WEIR_ROUTE_CONTENT_STREAM_H
+
+#include "http/stream.h"
+
+/*
+ * D of api.md: lines of JSON in, findings out, both directions at once. The answer is a stream of
+ * events, or of lines where the caller accepts those.
+ */
+void weir_content_stream_begin(void *env, struct weir_http_stream *s);
+
+#endif
