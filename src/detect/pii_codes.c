@@ -169,7 +169,7 @@ static bool is_mod_97(const char *iban, size_t n)
 /* Groups of four with single spaces or hyphens, or none at all. */
 static bool read_iban(struct weir_slice t, size_t from, size_t *to)
 {
-    char iban[MAX_IBAN];
+    char iban[MAX_IBAN] = {0};
     size_t wanted = iban_length(upper(weir_ascii_at(t, from)), upper(weir_ascii_at(t, from + 1)));
     size_t n = 0;
     size_t i = from;

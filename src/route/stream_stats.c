@@ -62,7 +62,7 @@ enum { LIVE, WOULD, KINDS };
 
 #define PAIR(variable, metric, what, ...)                                                          \
     static const struct weir_metric_def variable[KINDS] = {                                        \
-        [LIVE] = {.name = "stream_" metric, .help = what, __VA_ARGS__},                            \
+        [LIVE] = {.name = "stream_" metric, .help = (what), __VA_ARGS__},                          \
         [WOULD] = {.name = "stream_would_" metric, .help = "In metrics mode: " what, __VA_ARGS__}, \
     }
 
@@ -189,7 +189,7 @@ void weir_stream_stats_declare(void)
     dedup = weir_metric_declare(&DEDUP);
 #define PLAIN_DECLARE(metric, what, field)                                                         \
     static const struct weir_metric_def def_##field = {                                            \
-        .name = metric, .help = what, .type = WEIR_METRIC_COUNTER};                                \
+        .name = (metric), .help = (what), .type = WEIR_METRIC_COUNTER};                            \
     plain_##field = weir_metric_counter(weir_metric_declare(&def_##field), WEIR_METRIC_NO_LABELS);
     PLAIN_MAP(PLAIN_DECLARE)
 #undef PLAIN_DECLARE
