@@ -24,6 +24,7 @@ build: ## build/release/weir, the test runners in build/release/tests, the bench
 
 test: ## every test, with the address and undefined-behaviour sanitizers (T=pattern: some)
 	@tools/bootstrap build test
+	@tools/bootstrap-node
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS)
 	@$(PYTHON) tools/run-tests --build build/asan --jobs $(JOBS) '$(T)'

@@ -70,6 +70,16 @@ def test_installs_only_what_is_missing(machine):
     assert not machine.asked("update")
 
 
+def test_what_another_package_provides_is_there(machine):
+    machine.lacks("npm")
+    query = (machine.bin / "dpkg-query").read_text()
+    provided = 'case "$3" in "\\${db:Status-Status} "*) echo "installed nodejs-dev (= 20), npm";; esac'
+    (machine.bin / "dpkg-query").write_text(f"{query}\n{provided}\n")
+    machine.sudo()
+    done = machine.bootstrap("test")
+    assert (done.returncode, done.stderr, machine.log.read_text()) == (0, "", "")
+
+
 def test_names_a_package_of_two_groups_once(machine):
     machine.lacks("clang")
     machine.sudo()

@@ -1,0 +1,33 @@
+"""Runs the npm clients in tests/integration/node, whose packages are in build/node."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import harness
+import pytest
+
+SCRIPTS = harness.ROOT / "tests" / "integration" / "node"
+PACKAGES = harness.ROOT / "build" / "node"
+
+needed = pytest.mark.skipif(
+    not (PACKAGES / "installed.json").exists() or shutil.which("node") is None,
+    reason="the npm clients are not there: tools/bootstrap-node",
+)
+
+
+def run(script, jobs):
+    """The results of these jobs, in order: see node/common.cjs."""
+    env = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    env["NODE_PATH"] = str(PACKAGES / "node_modules")
+    done = subprocess.run(
+        ["node", str(SCRIPTS / script)],
+        input=json.dumps(jobs),
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
