@@ -153,7 +153,9 @@ static bool is_dull_password(struct weir_slice s)
 {
     static const char *const dull[] = {"password", "pass", "pwd",  "secret", "passwd",
                                        "token",    "user", "port", "xxx",    NULL};
-    return s.n == 0 || is_word_of(s, dull) || strchr("<$*{[%", s.p[0]) != NULL ||
+    uint64_t port;
+    bool is_port = s.n <= 5 && weir_slice_u64(s, &port) == 0;
+    return s.n == 0 || is_port || is_word_of(s, dull) || strchr("<$*{[%", s.p[0]) != NULL ||
            weir_secrets__is_placeholder(s);
 }
 

@@ -160,7 +160,18 @@ static size_t skip_sign(struct weir_slice t, size_t at, bool *is_sentence)
 static bool ends_bare(char c)
 {
     return weir_ascii_is_space(c) || is_quote(c) || c == ',' || c == ';' || c == '<' || c == '>' ||
-           c == '&' || (unsigned char)c >= 0x80;
+           (unsigned char)c >= 0x80;
+}
+
+/* In a query the next member follows: &name= */
+static bool ends_member(struct weir_slice t, size_t at)
+{
+    enum { MAX_NAME = 32 };
+    if (t.p[at] != '&') {
+        return false;
+    }
+    size_t end = weir_secrets__run(t, at + 1, WEIR_SECRET_URL_DOT, MAX_NAME);
+    return end == at + 1 || weir_ascii_at(t, end) == '=';
 }
 
 static bool read_value(struct weir_slice t, size_t at, struct value *v)
@@ -171,7 +182,8 @@ static bool read_value(struct weir_slice t, size_t at, struct value *v)
     v->from = at;
     size_t to = at;
     while (to < t.n && to - at <= MAX_VALUE &&
-           (v->is_quoted ? t.p[to] != quote && t.p[to] != '\n' : !ends_bare(t.p[to]))) {
+           (v->is_quoted ? t.p[to] != quote && t.p[to] != '\n'
+                         : !ends_bare(t.p[to]) && !ends_member(t, to))) {
         to++;
     }
     if (v->is_quoted && weir_ascii_at(t, to) != quote) {

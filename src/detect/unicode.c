@@ -147,7 +147,8 @@ static bool is_invisible(const struct scan *s, uint32_t cp, size_t at)
         return !s->is_in_flag;
     }
     if (is_selector(cp)) {
-        return !is_selector_fit(s->before) || (cp != 0xFE0F && s->before == 0xFE0F);
+        bool is_fit = cp >= 0xE0100 ? is_han(s->before) : is_selector_fit(s->before);
+        return !is_fit || is_selector(s->before);
     }
     return (cp >= 0x2060 && cp <= 0x2064) || (cp >= 0x206A && cp <= 0x206F) ||
            (cp >= 0x1D173 && cp <= 0x1D17A);

@@ -1,0 +1,216 @@
+/*
+ * Precision and recall of the built-in detectors on the labelled texts of tests/quality, printed
+ * and gated. A line is {"text", "found": [{"detection", "text"}]}; a finding counts as right when
+ * its kind and its exact text are listed.
+ *
+ * {{alnum:36}} in a text stands for 36 characters of a class, drawn the same way every time, so
+ * that no token that looks real stands in the tree: alnum, upper, hex, digit.
+ */
+#include "unit/cmocka_all.h"
+
+#include "base/mem.h"
+#include "detect/registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct set {
+    const char *kind; /* and the file's name */
+    const char *params;
+    double precision;
+    double recall;
+};
+
+static const struct set sets[] = {
+    {"regex",
+     "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"us-phone-number\","
+     "\"us-social-security-number\",\"uk-post-code\",\"iban\"]}",
+     0.98, 0.95},
+    {"secrets", "{}", 0.98, 0.95},
+    {"links", "{\"allow\":[\"allowed.test\"]}", 0.98, 0.95},
+    {"unicode", "{}", 0.98, 0.95},
+    {"keywords",
+     "{\"deny\":[\"wire transfer\",\"insider\",\"爆弾\",\"geheim\",\"ass\"],"
+     "\"allow\":[\"insider tour\"]}",
+     0.90, 0.85},
+};
+
+struct tally {
+    size_t n_texts;
+    size_t n_right;
+    size_t n_wrong;
+    size_t n_missed;
+};
+
+static const char *class_of(struct weir_slice name)
+{
+    static const char alnum[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    if (weir_slice_eq_cstr(name, "alnum")) {
+        return alnum;
+    }
+    if (weir_slice_eq_cstr(name, "upper")) {
+        return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    }
+    assert_true(weir_slice_eq_cstr(name, "hex") || weir_slice_eq_cstr(name, "digit"));
+    return name.n == 3 ? "0123456789abcdef" : "123456789";
+}
+
+static void draw(struct weir_buf *out, const char *class, uint64_t n, uint64_t seed)
+{
+    uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
+    for (uint64_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        weir_buf_append_byte(out, class[(state >> 33) % strlen(class)]);
+    }
+}
+
+static struct weir_slice expand(struct weir_slice s, size_t row, struct weir_arena *arena)
+{
+    struct weir_buf out = {0};
+    uint64_t seed = row * 1000;
+    while (s.n != 0) {
+        const char *open = memmem(s.p, s.n, "{{", 2);
+        const char *close = open != NULL ? memmem(open, s.n - (size_t)(open - s.p), "}}", 2) : NULL;
+        struct weir_slice macro = {0};
+        if (close != NULL) {
+            macro = weir_slice_make(open + 2, (size_t)(close - open) - 2);
+        }
+        struct weir_slice class = weir_slice_cut(&macro, ':');
+        uint64_t n;
+        if (close == NULL || weir_slice_u64(macro, &n) != 0) {
+            weir_buf_append(&out, s);
+            break;
+        }
+        weir_buf_append(&out, weir_slice_sub(s, 0, (size_t)(open - s.p)));
+        draw(&out, class_of(class), n, ++seed);
+        s = weir_slice_sub(s, (size_t)(close - s.p) + 2, s.n);
+    }
+    struct weir_slice result = weir_arena_dup(arena, weir_buf_slice(&out));
+    weir_buf_dispose(&out);
+    return result;
+}
+
+struct line {
+    struct weir_json json;
+    struct weir_arena arena;
+    struct weir_slice text;
+    size_t row;
+};
+
+static struct weir_slice member(struct line *l, uint32_t object, const char *name)
+{
+    uint32_t at = weir_json_get(&l->json, object, weir_slice_cstr(name));
+    assert_int_not_equal(at, WEIR_JSON_NONE);
+    return expand(weir_json_string(&l->json, at, &l->arena), l->row, &l->arena);
+}
+
+static bool is_same(struct line *l, uint32_t expected, const struct weir_detection *d)
+{
+    return weir_slice_eq(d->detection, member(l, expected, "detection")) &&
+           weir_slice_eq(d->text, member(l, expected, "text"));
+}
+
+/* Each expected finding is used once. */
+static void compare(struct line *l, const struct weir_detect_list *list, struct tally *t)
+{
+    uint32_t found = weir_json_get(&l->json, 0, WEIR_SLICE("found"));
+    bool *is_used = weir_arena_array(&l->arena, list->n + 1, sizeof *is_used);
+    size_t n_right = 0;
+    uint32_t e = weir_json_first(&l->json, found);
+    for (; e != WEIR_JSON_NONE; e = weir_json_after(&l->json, found, e)) {
+        size_t i = 0;
+        while (i < list->n && (is_used[i] || !is_same(l, e, &list->items[i]))) {
+            i++;
+        }
+        is_used[i] = true;
+        n_right += i < list->n;
+        if (i == list->n) {
+            t->n_missed++;
+            struct weir_slice raw = weir_json_raw(&l->json, e);
+            print_message("  line %zu: missed %.*s\n", l->row, (int)raw.n, raw.p);
+        }
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        const struct weir_detection *d = &list->items[i];
+        if (!is_used[i]) {
+            print_message("  line %zu: wrong %.*s \"%.*s\"\n", l->row, (int)d->detection.n,
+                          d->detection.p, (int)d->text.n, d->text.p);
+        }
+    }
+    t->n_right += n_right;
+    t->n_wrong += list->n - n_right;
+}
+
+static void judge_line(const struct weir_builtin *b, struct weir_slice source, struct tally *t)
+{
+    struct line l = {.row = ++t->n_texts};
+    assert_int_equal(weir_json_parse(&l.json, source, NULL, &l.arena, NULL), 0);
+    l.text = member(&l, 0, "text");
+    struct weir_detect_input input = {
+        .type = WEIR_DETECT_CONTENTS, .contents = &l.text, .n_contents = 1, .threshold = 0.5};
+    struct weir_detect_env env = {0};
+    struct weir_detect_call *call = weir_detect_start(&b->base, &env, &input, NULL, NULL);
+    assert_int_equal(call->fault.origin, WEIR_FAULT_NONE);
+    compare(&l, &call->lists[0], t);
+    weir_detect_free(call);
+    weir_arena_dispose(&l.arena);
+}
+
+static void read_file(const char *kind, struct weir_buf *out)
+{
+    char path[512];
+    char block[4096];
+    snprintf(path, sizeof path, "%s/tests/quality/%s.jsonl", WEIR_SOURCE_DIR, kind);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    for (size_t n; (n = fread(block, 1, sizeof block, f)) != 0;) {
+        weir_buf_append(out, weir_slice_make(block, n));
+    }
+    fclose(f);
+}
+
+static void judge_set(const struct set *set)
+{
+    struct weir_builtin b;
+    struct weir_buf why = {0};
+    struct weir_buf file = {0};
+    struct tally t = {0};
+    assert_int_equal(weir_detect_builtin_init(&b, weir_slice_cstr(set->kind), WEIR_SLICE("q"),
+                                              weir_slice_cstr(set->params), &why),
+                     0);
+    read_file(set->kind, &file);
+    struct weir_slice rest = weir_buf_slice(&file);
+    while (rest.p != NULL) {
+        struct weir_slice source = weir_slice_cut(&rest, '\n');
+        if (source.n != 0) {
+            judge_line(&b, source, &t);
+        }
+    }
+    assert_true(t.n_right > 0);
+    double precision = (double)t.n_right / (double)(t.n_right + t.n_wrong);
+    double recall = (double)t.n_right / (double)(t.n_right + t.n_missed);
+    print_message("%-10s %3zu texts, %3zu findings: precision %.3f, recall %.3f\n", set->kind,
+                  t.n_texts, t.n_right + t.n_missed, precision, recall);
+    assert_true(precision >= set->precision);
+    assert_true(recall >= set->recall);
+    weir_buf_dispose(&file);
+    weir_buf_dispose(&why);
+    weir_builtin_dispose(&b);
+}
+
+static void test_quality(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        judge_set(&sets[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quality),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
