@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { N_KEPT = 32, HTTP_UNPROCESSABLE = 422 };
+enum { N_KEPT = 32, HTTP_UNPROCESSABLE = 422, PATTERN_BUDGET_US = 6000 };
 
 /* Settings made of a request's parameters. */
 struct kept {
@@ -266,7 +266,8 @@ static int scan_all(struct builtin_call *c, const struct weir_builtin *b, const 
                     const struct weir_detect_input *input)
 {
     struct weir_found found = {0};
-    const char *why = "too much was found in one text";
+    struct weir_builtin_run run = {.why = "too much was found in one text",
+                                   .budget_us = PATTERN_BUDGET_US};
     struct weir_detect_list *lists =
         input->n_contents == 1 ? &c->one
                                : weir_arena_array(&c->arena, input->n_contents, sizeof *lists);
@@ -276,7 +277,7 @@ static int scan_all(struct builtin_call *c, const struct weir_builtin *b, const 
                                            .detector_id = b->base.id,
                                            .threshold = input->threshold,
                                            .across_kinds = b->kind->across_kinds};
-        rc = b->kind->scan(settings, input->contents[i], &found, &why);
+        rc = b->kind->scan(settings, input->contents[i], &found, &run);
         if (rc == 0) {
             lists[i] = weir_found_finish(&found, &finish, &c->arena);
         }
@@ -285,7 +286,7 @@ static int scan_all(struct builtin_call *c, const struct weir_builtin *b, const 
     c->base.lists = lists;
     c->base.n_lists = input->n_contents;
     if (rc != 0) {
-        fail(c, rc, weir_slice_cstr(why));
+        fail(c, rc, weir_slice_cstr(run.why));
     }
     return rc;
 }

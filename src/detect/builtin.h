@@ -23,6 +23,12 @@ struct weir_builtin_params {
     struct weir_arena *arena;
 };
 
+/* One call's: how it stands with its limits. */
+struct weir_builtin_run {
+    const char *why;   /* static: which limit was met */
+    int64_t budget_us; /* processor time that callers' patterns may still use, for all contents */
+};
+
 struct weir_builtin_kind {
     const char *name;
     const char *const *members; /* the parameters there are, NULL at the end */
@@ -30,9 +36,9 @@ struct weir_builtin_kind {
     /* NULL with the reason in `why`, in words for who wrote the parameters. */
     void *(*make)(const struct weir_builtin_params *params, struct weir_buf *why);
     void (*free)(void *settings); /* NULL: nothing to do */
-    /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in `why`. */
+    /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in run->why. */
     int (*scan)(const void *settings, struct weir_slice text, struct weir_found *found,
-                const char **why);
+                struct weir_builtin_run *run);
 };
 
 struct weir_builtin {

@@ -14,11 +14,11 @@
  *
  *   the pattern   1 KiB, 16 KiB compiled, looks back 255 characters at most
  *   one start     a fixed number of backtracking steps, 16 KiB of text ahead
- *   one call      WEIR_CUSTOM_BUDGET_US of processor time, looked at every 256 starts
+ *   one call      the caller's budget of processor time, looked at every 256 starts
  *
  * So the loop is never held up for longer than the budget and one such step.
  */
-enum { WEIR_CUSTOM_MAX_BYTES = 1024, WEIR_CUSTOM_BUDGET_US = 6000 };
+enum { WEIR_CUSTOM_MAX_BYTES = 1024 };
 
 struct weir_custom;
 

@@ -238,9 +238,9 @@ static int report(const struct walk *w, size_t from, struct weir_found *found)
 }
 
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
-                const char **why)
+                struct weir_builtin_run *run)
 {
-    (void)why;
+    (void)run;
     const struct settings *s = settings;
     struct walk w = {.s = s, .text = text};
     uint32_t before = ' ';

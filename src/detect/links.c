@@ -312,9 +312,9 @@ static int on_match(void *ctx, unsigned id, size_t end_byte)
 }
 
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
-                const char **why)
+                struct weir_builtin_run *run)
 {
-    (void)why;
+    (void)run;
     struct scan s = {.settings = settings, .text = text, .found = found};
     return weir_patterns_scan(compiled, text, on_match, &s);
 }

@@ -56,13 +56,12 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
 }
 
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
-                const char **why)
+                struct weir_builtin_run *run)
 {
     const struct settings *s = settings;
-    int64_t budget_us = WEIR_CUSTOM_BUDGET_US;
     int rc = weir_pii_scan(s->mask, text, found);
     for (size_t i = 0; i < s->n_customs && rc == 0; i++) {
-        rc = weir_custom_scan(s->customs[i], text, &budget_us, found, why);
+        rc = weir_custom_scan(s->customs[i], text, &run->budget_us, found, &run->why);
     }
     return rc;
 }

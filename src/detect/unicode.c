@@ -394,9 +394,9 @@ static void join(struct weir_found *f, size_t first)
 }
 
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
-                const char **why)
+                struct weir_builtin_run *run)
 {
-    (void)why;
+    (void)run;
     struct scan s = {.settings = settings, .text = text, .found = found};
     size_t first = found->n;
     int rc = 0;

@@ -184,6 +184,29 @@ static void test_hostile_patterns(void **state)
     probe_close(&p);
 }
 
+/* Each text is cheap enough, all of them are not: the budget is the call's. */
+static void test_budget_of_many_contents(void **state)
+{
+    (void)state;
+    enum { N = 200, BYTES = 8000 };
+    struct probe p;
+    probe_open(&p, &weir_detect_regex, "{\"regex\":[\"a{0,900}c\"]}");
+    char *text = weir_mem_alloc(BYTES);
+    memset(text, 'a', BYTES);
+    struct weir_slice contents[N];
+    for (size_t i = 0; i < N; i++) {
+        contents[i] = weir_slice_make(text, BYTES);
+    }
+    struct weir_detect_input input = {
+        .type = WEIR_DETECT_CONTENTS, .contents = contents, .n_contents = N, .threshold = 0.5};
+    struct weir_detect_env env = {0};
+    p.call = weir_detect_start(&p.detector.base, &env, &input, NULL, NULL);
+    assert_int_equal(p.call->fault.origin, WEIR_FAULT_DETECTOR);
+    assert_int_equal(p.call->fault.err, WEIR_ELIMIT);
+    free(text);
+    probe_close(&p);
+}
+
 static void test_only_contents(void **state)
 {
     (void)state;
@@ -205,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_custom),
         cmocka_unit_test(test_custom_in_long_texts),
         cmocka_unit_test(test_hostile_patterns),
+        cmocka_unit_test(test_budget_of_many_contents),
         cmocka_unit_test(test_only_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
