@@ -193,6 +193,7 @@ static void test_budget_of_many_contents(void **state)
     probe_open(&p, &weir_detect_regex, "{\"regex\":[\"a{0,900}c\"]}");
     char *text = weir_mem_alloc(BYTES);
     memset(text, 'a', BYTES);
+    memcpy(text + BYTES - 2, "xc", 2); /* a c somewhere, or nothing would be tried */
     struct weir_slice contents[N];
     for (size_t i = 0; i < N; i++) {
         contents[i] = weir_slice_make(text, BYTES);
