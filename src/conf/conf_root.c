@@ -301,7 +301,10 @@ static bool check_header(struct weir_conf_reader *r, const struct weir_conf_text
         return false;
     }
     if (is_unforwardable(name->s)) {
-        enum weir_conf_severity severity = r->is_lenient ? WEIR_CONF_WARNING : WEIR_CONF_ERROR;
+        /* content-type stands in files that the public orchestrator is run with every day */
+        bool is_common = weir_slice_eq_cstr(name->s, "content-type");
+        enum weir_conf_severity severity =
+            r->is_lenient || is_common ? WEIR_CONF_WARNING : WEIR_CONF_ERROR;
         weir_conf_problems_add(r->problems, severity, name->at,
                                "header `%s` belongs to one message and cannot be passed through",
                                name->s.p);

@@ -1,6 +1,7 @@
 #include "route/completion.h"
 
 #include "base/err.h"
+#include "obs/metric.h"
 #include "route/aggregation.h"
 #include "route/batching.h"
 #include "route/env.h"
@@ -127,15 +128,34 @@ static void refuse_late(struct reading *r, int status, const char *details)
     }
 }
 
+static struct weir_metric_counter unguarded;
+
+void weir_completion_declare(void)
+{
+    static const struct weir_metric_def def = {
+        .name = "weir_unguarded_requests_total",
+        .help = "Completions that named no detector and passed all the same (compat: fms).",
+        .type = WEIR_METRIC_COUNTER,
+    };
+    unguarded = weir_metric_counter(weir_metric_declare(&def), WEIR_METRIC_NO_LABELS);
+}
+
 /* Plans, checks what a plan cannot know, starts. */
 static void start(struct reading *r, unsigned output_types, const char *late_error)
 {
     struct weir_plan_error error;
     if (read_plans(r, output_types, &error) != 0) {
         refuse_late(r, error.status, error.details);
-    } else if (late_error != NULL) {
+        return;
+    }
+    if (late_error != NULL) {
         refuse_late(r, 422, late_error);
-    } else if (r->is_stream) {
+        return;
+    }
+    if (r->request.input.n == 0 && r->request.output.n == 0) {
+        weir_metric_add(unguarded, 1);
+    }
+    if (r->is_stream) {
         start_stream(r);
     } else {
         weir_task_completion_start(&weir_request_of(r->s)->task, &r->request, weir_unary_answer,

@@ -29,15 +29,17 @@ static struct weir_slice forwarded_token(const struct weir_request *r,
     return weir_http_request_get(&s->req, WEIR_SLICE("x-forwarded-access-token"));
 }
 
+/* With a forwarded token, that is the authorization, and stands nowhere else. */
 static bool goes_on(const struct weir_request *r, struct weir_slice name, bool has_token)
 {
     const struct weir_conf *conf = r->env->conf;
     if (!is_listed(&conf->passthrough_headers, name)) {
         return false;
     }
-    bool is_ours = conf->auth.keys_env.s.p != NULL;
-    bool is_authorization = weir_slice_eq_nocase(name, WEIR_SLICE("authorization"));
-    return !is_authorization || (!is_ours && !has_token);
+    if (weir_slice_eq_nocase(name, WEIR_SLICE("authorization"))) {
+        return conf->auth.keys_env.s.p == NULL && !has_token;
+    }
+    return !has_token || !weir_slice_eq_nocase(name, WEIR_SLICE("x-forwarded-access-token"));
 }
 
 void weir_passthrough_collect(struct weir_request *r, const struct weir_http_stream *s)

@@ -2,6 +2,7 @@
 
 #include "obs/metric.h"
 #include "obs/process.h"
+#include "route/completion.h"
 #include "route/stream_stats.h"
 
 enum { N_LISTENERS = 2, N_CLASSES = 6 };
@@ -82,6 +83,7 @@ void weir_stats_declare(void)
     reloads[1] = weir_metric_counter(f_reloads, WEIR_METRIC_LABELS(WEIR_SLICE("applied")));
     info = weir_metric_declare(&INFO);
     weir_stream_stats_declare();
+    weir_completion_declare();
 }
 
 void weir_stats_request(enum weir_stats_listener listener, const struct weir_http_stream *s,

@@ -190,6 +190,10 @@ static void test_headers(void **state)
            "through\n"
            "c.yaml:2: error: header `content-length` belongs to one message and cannot be passed "
            "through\n");
+    expect(DEMO "passthrough_headers: [Authorization, Content-Type, 5]\n",
+           "c.yaml:2: error: `passthrough_headers` must be a text, not the number `5`\n"
+           "c.yaml:2: warning: header `content-type` belongs to one message and cannot be passed "
+           "through\n");
     expect(DEMO "passthrough_headers: x-a\n",
            "c.yaml:2: error: `passthrough_headers` must be a list, not the text `x-a`\n");
 }
