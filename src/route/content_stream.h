@@ -7,6 +7,6 @@
  * D of api.md: lines of JSON in, findings out, both directions at once. The answer is a stream of
  * events, or of lines where the caller accepts those.
  */
-void weir_content_stream_begin(void *env, struct weir_http_stream *s);
+void weir_content_stream_begin(void *ctx, struct weir_http_stream *s);
 
 #endif
