@@ -23,6 +23,12 @@ static bool has_openai(const void *env)
     return ((const struct weir_env *)env)->tasks.openai != NULL;
 }
 
+/* The configuration has a model, whether this version can speak to it or not. */
+static bool names_openai(const void *env)
+{
+    return ((const struct weir_env *)env)->conf->openai.kind != WEIR_CONF_OPENAI_NONE;
+}
+
 static bool has_public_openai(const void *env)
 {
     return has_openai(env) && ((const struct weir_env *)env)->conf->public_api;
@@ -63,8 +69,8 @@ static const struct weir_route_entry TABLE[] = {
 
 /* Below a route's name: /v1/… of the route `default`, /NAME/v1/… of the others. */
 static const struct weir_route_entry OPENAI_TABLE[] = {
-    {"/v1/chat/completions", WEIR_HTTP_POST, begin_json, has_openai},
-    {"/v1/completions", WEIR_HTTP_POST, begin_json, has_openai},
+    {"/v1/chat/completions", WEIR_HTTP_POST, begin_json, names_openai},
+    {"/v1/completions", WEIR_HTTP_POST, begin_json, names_openai},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
