@@ -142,9 +142,10 @@ static void measure_hostile(void)
     struct weir_builtin b;
     struct weir_buf why = {0};
     char *text = weir_mem_alloc(TEXT_BYTES);
+    static const char wanted[3] = {'b', 'x', 'c'};
     memset(text, 'a', TEXT_BYTES);
     for (size_t at = 4096; at < TEXT_BYTES; at += 4096) {
-        memcpy(text + at - 3, "bxc", 3); /* what the patterns want is there, out of reach */
+        memcpy(text + at - 3, wanted, 3); /* what the patterns want is there, out of reach */
     }
     weir_detect_builtin_init(&b, WEIR_SLICE("regex"), WEIR_SLICE("regex"), WEIR_SLICE("{}"), &why);
     for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
