@@ -254,6 +254,10 @@ static void close_all(struct server *sv, bool is_started)
         uv_close((uv_handle_t *)&sv->on_term, on_handle_closed);
         uv_close((uv_handle_t *)&sv->on_int, on_handle_closed);
         uv_close((uv_handle_t *)&sv->on_hup, on_handle_closed);
+        /* The end has begun: one more signal must not make it look like a crash. */
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGINT, SIG_IGN);
+        signal(SIGHUP, SIG_IGN);
     }
     if (sv->is_watching) {
         weir_watch_close(&sv->watch, NULL, NULL);

@@ -41,6 +41,8 @@ def start_drain(w):
             rawhttp.connect(w.api_port).close()
         except ConnectionRefusedError:
             return True
+        except ConnectionResetError:  # it was in the queue of a listener that closed just now
+            return False
 
     wait_until(refuses, 10, "the listeners to close")
 
