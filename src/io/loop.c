@@ -2,7 +2,7 @@
  * libuv's iteration is: timers, idle, prepare, poll, check, closing. Our end of turn is the prepare
  * step, the last thing before the poll may block:
  *
- *   poll ─► closing ─► clock ─► [prepare: posted work ─► flush ─► arm the clock] ─► poll
+ *   poll ─► closing ─► clock ─► [prepare: posted work ─► flush ─► log ─► arm the clock] ─► poll
  *
  * so everything that an event caused is done and sent before we sleep. Work posted by posted work
  * waits for the next turn, and an active idle handle keeps the poll in between from blocking.
@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "io/io_int.h"
+#include "obs/log.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ static void on_end_of_turn(uv_prepare_t *prepare)
     if (!weir_list_is_empty(&loop->dirty)) {
         loop->flush_dirty(loop);
     }
+    weir_log_flush();
     arm_clock(loop);
     if (!weir_list_is_empty(&loop->posted) || !weir_list_is_empty(&loop->dirty)) {
         uv_idle_start(&loop->again, on_idle);
@@ -154,7 +156,9 @@ int weir_loop_init(struct weir_loop *loop)
 void weir_loop_run(struct weir_loop *loop)
 {
     loop->is_running = true;
+    weir_log_hold();
     uv_run(&loop->uv, UV_RUN_DEFAULT);
+    weir_log_release();
     loop->is_running = false;
 }
 

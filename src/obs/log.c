@@ -2,6 +2,10 @@
  * Where lines go. One lock is held for a line's write, so that lines of several threads never mix;
  * formatting happens before it, on the caller's stack.
  *
+ * A thread that runs a loop gathers the lines of a turn and writes them in one go: no more than a
+ * pipe takes whole, so that a gathered piece is written or dropped as a single line would be.
+ * Sockets and terminals, which may take half of it, get line by line.
+ *
  * Not to wait for a reader: a pipe or terminal is opened a second time, which gives a description
  * of our own that may be non-blocking while the inherited one, shared with other processes, stays
  * as it is. Where that is refused, poll tells whether a piece of PIPE_BUF bytes fits. A socket can
@@ -10,6 +14,7 @@
 #include "obs/log.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "obs/obs_int.h"
 
 #include <errno.h>
@@ -27,6 +32,18 @@
 /* How long a line that has begun may wait to be finished; only long lines into a full pipe do. */
 enum { FINISH_WAIT_MS = 10, MAX_WRITES = 4 };
 
+/* With the line feed in front still one atomic write into a pipe. */
+enum { HELD_BYTES = PIPE_BUF - 1 };
+
+/* Lines of one thread that wait for the end of its turn. */
+struct held {
+    size_t n; /* of `bytes`, whose first is the line feed of struct weir_log_line */
+    unsigned n_lines;
+    char bytes[1 + HELD_BYTES];
+};
+
+static _Thread_local struct held *held; /* NULL: nothing waits in this thread */
+
 atomic_int weir_log__threshold = WEIR_LOG_LEVEL_INFO;
 static _Atomic uint64_t n_dropped;
 
@@ -37,6 +54,7 @@ static struct {
     int own_fd; /* -1, or a description of our own for the same file */
     bool is_socket;
     bool can_fill;    /* has a reader that may be slow or gone */
+    bool is_atomic;   /* takes HELD_BYTES whole or not at all */
     size_t max_piece; /* bytes that poll vouches for */
     weir_log_now_fn now_us;
     weir_log_line_fn capture;
@@ -83,6 +101,7 @@ static void choose_way(int fd)
     out.is_socket = S_ISSOCK(mode);
     out.max_piece = SIZE_MAX;
     out.can_fill = S_ISFIFO(mode) || S_ISSOCK(mode) || isatty(fd) != 0;
+    out.is_atomic = S_ISFIFO(mode) || !out.can_fill;
     if (S_ISFIFO(mode) || isatty(fd) != 0) {
         out.own_fd = open_again(fd);
         out.max_piece = out.own_fd >= 0 ? SIZE_MAX : PIPE_BUF;
@@ -168,19 +187,19 @@ static size_t write_bytes(const char *p, size_t n)
     return done;
 }
 
-/* Under the lock. False when the line was not written whole. */
-static bool deliver(const struct weir_log_line *line)
+/* Under the lock, bytes as in struct weir_log_line. False when they were not written whole. */
+static bool deliver(const char *bytes, size_t n)
 {
     if (out.capture != NULL) {
-        out.capture(out.capture_ctx, weir_slice_make(line->bytes + 1, line->n - 1));
+        out.capture(out.capture_ctx, weir_slice_make(bytes + 1, n - 1));
         return true;
     }
     size_t skip = out.is_torn ? 0 : 1;
-    size_t done = write_bytes(line->bytes + skip, line->n - skip);
+    size_t done = write_bytes(bytes + skip, n - skip);
     if (done != 0) {
-        out.is_torn = done != line->n - skip;
+        out.is_torn = done != n - skip;
     }
-    return done == line->n - skip;
+    return done == n - skip;
 }
 
 /* Under the lock. False when lines are missing and it could not be said. */
@@ -197,10 +216,40 @@ static bool report_dropped(int64_t now)
     struct weir_log_record r = {WEIR_LOG_LEVEL_WARN, now, "log", NULL, fields, 2};
     struct weir_log_line line;
     weir_log__format(&line, &out.style, &r);
-    if (!deliver(&line)) {
+    if (!deliver(line.bytes, line.n)) {
         return false;
     }
     out.n_reported = n;
+    return true;
+}
+
+static void write_lines(const char *bytes, size_t n, unsigned n_lines)
+{
+    pthread_mutex_lock(&out.lock);
+    if (!report_dropped(now_us()) || !deliver(bytes, n)) {
+        atomic_fetch_add_explicit(&n_dropped, n_lines, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&out.lock);
+}
+
+/* False when it is not for waiting: then it goes out now, behind those that wait. */
+static bool hold_line(enum weir_log_level level, const struct weir_log_line *line)
+{
+    size_t n = line->n - 1;
+    if (held == NULL) {
+        return false;
+    }
+    bool can_wait = level < WEIR_LOG_LEVEL_WARN && n <= HELD_BYTES && out.is_atomic;
+    if (!can_wait || out.capture != NULL) {
+        weir_log_flush();
+        return false;
+    }
+    if (held->n + n > sizeof held->bytes) {
+        weir_log_flush();
+    }
+    memcpy(held->bytes + held->n, line->bytes + 1, n);
+    held->n += n;
+    held->n_lines++;
     return true;
 }
 
@@ -210,11 +259,35 @@ void weir_log_emit(enum weir_log_level level, const char *target, const struct w
     struct weir_log_record r = {level, now_us(), target, ctx, fields, n};
     struct weir_log_line line;
     weir_log__format(&line, &out.style, &r);
-    pthread_mutex_lock(&out.lock);
-    if (!report_dropped(r.now_us) || !deliver(&line)) {
-        atomic_fetch_add_explicit(&n_dropped, 1, memory_order_relaxed);
+    if (!hold_line(level, &line)) {
+        write_lines(line.bytes, line.n, 1);
     }
-    pthread_mutex_unlock(&out.lock);
+}
+
+void weir_log_hold(void)
+{
+    if (held == NULL) {
+        held = weir_mem_alloc(sizeof *held);
+        held->n = 1;
+        held->n_lines = 0;
+        held->bytes[0] = '\n';
+    }
+}
+
+void weir_log_flush(void)
+{
+    if (held != NULL && held->n_lines != 0) {
+        write_lines(held->bytes, held->n, held->n_lines);
+        held->n = 1;
+        held->n_lines = 0;
+    }
+}
+
+void weir_log_release(void)
+{
+    weir_log_flush();
+    free(held);
+    held = NULL;
 }
 
 uint64_t weir_log_n_dropped(void)

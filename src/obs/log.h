@@ -24,6 +24,9 @@
  * whole, in one go. A worker never waits for a reader: when the pipe, socket or terminal is full
  * the line is dropped and counted, and the next one that fits is preceded by the number.
  *
+ * A thread with a loop holds its lines until the end of the turn and writes them together; a
+ * warning or an error never waits, nor does what was logged before it.
+ *
  * Never a body or a credential at info or above; weir_log_header_value keeps credentials out.
  */
 enum weir_log_level {
@@ -100,6 +103,15 @@ int weir_log_parse_format(struct weir_slice s, enum weir_log_format *format);
 
 /* Full on a terminal, JSON otherwise. */
 enum weir_log_format weir_log_default_format(int fd);
+
+/*
+ * From here to weir_log_release this thread's lines below a warning wait for the next
+ * weir_log_flush, or until some four KiB have gathered. The thread must not sleep without a flush.
+ * Both do nothing in a thread that does not hold.
+ */
+void weir_log_hold(void);
+void weir_log_flush(void);
+void weir_log_release(void);
 
 /* Lines lost so far because nobody took them; declared as weir_log_dropped_lines_total, too. */
 uint64_t weir_log_n_dropped(void);

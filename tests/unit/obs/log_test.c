@@ -598,12 +598,14 @@ static void check_full_reader(int read_fd, int write_fd, use_fn use_it)
     for (uint64_t i = 0; i < N; i++) {
         WEIR_LOG_INFO("t", NULL, "filling", weir_log_u64("i", i));
     }
+    weir_log_flush();
     uint64_t lost = weir_log_n_dropped() - before;
     assert_in_range(lost, 1, N - 1);
     drain(read_fd, &all);
     assert_int_equal(count_lines(&all) + lost, N);
     weir_buf_clear(&all);
     WEIR_LOG_INFO("t", NULL, "again");
+    weir_log_flush();
     drain(read_fd, &all);
     char expected[300];
     snprintf(expected, sizeof expected,
@@ -747,6 +749,98 @@ static void test_threads_do_not_mix(void **state)
     stop_using_fd();
 }
 
+static void assert_drained(int fd, const char *expected)
+{
+    struct weir_buf all = {0};
+    drain(fd, &all);
+    assert_string_equal(weir_buf_cstr(&all), expected);
+    weir_buf_dispose(&all);
+}
+
+#define AT "2024-05-06T07:08:09.123456Z "
+
+static void test_held_lines(void **state)
+{
+    (void)state;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    use_fd(fds[1]);
+    weir_log_hold();
+    WEIR_LOG_INFO("t", NULL, "one");
+    WEIR_LOG_INFO("t", NULL, "two");
+    assert_drained(fds[0], "");
+    weir_log_flush();
+    assert_drained(fds[0], AT "I t: one\n" AT "I t: two\n");
+    weir_log_flush();
+    assert_drained(fds[0], "");
+    WEIR_LOG_INFO("t", NULL, "before");
+    WEIR_LOG_WARN("t", NULL, "now"); /* takes along what waits */
+    assert_drained(fds[0], AT "I t: before\n" AT "W t: now\n");
+    WEIR_LOG_INFO("t", NULL, "last");
+    weir_log_release();
+    assert_drained(fds[0], AT "I t: last\n");
+    WEIR_LOG_INFO("t", NULL, "at once");
+    assert_drained(fds[0], AT "I t: at once\n");
+    weir_log_release();
+    close(fds[0]);
+    close(fds[1]);
+    stop_using_fd();
+}
+
+/* More than waits together, and lines longer than that: all of them, in their order. */
+static void test_held_lines_keep_their_order(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    char path[] = "/tmp/weir_log_test_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    unlink(path);
+    use_fd(fd);
+    weir_log_hold();
+    static char big[2000];
+    memset(big, 'x', sizeof big);
+    for (uint64_t i = 0; i < N; i++) {
+        struct weir_slice s = weir_slice_make(big, i % 7 == 0 ? sizeof big : i % 50);
+        WEIR_LOG_INFO("t", NULL, "m", weir_log_u64("i", i), weir_log_str("a", s),
+                      weir_log_str("b", s), weir_log_str("c", s));
+    }
+    weir_log_release();
+    struct weir_buf all = {0};
+    lseek(fd, 0, SEEK_SET);
+    drain(fd, &all);
+    struct weir_slice rest = weir_buf_slice(&all);
+    for (unsigned i = 0; i < N; i++) {
+        char head[64];
+        snprintf(head, sizeof head, AT "I t: m i=%u a=", i);
+        assert_true(weir_slice_starts_with(weir_slice_cut(&rest, '\n'), weir_slice_cstr(head)));
+    }
+    assert_int_equal(rest.n, 0);
+    weir_buf_dispose(&all);
+    close(fd);
+    stop_using_fd();
+}
+
+static void test_held_lines_that_nobody_takes(void **state)
+{
+    (void)state;
+    int fds[2];
+    weir_log_hold();
+    assert_int_equal(pipe(fds), 0);
+    check_full_reader(fds[0], fds[1], use_fd);
+    close(fds[0]);
+    close(fds[1]);
+    assert_int_equal(pipe(fds), 0);
+    check_full_reader(fds[0], fds[1], use_fd_as_it_is);
+    close(fds[0]);
+    close(fds[1]);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    check_full_reader(fds[0], fds[1], use_fd);
+    close(fds[0]);
+    close(fds[1]);
+    weir_log_release();
+}
+
 static void test_dropped_metric(void **state)
 {
     (void)state;
@@ -787,6 +881,9 @@ int main(void)
         cmocka_unit_test(test_nobody_reads),
         cmocka_unit_test(test_torn_line),
         cmocka_unit_test(test_threads_do_not_mix),
+        cmocka_unit_test(test_held_lines),
+        cmocka_unit_test(test_held_lines_keep_their_order),
+        cmocka_unit_test(test_held_lines_that_nobody_takes),
         cmocka_unit_test(test_dropped_metric),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
