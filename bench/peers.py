@@ -124,8 +124,10 @@ def weir(*args, config=None, binary=None):
         words = [binary or RELEASE / "weir", "--http-port", "0", "--health-http-port", "0"]
         words += ["--host", "127.0.0.1", "--log-format", "json"]
         if config is not None:
-            (folder / "config.yaml").write_text(config)
-            words += ["--config", folder / "config.yaml"]
+            # In a directory of its own: the server watches it, and the log is a busy file.
+            (folder / "config").mkdir()
+            (folder / "config" / "config.yaml").write_text(config)
+            words += ["--config", folder / "config" / "config.yaml"]
         return [*words, *args]
 
     peer = Peer("weir", command)
