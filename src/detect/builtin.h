@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "detect/detect.h"
 #include "detect/found.h"
+#include "io/offload.h"
 #include "wire/json.h"
 
 #include <stdint.h>
@@ -16,7 +17,8 @@
  *   text ─────────────────────── scan(settings) ─► byte spans ─► findings
  *
  * A request's parameters replace the configured ones member by member; what they become is kept,
- * per thread, for the next request that sends the same. A built-in answers inside start.
+ * per thread, for the next request that sends the same. A built-in answers inside start, unless its
+ * kind says that the work is heavy: then a copy of the contents goes to another thread.
  */
 struct weir_builtin_params {
     struct weir_json json; /* an object */
@@ -27,6 +29,7 @@ struct weir_builtin_params {
 struct weir_builtin_run {
     const char *why;   /* static: which limit was met */
     int64_t budget_us; /* processor time that callers' patterns may still use, for all contents */
+    const struct weir_offload *job; /* off the loop: may be cancelled; NULL: on it */
 };
 
 struct weir_builtin_kind {
@@ -39,13 +42,18 @@ struct weir_builtin_kind {
     /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in run->why. */
     int (*scan)(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run);
+    /* Is this too much for the loop? NULL: never. With it, new parameters are read off the loop as
+     * well, and the budget is larger. */
+    bool (*is_heavy)(const void *settings, size_t n_bytes);
 };
+
+struct weir_builtin_made;
 
 struct weir_builtin {
     struct weir_detector base;
     const struct weir_builtin_kind *kind;
-    struct weir_slice params; /* as configured */
-    void *settings;
+    struct weir_slice params;       /* as configured */
+    struct weir_builtin_made *made; /* of them */
     uint64_t serial;
 };
 
@@ -56,7 +64,7 @@ struct weir_builtin {
 int weir_builtin_init(struct weir_builtin *b, const struct weir_builtin_kind *kind,
                       struct weir_slice id, struct weir_slice params, struct weir_buf *why);
 
-/* Safe after a failed init. Its calls must be over. */
+/* Safe after a failed init. Its calls must be freed. */
 void weir_builtin_dispose(struct weir_builtin *b);
 
 /*

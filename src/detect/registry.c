@@ -1,6 +1,7 @@
 #include "detect/registry.h"
 
 #include "base/err.h"
+#include "detect/file_type.h"
 #include "detect/keywords.h"
 #include "detect/links.h"
 #include "detect/regex.h"
@@ -8,8 +9,8 @@
 #include "detect/unicode.h"
 
 static const struct weir_builtin_kind *const kinds[] = {
-    &weir_detect_regex, &weir_detect_secrets, &weir_detect_keywords,
-    &weir_detect_links, &weir_detect_unicode,
+    &weir_detect_regex,    &weir_detect_secrets, &weir_detect_file_type,
+    &weir_detect_keywords, &weir_detect_links,   &weir_detect_unicode,
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };

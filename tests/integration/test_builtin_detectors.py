@@ -41,3 +41,45 @@ def test_wrong_patterns_stop_the_start(weir):
     done = weir.run("--check-config", "--config", path)
     assert done.returncode == 1
     assert "not a regular expression" in (done.stderr + done.stdout).decode()
+
+
+def test_file_types(weir):
+    w = weir()
+    content = 'Grüße: {"a": [1, 2'
+    asked = {"file_type": {"file_type": ["json", "yaml", "xml"]}}
+    answer = detect(w, content, asked)
+    assert answer.status_code == 200
+    whole = {"start": 0, "end": len(content), "text": content, "score": 1.0}
+    whole |= {"detection_type": "file_type", "detector_id": "file_type"}
+    kinds = ["invalid_json", "invalid_xml", "invalid_yaml"]
+    assert answer.json()["detections"] == [whole | {"detection": kind} for kind in kinds]
+    assert detect(w, '{"a": [1, 2]}', asked).json()["detections"][0]["detection"] == "invalid_xml"
+    asked = {"file_type": {"file_type": "xml"}}
+    assert detect(w, "<a>&lt;</a>", asked).json() == {"detections": []}
+    xxe = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
+    assert detect(w, xxe, asked).json()["detections"][0]["detection"] == "invalid_xml"
+
+
+def test_large_files(weir):
+    w = weir()
+    rows = "[" + ",".join('{"id": %d, "name": "x"}' % i for i in range(20000)) + "]"
+    assert len(rows) > 400_000
+    asked = {"file_type": {"file_type": ["json", "yaml"]}}
+    assert detect(w, rows, asked).json() == {"detections": []}
+    found = detect(w, rows[:-1], asked).json()["detections"]
+    assert [d["detection"] for d in found] == ["invalid_json", "invalid_yaml"]
+    deep = detect(w, "[" * 100_000, {"file_type": {"file_type": ["json"]}})
+    assert deep.status_code == 422
+    assert "nested too deeply" in deep.json()["details"]
+
+
+def test_wrong_file_types(weir):
+    w = weir()
+    answer = detect(w, "{}", {"file_type": {"file_type": ["toml"]}})
+    assert answer.status_code == 422
+    assert "`file_type` has no type `toml`" in answer.json()["details"]
+    bad = {"type": "text_contents", "builtin": "file_type", "chunker_id": "whole_doc_chunker"}
+    bad["params"] = {"file_type": ["toml"]}
+    done = weir.run("--check-config", "--config", weir.write_config({"detectors": {"bad": bad}}))
+    assert done.returncode == 1
+    assert "detector `bad`: `file_type` has no type `toml`" in (done.stderr + done.stdout).decode()

@@ -1,0 +1,126 @@
+/*
+ * Heavy work on another thread. The job owns copies of all it looks at: a caller that goes away
+ * frees its contents, parameters and even the configuration while the thread may still read.
+ *
+ *   start (copies) ─► work: make settings, scan ─► on_done: keep settings, tell the call
+ *                  └─ free ─► on_dropped: the job frees itself
+ */
+#include "base/err.h"
+#include "base/mem.h"
+#include "detect/builtin_int.h"
+
+#include <stdlib.h>
+
+struct weir_builtin_job {
+    struct weir_offload offload;
+    const struct weir_builtin_kind *kind;
+    uint64_t serial;
+    struct weir_slice params; /* as asked */
+    struct weir_slice merged; /* with the configured ones */
+    struct weir_builtin_made *made;
+    bool is_new; /* made by this job */
+    struct weir_builtin_scan scan;
+    struct weir_arena arena; /* of the copies and of what is found */
+    int rc;
+    struct weir_buf why;
+    bool is_over;
+    weir_builtin_job_fn fn;
+    void *ctx;
+};
+
+static void destroy(void *ctx)
+{
+    struct weir_builtin_job *job = ctx;
+    weir_builtin__unref(job->made);
+    weir_buf_dispose(&job->why);
+    weir_arena_dispose(&job->arena);
+    free(job);
+}
+
+static void work(void *ctx)
+{
+    struct weir_builtin_job *job = ctx;
+    if (job->made == NULL) {
+        job->made = weir_builtin__make(job->kind, job->merged, &job->why);
+        job->is_new = job->made != NULL;
+    }
+    if (job->made == NULL) {
+        job->rc = WEIR_EINVAL;
+        return;
+    }
+    const char *why = NULL;
+    job->scan.made = job->made;
+    job->rc = weir_builtin__scan(&job->scan, &why);
+    if (job->rc != 0) {
+        weir_buf_append(&job->why, weir_slice_cstr(why));
+    }
+}
+
+static void on_done(void *ctx)
+{
+    struct weir_builtin_job *job = ctx;
+    job->is_over = true;
+    if (job->is_new) {
+        weir_builtin__keep(job->serial, job->params, job->made);
+    }
+    job->fn(job->ctx, job);
+}
+
+static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *b,
+                       const struct weir_detect_input *input)
+{
+    struct weir_slice *contents =
+        weir_arena_array(&job->arena, input->n_contents, sizeof *contents);
+    for (size_t i = 0; i < input->n_contents; i++) {
+        contents[i] = weir_arena_dup(&job->arena, input->contents[i]);
+    }
+    if (job->made == NULL) {
+        job->params = weir_arena_dup(&job->arena, input->params);
+        job->merged = weir_builtin__merge(b, job->params, &job->arena);
+    }
+    job->scan = (struct weir_builtin_scan){
+        .detector_id = b->base.id, /* passed on, not looked at */
+        .contents = contents,
+        .n_contents = input->n_contents,
+        .threshold = input->threshold,
+        .job = &job->offload,
+        .arena = &job->arena,
+        .lists = weir_arena_array(&job->arena, input->n_contents, sizeof *job->scan.lists),
+    };
+}
+
+struct weir_builtin_job *weir_builtin__job_start(const struct weir_builtin *b,
+                                                 struct weir_builtin_made *made,
+                                                 const struct weir_detect_env *env,
+                                                 const struct weir_detect_input *input,
+                                                 weir_builtin_job_fn fn, void *ctx)
+{
+    struct weir_builtin_job *job = weir_mem_zalloc(sizeof *job);
+    job->kind = b->kind;
+    job->serial = b->serial;
+    job->made = made != NULL ? weir_builtin__ref(made) : NULL;
+    job->fn = fn;
+    job->ctx = ctx;
+    copy_input(job, b, input);
+    job->offload =
+        (struct weir_offload){.work = work, .done = on_done, .dropped = destroy, .ctx = job};
+    weir_offload(env->loop, &job->offload);
+    return job;
+}
+
+int weir_builtin__job_result(const struct weir_builtin_job *job, struct weir_slice *why,
+                             const struct weir_detect_list **lists)
+{
+    *why = weir_buf_slice(&job->why);
+    *lists = job->scan.lists;
+    return job->rc;
+}
+
+void weir_builtin__job_free(struct weir_builtin_job *job)
+{
+    if (job->is_over) {
+        destroy(job);
+    } else {
+        weir_offload_cancel(&job->offload);
+    }
+}
