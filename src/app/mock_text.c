@@ -3,11 +3,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "model/demo_answer.h"
 #include "wire/json_write.h"
 
 #include <stdio.h>
-
-enum { MAX_TOKEN_CP = 12 };
 
 const char weir_mock_text_default[] =
     "A weir is a low wall across a river. It does not stop the water: it slows it, so that "
@@ -17,31 +16,12 @@ const char weir_mock_text_default[] =
 
 struct weir_slice weir_mock_text_next(struct weir_slice *rest)
 {
-    struct weir_slice all = *rest;
-    size_t at = 0;
-    bool has_word = false;
-    for (size_t n_cp = 0; at < all.n && n_cp < MAX_TOKEN_CP; n_cp++) {
-        size_t n;
-        uint32_t cp = weir_utf8_decode(weir_slice_sub(all, at, all.n), &n);
-        bool is_space = weir_utf8_is_space(cp);
-        if (is_space && has_word) {
-            break;
-        }
-        has_word = has_word || !is_space;
-        at += n;
-    }
-    *rest = weir_slice_sub(all, at, all.n);
-    return weir_slice_sub(all, 0, at);
+    return weir_demo_answer_token(rest);
 }
 
 size_t weir_mock_text_count(struct weir_slice text)
 {
-    size_t n = 0;
-    while (text.n != 0) {
-        weir_mock_text_next(&text);
-        n++;
-    }
-    return n;
+    return weir_demo_answer_count(text);
 }
 
 /* Tokens under construction. */

@@ -226,10 +226,19 @@ static void write_state(struct weir_json_write *w, const struct weir_probe_state
     weir_json_write_end_object(w);
 }
 
+/* The demonstration model is in process: there is nobody to ask, but who looks for a model server
+ * should see what stands in its place. */
+static const struct weir_probe_state DEMO_STATE = {
+    .health = WEIR_PROBE_HEALTHY, .reason = {"the built-in demonstration model, a script", 42}};
+
 void weir_health_write(const struct weir_health *h, const struct weir_env *env,
                        struct weir_json_write *w)
 {
     weir_json_write_begin_object(w);
+    if (env->conf->openai.kind == WEIR_CONF_OPENAI_DEMO) {
+        weir_json_write_key(w, WEIR_SLICE("openai"));
+        write_state(w, &DEMO_STATE);
+    }
     for (size_t i = 0; i < env->n_services; i++) {
         struct weir_probe_state state = weir_health_state(h, env->services[i].id);
         weir_json_write_key(w, env->services[i].id);

@@ -8,6 +8,7 @@
 #include "client/probe.h"
 #include "detect/registry.h"
 #include "detect/remote.h"
+#include "model/demo.h"
 #include "model/nlp.h"
 #include "model/openai.h"
 #include "model/tgis.h"
@@ -128,6 +129,11 @@ static const struct weir_target *add_grpc(struct builder *b, struct weir_slice i
 static const struct weir_model *build_openai(struct builder *b)
 {
     const struct weir_conf_openai *o = &b->conf->openai;
+    if (o->kind == WEIR_CONF_OPENAI_DEMO) {
+        struct weir_model_demo *demo = weir_arena_alloc(b->arena, sizeof *demo);
+        weir_model_demo_init(demo);
+        return &demo->base;
+    }
     if (o->kind != WEIR_CONF_OPENAI_REMOTE) {
         return NULL;
     }

@@ -1,0 +1,243 @@
+/*
+ * One request to the demonstration model. All of it hangs on one timer: a whole answer comes when
+ * it first fires, a stream one round each time. Only the timer calls the owner, so nothing comes
+ * from inside start or resume.
+ */
+#include "model/demo.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "io/loop.h"
+#include "model/demo_play.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static const struct weir_slice SSE_HEAD = {"data: ", 6};
+static const struct weir_slice SSE_TAIL = {"\n\n", 2};
+
+struct run {
+    struct weir_model_run base;
+    const struct weir_model_events *events;
+    void *ctx;
+    struct weir_loop *loop;
+    const struct weir_model_request *request;
+    size_t max_body_bytes;
+    struct weir_timer timer;
+    uint64_t due_ms;         /* of the next round */
+    struct weir_arena arena; /* of the ask, the play and the fault */
+    struct weir_demo_ask ask;
+    struct weir_demo_play play;
+    struct weir_buf out;
+    struct weir_fault fault;
+    bool is_stream;
+    bool is_paused;
+    bool is_over;     /* on_done is on its way, or was */
+    bool is_in_event; /* the owner is being called */
+    bool is_freed;    /* from inside an event: destroyed when it has returned */
+};
+
+static void destroy(struct run *r)
+{
+    weir_loop_cancel(r->loop, &r->timer);
+    weir_buf_dispose(&r->out);
+    weir_arena_dispose(&r->arena);
+    free(r);
+}
+
+static enum weir_fault_origin origin_of(enum weir_model_op op)
+{
+    switch (op) {
+    case WEIR_MODEL_COMPLETION:
+        return WEIR_FAULT_COMPLETION;
+    case WEIR_MODEL_TOKENIZE:
+        return WEIR_FAULT_TOKENIZE;
+    default:
+        return WEIR_FAULT_CHAT_COMPLETION;
+    }
+}
+
+static void fail(struct run *r, int err, int status, const char *message)
+{
+    r->fault = (struct weir_fault){.origin = origin_of(r->request->op),
+                                   .id = r->request->model_id,
+                                   .err = err,
+                                   .status = status,
+                                   .message = weir_slice_cstr(status != 0 ? message : NULL),
+                                   .why = weir_slice_cstr(message)};
+}
+
+static void emit(struct run *r, const struct weir_model_frame *frame)
+{
+    r->is_in_event = true;
+    r->events->on_frame(r->ctx, frame);
+    r->is_in_event = false;
+}
+
+static void report(struct run *r)
+{
+    r->is_over = true;
+    weir_loop_cancel(r->loop, &r->timer); /* armed where the owner paused and resumed in an event */
+    r->is_in_event = true;
+    r->events->on_done(r->ctx, r->fault.origin != WEIR_FAULT_NONE ? &r->fault : NULL);
+    r->is_in_event = false;
+}
+
+static void arm(struct run *r)
+{
+    uint64_t now_ms = weir_loop_now_ms(r->loop);
+    weir_loop_after(r->loop, &r->timer, r->due_ms > now_ms ? r->due_ms - now_ms : 0);
+}
+
+/* One event, framed as a server would have sent it. */
+static enum weir_demo_next play_event(struct run *r)
+{
+    weir_buf_clear(&r->out);
+    weir_buf_append(&r->out, SSE_HEAD);
+    enum weir_demo_next next = weir_demo_play_next(&r->play, &r->out);
+    if (next == WEIR_DEMO_EVENT) {
+        weir_buf_append(&r->out, SSE_TAIL);
+        struct weir_slice raw = weir_buf_slice(&r->out);
+        struct weir_model_frame frame = {
+            .json = weir_slice_sub(raw, SSE_HEAD.n, raw.n - SSE_TAIL.n), .raw = raw};
+        emit(r, &frame);
+    }
+    return next;
+}
+
+/* What is due: the rest of the round, unless the owner wants no more. */
+static void play_round(struct run *r)
+{
+    while (!r->is_paused && !r->is_freed) {
+        switch (play_event(r)) {
+        case WEIR_DEMO_EVENT:
+            break;
+        case WEIR_DEMO_ROUND:
+            r->due_ms = weir_loop_now_ms(r->loop) + WEIR_DEMO_TOKEN_MS;
+            arm(r);
+            return;
+        case WEIR_DEMO_END:
+            report(r);
+            return;
+        }
+    }
+}
+
+static int write_whole(struct run *r)
+{
+    switch (r->request->op) {
+    case WEIR_MODEL_CHAT:
+    case WEIR_MODEL_COMPLETION:
+        return weir_demo_play_whole(&r->play, &r->out);
+    case WEIR_MODEL_MODELS:
+        weir_demo_play_models(&r->out);
+        return 0;
+    default:
+        return 0; /* TOKENIZE: the frame has a number only */
+    }
+}
+
+static void answer_whole(struct run *r)
+{
+    weir_buf_init(&r->out, r->max_body_bytes);
+    if (write_whole(r) != 0) {
+        fail(r, WEIR_ELIMIT, 0, "the answer is larger than a service's may be");
+        report(r);
+        return;
+    }
+    struct weir_model_frame frame = {.json = weir_buf_slice(&r->out)};
+    if (r->request->op == WEIR_MODEL_TOKENIZE) {
+        frame.n_tokens = weir_demo_answer_count(r->request->text);
+    }
+    emit(r, &frame);
+    if (!r->is_freed) {
+        report(r);
+    }
+}
+
+static void on_timer(struct weir_timer *t, void *ctx)
+{
+    struct run *r = ctx;
+    (void)t;
+    if (r->fault.origin != WEIR_FAULT_NONE) {
+        report(r);
+    } else if (r->is_stream) {
+        play_round(r);
+    } else {
+        answer_whole(r);
+    }
+    if (r->is_freed) {
+        destroy(r);
+    }
+}
+
+static void prepare(struct run *r)
+{
+    const char *why;
+    switch (r->request->op) {
+    case WEIR_MODEL_CHAT:
+    case WEIR_MODEL_COMPLETION:
+        r->is_stream = r->request->is_stream;
+        if (weir_demo_ask_read(&r->ask, r->request, &r->arena, &why) != 0) {
+            fail(r, WEIR_EPEER, 400, why);
+            return;
+        }
+        weir_demo_play_init(&r->play, &r->ask, &r->arena, (int64_t)time(NULL));
+        return;
+    case WEIR_MODEL_MODELS:
+    case WEIR_MODEL_TOKENIZE:
+        return;
+    case WEIR_MODEL_GENERATE:
+    default:
+        fail(r, WEIR_EUNSUPPORTED, 0, "the demonstration model speaks OpenAI's API only");
+    }
+}
+
+static struct weir_model_run *start(const struct weir_model *m, const struct weir_model_env *env,
+                                    const struct weir_model_request *request,
+                                    const struct weir_model_events *events, void *ctx)
+{
+    struct run *r = weir_mem_zalloc(sizeof *r);
+    r->base.model = m;
+    r->events = events;
+    r->ctx = ctx;
+    r->loop = env->loop;
+    r->request = request;
+    r->max_body_bytes = env->max_body_bytes;
+    r->timer.fn = on_timer;
+    r->timer.ctx = r;
+    prepare(r);
+    arm(r);
+    return &r->base;
+}
+
+static void set_paused(struct weir_model_run *run, bool paused)
+{
+    struct run *r = (struct run *)run;
+    if (!r->is_stream || r->is_paused == paused) {
+        return;
+    }
+    r->is_paused = paused;
+    if (paused) {
+        weir_loop_cancel(r->loop, &r->timer);
+    } else if (!r->is_over) {
+        arm(r);
+    }
+}
+
+static void free_run(struct weir_model_run *run)
+{
+    struct run *r = (struct run *)run;
+    if (r->is_in_event) {
+        r->is_freed = true;
+    } else {
+        destroy(r);
+    }
+}
+
+void weir_model_demo_init(struct weir_model_demo *m)
+{
+    static const struct weir_model_ops ops = {
+        .start = start, .set_paused = set_paused, .free = free_run};
+    m->base.ops = &ops;
+}
