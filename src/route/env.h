@@ -24,6 +24,7 @@ struct weir_env {
     struct weir_task_env tasks; /* detectors, chunkers and models, and what bounds them */
     const struct weir_probe_service *services; /* all that is remote, as /info names it */
     size_t n_services;
+    bool has_demo_model;     /* tasks.openai is the demonstration model: nobody to ask */
     struct weir_arena arena; /* of what the server made from `conf`; borrows from it */
 };
 

@@ -235,7 +235,7 @@ void weir_health_write(const struct weir_health *h, const struct weir_env *env,
                        struct weir_json_write *w)
 {
     weir_json_write_begin_object(w);
-    if (env->conf->openai.kind == WEIR_CONF_OPENAI_DEMO) {
+    if (env->has_demo_model) {
         weir_json_write_key(w, WEIR_SLICE("openai"));
         write_state(w, &DEMO_STATE);
     }

@@ -132,6 +132,7 @@ static const struct weir_model *build_openai(struct builder *b)
     if (o->kind == WEIR_CONF_OPENAI_DEMO) {
         struct weir_model_demo *demo = weir_arena_alloc(b->arena, sizeof *demo);
         weir_model_demo_init(demo);
+        b->env->has_demo_model = true;
         return &demo->base;
     }
     if (o->kind != WEIR_CONF_OPENAI_REMOTE) {
