@@ -22,6 +22,7 @@ struct reading {
     uint32_t input;  /* {id: params}, or NONE */
     uint32_t output; /* likewise */
     const struct weir_gather_strategy *strategy;
+    struct weir_input_text question;
     bool is_stream;
     bool is_fms;
 };
@@ -155,6 +156,10 @@ static void start(struct reading *r, unsigned output_types, const char *late_err
     if (r->request.input.n == 0 && r->request.output.n == 0) {
         weir_metric_add(unguarded, 1);
     }
+    r->question.text = r->request.prompt;
+    r->question.part_index = WEIR_INPUT_NO_PART;
+    r->request.inputs = &r->question;
+    r->request.n_inputs = 1;
     if (r->is_stream) {
         start_stream(r);
     } else {
@@ -205,7 +210,7 @@ static int read_last_message(struct reading *r, uint32_t message, const char *pa
                                 "if input detectors are provided, `content` must not be empty on "
                                 "last message");
     }
-    r->request.input_text = weir_fields_string(f, content);
+    r->request.prompt = weir_fields_string(f, content);
     return 0;
 }
 
@@ -244,9 +249,9 @@ static int read_chat(struct reading *r, uint32_t *last)
         return weir_fields_fail(f, "", "`messages` must not be empty");
     }
     r->is_stream = is_true(r, at[STREAM]);
-    r->request.message_index = f->json->nodes[at[MESSAGES]].n - 1;
+    r->question.message_index = f->json->nodes[at[MESSAGES]].n - 1;
     *last = last_of(f->json, at[MESSAGES]);
-    const char *path = weir_arena_printf(f->arena, "messages[%zu]", r->request.message_index);
+    const char *path = weir_arena_printf(f->arena, "messages[%zu]", r->question.message_index);
     if (weir_fields_check(f, *last, path, WEIR_FIELDS_OBJECT) != 0 ||
         read_detectors(r, at[DETECTORS]) != 0) {
         return WEIR_EINVAL;
@@ -288,14 +293,14 @@ static int read_prompt(struct reading *r, uint32_t prompt, uint32_t masks)
         return WEIR_EINVAL;
     }
     if (!is_array) {
-        r->request.input_text = weir_fields_string(f, prompt);
+        r->request.prompt = weir_fields_string(f, prompt);
     }
-    if (has_input && r->request.input_text.n == 0) {
+    if (has_input && r->request.prompt.n == 0) {
         return weir_fields_fail(f, "",
                                 "`prompt` must not be empty when input detectors are provided");
     }
-    return weir_masks_read(f, masks, "_prompt_masks", r->request.input_text, &r->request.masks,
-                           &r->request.n_masks);
+    return weir_masks_read(f, masks, "_prompt_masks", r->request.prompt, &r->question.masks,
+                           &r->question.n_masks);
 }
 
 static int read_text(struct reading *r)

@@ -7,6 +7,8 @@
 #include "task/completion.h"
 
 #include "base/err.h"
+#include "task/enforce.h"
+#include "task/event.h"
 #include "task/results.h"
 #include "wire/json_edit.h"
 
@@ -23,7 +25,7 @@ struct completion {
     void *ctx;
     struct weir_model_run *run;
     struct weir_model_request model_request;
-    struct weir_scan_group *input_found;
+    struct weir_input input;
     uint64_t prompt_tokens;
     struct weir_json answer; /* of the model server */
     struct choice *choices;
@@ -66,79 +68,88 @@ static void start_model(struct completion *c, const struct weir_model_events *ev
 
 /* ---- the answer ---- */
 
-static void write_warnings(struct weir_json_write *w, const struct completion *c)
+/* Ours, as an array; false: there are none. */
+static bool write_warnings(const struct completion *c, struct weir_buf *out)
 {
-    size_t n_text_found = 0;
-    for (size_t i = 0; i < c->n_choices; i++) {
-        n_text_found += c->choices[i].group->n_text_found;
-        if (c->choices[i].text.n == 0) {
-            weir_results_write_empty_output(w, c->choices[i].index, c->request.is_chat);
-        }
-    }
-    if (n_text_found != 0) {
-        weir_results_write_warning(w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_OUTPUT);
-    }
-}
-
-/* The server's own warnings, then ours. */
-static void add_warnings(struct weir_json_edit *e, struct completion *c, struct weir_buf *out)
-{
-    uint32_t theirs = weir_json_get(&c->answer, 0, WEIR_SLICE("warnings"));
+    struct weir_buf input = {0};
     struct weir_json_write w;
+    size_t n_text_found = 0;
     weir_json_write_init(&w, out);
     weir_json_write_begin_array(&w);
     size_t before = out->n;
-    write_warnings(&w, c);
-    bool has_ours = out->n != before;
-    weir_json_write_end_array(&w);
-    if (!has_ours) {
-        return;
+    if (weir_completion_write_input_warnings(&c->request, &c->input, &input)) {
+        weir_json_write_raw(&w, weir_slice_sub(weir_buf_slice(&input), 1, input.n - 1));
     }
-    if (theirs != WEIR_JSON_NONE && weir_json_type(&c->answer, theirs) == WEIR_JSON_ARRAY) {
-        weir_buf_clear(out);
-        weir_json_write_init(&w, out);
-        weir_json_write_begin_array(&w);
-        uint32_t at = weir_json_first(&c->answer, theirs);
-        for (; at != WEIR_JSON_NONE; at = weir_json_after(&c->answer, theirs, at)) {
-            weir_json_write_raw(&w, weir_json_raw(&c->answer, at));
+    for (size_t i = 0; i < c->n_choices; i++) {
+        n_text_found += c->choices[i].group->n_text_found;
+        if (c->choices[i].text.n == 0) {
+            weir_results_write_empty_output(&w, c->choices[i].index, c->request.is_chat);
         }
-        write_warnings(&w, c);
-        weir_json_write_end_array(&w);
     }
-    weir_json_edit_set(e, 0, WEIR_SLICE("warnings"), weir_buf_slice(out));
+    if (n_text_found != 0) {
+        weir_results_write_warning(&w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_OUTPUT);
+    }
+    bool has_any = out->n != before;
+    weir_json_write_end_array(&w);
+    weir_buf_dispose(&input);
+    return has_any;
 }
 
-/* Only choices with findings are listed; without any there is nothing to add. */
-static bool write_detections(struct completion *c, struct weir_buf *out)
+static size_t n_output_found(const struct completion *c)
 {
-    struct weir_json_write w;
     size_t n = 0;
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("output"));
-    weir_json_write_begin_array(&w);
+    for (size_t i = 0; i < c->n_choices; i++) {
+        n += c->choices[i].group->n_found;
+    }
+    return n;
+}
+
+static void write_output(struct weir_json_write *w, const struct completion *c)
+{
+    weir_json_write_begin_array(w);
     for (size_t i = 0; i < c->n_choices; i++) {
         const struct weir_scan_group *group = c->choices[i].group;
         if (group->n_found == 0) {
             continue;
         }
-        n++;
-        weir_json_write_begin_object(&w);
-        weir_json_write_key(&w, WEIR_SLICE("choice_index"));
-        weir_json_write_u64(&w, c->choices[i].index);
-        weir_json_write_key(&w, WEIR_SLICE("results"));
-        weir_results_write(&w, WEIR_RESULTS_COMPLETION, group->found, group->n_found);
-        weir_json_write_end_object(&w);
+        weir_json_write_begin_object(w);
+        weir_json_write_key(w, WEIR_SLICE("choice_index"));
+        weir_json_write_u64(w, c->choices[i].index);
+        weir_json_write_key(w, WEIR_SLICE("results"));
+        weir_results_write(w, WEIR_RESULTS_COMPLETION, group->found, group->n_found);
+        weir_json_write_end_object(w);
     }
-    weir_json_write_end_array(&w);
+    weir_json_write_end_array(w);
+}
+
+/* Only sides, messages and choices with findings are listed; without any there is nothing to add.
+ */
+static bool write_detections(struct completion *c, struct weir_buf *out)
+{
+    struct weir_buf input = {0};
+    struct weir_json_write w;
+    bool has_input = weir_completion_write_input(&c->request, &c->input, &input);
+    bool has_output = n_output_found(c) != 0;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    if (has_input) {
+        weir_json_write_key(&w, WEIR_SLICE("input"));
+        weir_json_write_raw(&w, weir_buf_slice(&input));
+    }
+    if (has_output) {
+        weir_json_write_key(&w, WEIR_SLICE("output"));
+        write_output(&w, c);
+    }
     weir_json_write_end_object(&w);
-    return n != 0;
+    weir_buf_dispose(&input);
+    return has_input || has_output;
 }
 
 static struct weir_slice compose(struct completion *c)
 {
     struct weir_buf detections = {0};
     struct weir_buf warnings = {0};
+    struct weir_buf joined = {0};
     struct weir_buf out = {0};
     struct weir_json_edit e = {0};
     weir_json_edit_begin(&e, &c->answer);
@@ -148,10 +159,13 @@ static struct weir_slice compose(struct completion *c)
     } else if (theirs != WEIR_JSON_NONE) {
         weir_json_edit_remove(&e, theirs);
     }
-    add_warnings(&e, c, &warnings);
+    if (write_warnings(c, &warnings)) {
+        weir_event_add_warnings(&e, &c->answer, weir_buf_slice(&warnings), &joined);
+    }
     weir_json_edit_write(&e, &out);
     struct weir_slice body = weir_arena_dup(c->task->arena, weir_buf_slice(&out));
     weir_json_edit_dispose(&e);
+    weir_buf_dispose(&joined);
     weir_buf_dispose(&detections);
     weir_buf_dispose(&warnings);
     weir_buf_dispose(&out);
@@ -166,29 +180,11 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
         fail(c, fault);
-    } else {
-        finish(c, compose(c));
+        return;
     }
-}
-
-/* The caller's messages and the generated one, as one array. */
-static struct weir_slice history_with(struct completion *c, uint32_t message)
-{
-    const struct weir_json *json = c->request.json;
-    uint32_t messages = weir_json_get(json, 0, WEIR_SLICE("messages"));
-    struct weir_buf out = {0};
-    struct weir_json_write w;
-    weir_json_write_init(&w, &out);
-    weir_json_write_begin_array(&w);
-    uint32_t at = weir_json_first(json, messages);
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, messages, at)) {
-        weir_json_write_node(&w, json, at);
-    }
-    weir_json_write_node(&w, &c->answer, message);
-    weir_json_write_end_array(&w);
-    struct weir_slice text = weir_arena_dup(c->task->arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
-    return text;
+    weir_policy_count(c->request.policy, WEIR_POLICY_OUTPUT,
+                      n_output_found(c) != 0 ? WEIR_POLICY_ANNOTATED : WEIR_POLICY_PASSED);
+    finish(c, compose(c));
 }
 
 /* Detectors that look at the whole exchange: text_chat on H, text_generation on I. */
@@ -206,10 +202,10 @@ static void add_whole(struct completion *c, struct choice *choice, uint32_t mess
         }
         if (!is_made && c->request.is_chat) {
             uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
-            input.messages = history_with(c, message);
+            input.messages = weir_completion_history(c->task, json, &c->answer, message);
             input.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
         } else if (!is_made) {
-            input.prompt = c->request.input_text;
+            input.prompt = c->request.prompt;
             input.generated_text = choice->text;
         }
         is_made = true;
@@ -289,6 +285,23 @@ static void on_model_frame(void *ctx, const struct weir_model_frame *frame)
     weir_json_parse(&c->answer, copy, NULL, c->task->arena, NULL);
 }
 
+/* The answer of a route that blocks or redacts. */
+static void enforce(struct completion *c)
+{
+    weir_enforce_start(&(struct weir_enforce_options){.task = c->task,
+                                                      .request = &c->request,
+                                                      .input = &c->input,
+                                                      .answer = &c->answer,
+                                                      .done = c->done,
+                                                      .ctx = c->ctx});
+}
+
+static bool has_nothing_to_add(const struct completion *c)
+{
+    bool is_ours = c->request.policy != NULL || c->request.input.n == 0;
+    return is_ours && c->request.warnings.n == 0 && weir_input_n_found(&c->input) == 0;
+}
+
 static void on_model_done(void *ctx, const struct weir_fault *fault)
 {
     struct completion *c = ctx;
@@ -298,10 +311,10 @@ static void on_model_done(void *ctx, const struct weir_fault *fault)
         fail_model(c, "there is no answer");
     } else if (weir_json_type(&c->answer, 0) != WEIR_JSON_OBJECT) {
         fail_model(c, "the answer is not an object");
-    } else if (c->request.input.n == 0 && c->request.output.n == 0) {
-        finish(c, c->answer.src);
     } else if (c->request.output.n == 0) {
-        finish(c, compose(c));
+        finish(c, has_nothing_to_add(c) ? c->answer.src : compose(c));
+    } else if (weir_policy_enforces(c->request.policy)) {
+        enforce(c);
     } else {
         check_output(c);
     }
@@ -317,7 +330,7 @@ static void call_model(struct completion *c)
     c->model_request = (struct weir_model_request){
         .op = c->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
         .model_id = c->request.model_id,
-        .body = weir_completion_model_body(c->task, &c->request)};
+        .body = weir_completion_model_body(c->task, &c->request, &c->input)};
     start_model(c, &MODEL_EVENTS);
 }
 
@@ -337,8 +350,8 @@ static void on_tokenized(void *ctx, const struct weir_fault *fault)
         fail(c, weir_fault_keep(c->task->arena, fault));
         return;
     }
-    finish(c, weir_completion_unsuitable_input(c->task, &c->request, c->input_found,
-                                               c->prompt_tokens, false));
+    finish(c, weir_completion_unsuitable_input(c->task, &c->request, &c->input, c->prompt_tokens,
+                                               false));
 }
 
 static const struct weir_model_events TOKENIZE_EVENTS = {
@@ -352,13 +365,20 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
         fail(c, fault);
-    } else if (c->input_found->n_found == 0) {
+        return;
+    }
+    switch (weir_completion_judge_input(&c->request, &c->input)) {
+    case WEIR_COMPLETION_ASK:
         call_model(c);
-    } else {
-        c->model_request = (struct weir_model_request){.op = WEIR_MODEL_TOKENIZE,
-                                                       .model_id = c->request.model_id,
-                                                       .text = c->request.input_text};
+        break;
+    case WEIR_COMPLETION_TELL:
+        c->model_request = (struct weir_model_request){
+            .op = WEIR_MODEL_TOKENIZE, .model_id = c->request.model_id, .text = c->request.prompt};
         start_model(c, &TOKENIZE_EVENTS);
+        break;
+    case WEIR_COMPLETION_REFUSE:
+        finish(c, weir_completion_refused_input(c->task, &c->request, &c->input));
+        break;
     }
 }
 
@@ -379,13 +399,10 @@ void weir_task_completion_start(struct weir_task_ctx *task,
     c->done = done;
     c->ctx = ctx;
     weir_arena_defer(task->arena, undo, c);
-    if (c->request.input.n == 0) {
+    c->input = (struct weir_input){.texts = request->inputs, .n = request->n_inputs};
+    if (c->request.input.n == 0 || c->input.n == 0) {
         call_model(c);
-        return;
+    } else {
+        weir_input_start(&c->input, task, &c->request.input, on_input_scanned, c);
     }
-    struct weir_scan *scan = weir_scan_new(task, on_input_scanned, c);
-    c->input_found = weir_scan_add_group(scan);
-    weir_scan_add_masked(c->input_found, &c->request.input, request->input_text, request->masks,
-                         request->n_masks);
-    weir_scan_start(scan);
 }

@@ -1,13 +1,22 @@
 #ifndef WEIR_TASK_COMPLETION_H
 #define WEIR_TASK_COMPLETION_H
 
+#include "task/input.h"
 #include "task/plan.h"
+#include "task/policy.h"
 #include "task/scan.h"
 #include "task/task.h"
 #include "wire/json.h"
 
 /*
- * H and I of api.md: a chat or text completion with detectors on its input and its output.
+ * A chat or text completion with detectors on its input and its output: H and I of api.md, and the
+ * same behind a route, whose policy says what findings lead to.
+ *
+ *             findings on the input            findings on the output
+ *   H, I      told instead of a completion     told
+ *   annotate  told with the answer             told
+ *   block     refused, no model is asked       the choice ends there
+ *   redact    replaced before the model sees   replaced
  */
 struct weir_task_completion {
     bool is_chat;                 /* H; otherwise I */
@@ -15,10 +24,14 @@ struct weir_task_completion {
     struct weir_slice model_id;
     struct weir_plan input;
     struct weir_plan output;
-    struct weir_slice input_text; /* what input detectors look at: the last message, the prompt */
-    size_t message_index;
-    const struct weir_scan_mask *masks; /* I: of the prompt */
-    size_t n_masks;
+    const struct weir_input_text *inputs; /* what input detectors look at */
+    size_t n_inputs;
+    struct weir_slice prompt; /* the question as one text: counted in tokens (H, I), and what
+                                 text_generation detectors are given */
+    const struct weir_policy *policy; /* NULL: H and I */
+    struct weir_slice
+        warnings;       /* JSON objects, commas between them, that ride on the answer; or "" */
+    uint64_t n_choices; /* that were asked for; 0: one */
 };
 
 /* `request` is copied; what it points to lives in the request's arena. */
@@ -26,15 +39,46 @@ void weir_task_completion_start(struct weir_task_ctx *task,
                                 const struct weir_task_completion *request, weir_task_done_fn done,
                                 void *ctx);
 
+/* What findings on the input lead to; counted where there is a policy. */
+enum weir_completion_next {
+    WEIR_COMPLETION_ASK,    /* the model is asked */
+    WEIR_COMPLETION_TELL,   /* H, I: the findings are the answer */
+    WEIR_COMPLETION_REFUSE, /* block */
+};
+enum weir_completion_next weir_completion_judge_input(const struct weir_task_completion *request,
+                                                      const struct weir_input *input);
+
 /* What the model server is sent: the caller's own JSON without what is ours (`detectors`,
- * `stream_options.batching`, `_prompt_masks`); in the public program's order under compat fms. */
+ * `stream_options.batching`, `_prompt_masks`), redacted where the policy says so; in the public
+ * program's order under compat fms. */
 struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
-                                             const struct weir_task_completion *request);
+                                             const struct weir_task_completion *request,
+                                             const struct weir_input *input);
+
+/* The messages of `request` and the one at node `message` of `answer`, as one array. */
+struct weir_slice weir_completion_history(struct weir_task_ctx *task,
+                                          const struct weir_json *request,
+                                          const struct weir_json *answer, uint32_t message);
 
 /* The answer that replaces a completion when the input has findings (also as a stream's event). */
 struct weir_slice weir_completion_unsuitable_input(struct weir_task_ctx *task,
                                                    const struct weir_task_completion *request,
-                                                   const struct weir_scan_group *found,
+                                                   const struct weir_input *input,
                                                    uint64_t prompt_tokens, bool is_stream);
+
+/* The answer of a route that blocks the input; streams say it in two events. */
+struct weir_slice weir_completion_refused_input(struct weir_task_ctx *task,
+                                                const struct weir_task_completion *request,
+                                                const struct weir_input *input);
+void weir_completion_refused_events(struct weir_task_ctx *task,
+                                    const struct weir_task_completion *request,
+                                    const struct weir_input *input, struct weir_slice events[2]);
+
+/* What of the input rides on an answer: the arrays `detections.input` and `warnings`. False:
+ * nothing does, and nothing was appended. */
+bool weir_completion_write_input(const struct weir_task_completion *request,
+                                 const struct weir_input *input, struct weir_buf *out);
+bool weir_completion_write_input_warnings(const struct weir_task_completion *request,
+                                          const struct weir_input *input, struct weir_buf *out);
 
 #endif

@@ -82,16 +82,103 @@ static struct weir_slice reorder(struct weir_task_ctx *task, const struct weir_t
 }
 
 struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
-                                             const struct weir_task_completion *r)
+                                             const struct weir_task_completion *r,
+                                             const struct weir_input *input)
 {
     struct weir_json_edit e = {0};
     struct weir_buf out = {0};
     weir_json_edit_begin(&e, r->json);
     remove_ours(&e, r);
+    if (r->policy != NULL && r->policy->action == WEIR_POLICY_REDACT) {
+        weir_input_redact(input, task, r->policy->redact_with, &e);
+    }
     weir_json_edit_write(&e, &out);
     weir_json_edit_dispose(&e);
     struct weir_slice body = keep(task, &out);
-    return task->env->is_fms ? reorder(task, r, body) : body;
+    return task->env->is_fms && r->policy == NULL ? reorder(task, r, body) : body;
+}
+
+struct weir_slice weir_completion_history(struct weir_task_ctx *task,
+                                          const struct weir_json *request,
+                                          const struct weir_json *answer, uint32_t message)
+{
+    uint32_t messages = weir_json_get(request, 0, WEIR_SLICE("messages"));
+    struct weir_buf out = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &out);
+    weir_json_write_begin_array(&w);
+    uint32_t at = weir_json_first(request, messages);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(request, messages, at)) {
+        weir_json_write_node(&w, request, at);
+    }
+    weir_json_write_node(&w, answer, message);
+    weir_json_write_end_array(&w);
+    return keep(task, &out);
+}
+
+/* ---- findings on the input ---- */
+
+static enum weir_policy_outcome outcome_of(const struct weir_task_completion *r,
+                                           const struct weir_input *input)
+{
+    if (weir_input_n_found(input) == 0) {
+        return WEIR_POLICY_PASSED;
+    }
+    switch (r->policy->action) {
+    case WEIR_POLICY_ANNOTATE:
+        return WEIR_POLICY_ANNOTATED;
+    case WEIR_POLICY_REDACT:
+        return weir_input_can_redact(input) ? WEIR_POLICY_REDACTED : WEIR_POLICY_BLOCKED;
+    case WEIR_POLICY_BLOCK:
+    default:
+        return WEIR_POLICY_BLOCKED;
+    }
+}
+
+enum weir_completion_next weir_completion_judge_input(const struct weir_task_completion *r,
+                                                      const struct weir_input *input)
+{
+    if (r->policy == NULL) {
+        return weir_input_n_found(input) != 0 ? WEIR_COMPLETION_TELL : WEIR_COMPLETION_ASK;
+    }
+    enum weir_policy_outcome outcome = outcome_of(r, input);
+    weir_policy_count(r->policy, WEIR_POLICY_INPUT, outcome);
+    return outcome == WEIR_POLICY_BLOCKED ? WEIR_COMPLETION_REFUSE : WEIR_COMPLETION_ASK;
+}
+
+bool weir_completion_write_input(const struct weir_task_completion *r,
+                                 const struct weir_input *input, struct weir_buf *out)
+{
+    if (weir_input_n_found(input) == 0) {
+        return false;
+    }
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_input_write(&w, input, weir_policy_enforces(r->policy));
+    return true;
+}
+
+/* What was replaced is no longer unsuitable. */
+bool weir_completion_write_input_warnings(const struct weir_task_completion *r,
+                                          const struct weir_input *input, struct weir_buf *out)
+{
+    bool is_replaced = r->policy != NULL && r->policy->action == WEIR_POLICY_REDACT &&
+                       weir_input_can_redact(input);
+    bool is_unsuitable = weir_input_n_found(input) != 0 && !is_replaced;
+    if (!is_unsuitable && r->warnings.n == 0) {
+        return false;
+    }
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_array(&w);
+    if (is_unsuitable) {
+        weir_results_write_warning(&w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_INPUT);
+    }
+    if (r->warnings.n != 0) {
+        weir_json_write_raw(&w, r->warnings);
+    }
+    weir_json_write_end_array(&w);
+    return true;
 }
 
 static void write_usage(struct weir_json_write *w, uint64_t prompt_tokens)
@@ -107,6 +194,7 @@ static void write_usage(struct weir_json_write *w, uint64_t prompt_tokens)
     weir_json_write_end_object(w);
 }
 
+/* id, object, created, model: of an answer that no model server made. */
 static void write_head(struct weir_json_write *w, struct weir_task_ctx *task,
                        const struct weir_task_completion *r, bool is_stream)
 {
@@ -124,14 +212,28 @@ static void write_head(struct weir_json_write *w, struct weir_task_ctx *task,
     weir_json_write_i64(w, (int64_t)time(NULL));
     weir_json_write_key(w, WEIR_SLICE("model"));
     weir_json_write_string(w, r->model_id);
-    weir_json_write_key(w, WEIR_SLICE("choices"));
-    weir_json_write_begin_array(w);
-    weir_json_write_end_array(w);
+}
+
+/* detections and warnings, the last members of it. */
+static void write_findings(struct weir_json_write *w, const struct weir_task_completion *r,
+                           const struct weir_input *input)
+{
+    struct weir_buf warnings = {0};
+    weir_json_write_key(w, WEIR_SLICE("detections"));
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("input"));
+    weir_input_write(w, input, weir_policy_enforces(r->policy));
+    weir_json_write_end_object(w);
+    if (weir_completion_write_input_warnings(r, input, &warnings)) {
+        weir_json_write_key(w, WEIR_SLICE("warnings"));
+        weir_json_write_raw(w, weir_buf_slice(&warnings));
+    }
+    weir_buf_dispose(&warnings);
 }
 
 struct weir_slice weir_completion_unsuitable_input(struct weir_task_ctx *task,
                                                    const struct weir_task_completion *r,
-                                                   const struct weir_scan_group *found,
+                                                   const struct weir_input *input,
                                                    uint64_t prompt_tokens, bool is_stream)
 {
     struct weir_buf out = {0};
@@ -139,23 +241,111 @@ struct weir_slice weir_completion_unsuitable_input(struct weir_task_ctx *task,
     weir_json_write_init(&w, &out);
     weir_json_write_begin_object(&w);
     write_head(&w, task, r, is_stream);
+    weir_json_write_key(&w, WEIR_SLICE("choices"));
+    weir_json_write_begin_array(&w);
+    weir_json_write_end_array(&w);
     write_usage(&w, prompt_tokens);
-    weir_json_write_key(&w, WEIR_SLICE("detections"));
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("input"));
-    weir_json_write_begin_array(&w);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("message_index"));
-    weir_json_write_u64(&w, r->message_index);
-    weir_json_write_key(&w, WEIR_SLICE("results"));
-    weir_results_write(&w, WEIR_RESULTS_COMPLETION, found->found, found->n_found);
-    weir_json_write_end_object(&w);
-    weir_json_write_end_array(&w);
-    weir_json_write_end_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("warnings"));
-    weir_json_write_begin_array(&w);
-    weir_results_write_warning(&w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_INPUT);
-    weir_json_write_end_array(&w);
+    write_findings(&w, r, input);
     weir_json_write_end_object(&w);
     return keep(task, &out);
+}
+
+/* ---- a refused input ---- */
+
+/* How a choice says no: a message of the route's, or a refusal. Completions have no refusals. */
+static void write_no(struct weir_json_write *w, const struct weir_task_completion *r,
+                     bool is_stream)
+{
+    bool has_fallback = r->policy->fallback.p != NULL;
+    struct weir_slice words = has_fallback ? r->policy->fallback : WEIR_POLICY_REFUSAL;
+    if (!r->is_chat) {
+        weir_json_write_key(w, WEIR_SLICE("text"));
+        weir_json_write_string(w, words);
+        return;
+    }
+    weir_json_write_key(w, is_stream ? WEIR_SLICE("delta") : WEIR_SLICE("message"));
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("role"));
+    weir_json_write_string(w, WEIR_SLICE("assistant"));
+    weir_json_write_key(w, WEIR_SLICE("content"));
+    if (has_fallback) {
+        weir_json_write_string(w, words);
+    } else {
+        weir_json_write_null(w);
+        weir_json_write_key(w, WEIR_SLICE("refusal"));
+        weir_json_write_string(w, words);
+    }
+    weir_json_write_end_object(w);
+}
+
+enum part { WHOLE, FIRST_EVENT, LAST_EVENT };
+
+static void write_refused_choice(struct weir_json_write *w, const struct weir_task_completion *r,
+                                 enum part part)
+{
+    weir_json_write_key(w, WEIR_SLICE("choices"));
+    weir_json_write_begin_array(w);
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("index"));
+    weir_json_write_u64(w, 0);
+    if (part != LAST_EVENT) {
+        write_no(w, r, part != WHOLE);
+    } else if (r->is_chat) {
+        weir_json_write_key(w, WEIR_SLICE("delta"));
+        weir_json_write_begin_object(w);
+        weir_json_write_end_object(w);
+    } else {
+        weir_json_write_key(w, WEIR_SLICE("text"));
+        weir_json_write_string(w, WEIR_SLICE(""));
+    }
+    weir_json_write_key(w, WEIR_SLICE("logprobs"));
+    weir_json_write_null(w);
+    weir_json_write_key(w, WEIR_SLICE("finish_reason"));
+    if (part == FIRST_EVENT) {
+        weir_json_write_null(w);
+    } else {
+        weir_json_write_string(w, WEIR_SLICE("content_filter"));
+    }
+    weir_json_write_end_object(w);
+    weir_json_write_end_array(w);
+}
+
+struct weir_slice weir_completion_refused_input(struct weir_task_ctx *task,
+                                                const struct weir_task_completion *r,
+                                                const struct weir_input *input)
+{
+    struct weir_buf out = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &out);
+    weir_json_write_begin_object(&w);
+    write_head(&w, task, r, false);
+    write_refused_choice(&w, r, WHOLE);
+    write_usage(&w, 0);
+    write_findings(&w, r, input);
+    weir_json_write_end_object(&w);
+    return keep(task, &out);
+}
+
+void weir_completion_refused_events(struct weir_task_ctx *task,
+                                    const struct weir_task_completion *r,
+                                    const struct weir_input *input, struct weir_slice events[2])
+{
+    struct weir_buf head = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &head);
+    weir_json_write_begin_object(&w);
+    write_head(&w, task, r, true); /* both have the same id */
+    for (size_t i = 0; i < 2; i++) {
+        struct weir_buf out = {0};
+        struct weir_json_write event = w;
+        weir_buf_append(&out, weir_buf_slice(&head));
+        event.out = &out;
+        write_refused_choice(&event, r, i == 0 ? FIRST_EVENT : LAST_EVENT);
+        if (i == 0) {
+            write_findings(&event, r, input);
+        }
+        weir_json_write_end_object(&event);
+        events[i] = keep(task, &out);
+    }
+    weir_buf_dispose(&head);
 }

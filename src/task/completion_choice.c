@@ -53,7 +53,7 @@ static int read_single(struct weir_cs *cs, struct weir_slice event, struct weir_
 
 /* ---- choices ---- */
 
-static void on_progress(void *ctx)
+void weir_cs__on_progress(void *ctx)
 {
     struct weir_cs_choice *choice = ctx;
     struct weir_cs *cs = choice->cs;
@@ -80,29 +80,21 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
     choice->index = index;
     weir_list_init(&choice->items);
     weir_buf_init(&choice->whole, cs->task->env->max_held_bytes);
+    if (cs->enforces) {
+        weir_cs__enforce_init(choice);
+    }
     if (cs->has_chunked) {
         choice->path = weir_path_new(
             &(struct weir_path_options){.task = cs->task,
                                         .plan = &cs->request.output,
                                         .strategy = cs->strategy,
                                         .max_held_bytes = cs->task->env->max_held_bytes,
-                                        .on_progress = on_progress,
+                                        .on_progress = weir_cs__on_progress,
                                         .ctx = choice});
     }
     weir_list_append(&cs->choices, &choice->link);
     cs->n_choices++;
     return choice;
-}
-
-static void free_tools(struct weir_cs_choice *choice)
-{
-    for (size_t i = 0; i < choice->n_tools; i++) {
-        weir_buf_dispose(&choice->tools[i].id);
-        weir_buf_dispose(&choice->tools[i].type);
-        weir_buf_dispose(&choice->tools[i].name);
-        weir_buf_dispose(&choice->tools[i].arguments);
-    }
-    free(choice->tools);
 }
 
 void weir_cs__free_choice(struct weir_cs_choice *choice)
@@ -111,12 +103,48 @@ void weir_cs__free_choice(struct weir_cs_choice *choice)
     while ((link = weir_list_first(&choice->items)) != NULL) {
         weir_cs__item_free(choice->cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
     }
+    weir_cs__enforce_free(choice);
     weir_path_free(choice->path);
     weir_buf_dispose(&choice->whole);
     weir_buf_dispose(&choice->high_json);
-    free_tools(choice);
+    weir_cs__forget_tools(choice);
     weir_list_remove(&choice->link);
     free(choice);
+}
+
+/* ---- who speaks ---- */
+
+/* Of an event that leaves in its place. */
+static enum weir_event_role role_in_place(struct weir_cs_choice *choice)
+{
+    bool is_first = choice->role == WEIR_CS_ROLE_UNSAID;
+    if (choice->cs->request.policy == NULL) {
+        return WEIR_ROLE_SET;
+    }
+    choice->role = is_first ? WEIR_CS_ROLE_SAID : choice->role;
+    return is_first ? WEIR_ROLE_SET : WEIR_ROLE_REMOVED;
+}
+
+/* Of an event whose text waits: the batch will say it. */
+static enum weir_event_role role_of_text(struct weir_cs_choice *choice)
+{
+    if (choice->cs->request.policy == NULL || choice->path == NULL) {
+        return role_in_place(choice);
+    }
+    if (choice->role == WEIR_CS_ROLE_UNSAID) {
+        choice->role = WEIR_CS_ROLE_WITH_TEXT;
+    }
+    return WEIR_ROLE_AS_IS;
+}
+
+static enum weir_event_role role_of_batch(struct weir_cs_choice *choice)
+{
+    bool is_first = choice->role == WEIR_CS_ROLE_WITH_TEXT;
+    if (choice->cs->request.policy == NULL) {
+        return WEIR_ROLE_SET;
+    }
+    choice->role = is_first ? WEIR_CS_ROLE_SAID : choice->role;
+    return is_first ? WEIR_ROLE_SET : WEIR_ROLE_REMOVED;
 }
 
 /* ---- arriving ---- */
@@ -143,7 +171,7 @@ static void add_plain(struct weir_cs_choice *choice, struct weir_slice json)
 }
 
 /* For detectors that look at all of it. */
-static void keep_whole(struct weir_cs_choice *choice, struct weir_slice text)
+void weir_cs__keep_whole(struct weir_cs_choice *choice, struct weir_slice text)
 {
     struct weir_cs *cs = choice->cs;
     choice->has_content = choice->has_content || text.n != 0;
@@ -157,7 +185,7 @@ static void add_text(struct weir_cs_choice *choice, struct weir_slice json, stru
                      bool has_logprobs)
 {
     struct weir_cs *cs = choice->cs;
-    keep_whole(choice, text);
+    weir_cs__keep_whole(choice, text);
     struct weir_cs_item *item = weir_cs__item_new(cs, json);
     item->has_text = true;
     item->has_logprobs = has_logprobs;
@@ -183,19 +211,18 @@ static void flush_high(struct weir_cs_choice *choice)
     if (choice->path != NULL) {
         add_text(choice, weir_buf_slice(&choice->high_json), lone, false);
     } else {
-        keep_whole(choice, lone);
+        weir_cs__keep_whole(choice, lone);
     }
     weir_buf_dispose(&choice->high_json);
 }
 
-/* The first half of a pair, whose second half is awaited, with the second event's text. */
-static void join_pair(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t at,
-                      struct weir_buf *text)
+void weir_cs__join_half(const struct weir_json *json, uint32_t at, uint16_t *half,
+                        struct weir_buf *text)
 {
     uint16_t low;
     char head[4];
     bool is_pair = weir_json_string_begins_low(json, at, &low);
-    uint32_t high = choice->high;
+    uint32_t high = *half;
     uint32_t cp = is_pair ? 0x10000u + ((high - 0xD800u) << 10) + (low - 0xDC00u) : 0xFFFDu;
     size_t n = weir_utf8_encode(cp, head);
     size_t skip = is_pair ? sizeof REPLACEMENT - 1 : 0;
@@ -204,7 +231,17 @@ static void join_pair(struct weir_cs_choice *choice, const struct weir_json *jso
     weir_buf_append(&joined, weir_slice_sub(weir_buf_slice(text), skip, text->n));
     weir_buf_dispose(text);
     *text = joined;
-    choice->high = 0;
+    *half = 0;
+}
+
+bool weir_cs__cut_half(const struct weir_json *json, uint32_t at, uint16_t *half,
+                       struct weir_buf *text)
+{
+    if (!weir_json_string_ends_high(json, at, half)) {
+        return false;
+    }
+    text->n -= sizeof REPLACEMENT - 1;
+    return true;
 }
 
 /*
@@ -214,14 +251,11 @@ static void join_pair(struct weir_cs_choice *choice, const struct weir_json *jso
 static void hold_half(struct weir_cs_choice *choice, const struct weir_json *json,
                       const struct weir_event_choice *c, struct weir_buf *text)
 {
-    uint16_t high;
     bool goes_on = !c->has_finish && !c->has_rest;
-    if (!goes_on || !weir_json_string_ends_high(json, c->text, &high)) {
+    if (!goes_on || !weir_cs__cut_half(json, c->text, &choice->high, text)) {
         return;
     }
-    struct weir_event_cut cut = {.part = WEIR_EVENT_TEXT, .with_role = true};
-    choice->high = high;
-    text->n -= sizeof REPLACEMENT - 1;
+    struct weir_event_cut cut = {.part = WEIR_EVENT_TEXT, .role = role_of_text(choice)};
     weir_buf_clear(&choice->high_json);
     weir_event_write_part(json, c, choice->cs->request.is_chat, &cut, &choice->high_json);
 }
@@ -256,11 +290,11 @@ static void take_text(struct weir_cs_choice *choice, const struct weir_json *jso
     struct weir_buf text = {0};
     weir_json_string_append(json, c->text, &text);
     if (choice->high != 0) {
-        join_pair(choice, json, c->text, &text);
+        weir_cs__join_half(json, c->text, &choice->high, &text);
     }
     hold_half(choice, json, c, &text);
     if (choice->path == NULL) {
-        keep_whole(choice, weir_buf_slice(&text));
+        weir_cs__keep_whole(choice, weir_buf_slice(&text));
         weir_cs__emit(choice->cs, event);
     } else if (text.n != 0) {
         add_text(choice, event, weir_buf_slice(&text), has_logprobs(json, c));
@@ -282,9 +316,10 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
                        const struct weir_event_choice *c, bool with_usage)
 {
     struct weir_cs *cs = choice->cs;
-    struct weir_event_cut cut = {.part = WEIR_EVENT_REASONING, .with_role = true};
+    struct weir_event_cut cut = {.part = WEIR_EVENT_REASONING};
     if (c->has_reasoning) {
         flush_high(choice);
+        cut.role = role_in_place(choice);
         write_part(cs, json, c, &cut);
         add_plain(choice, weir_buf_slice(&cs->scratch));
     }
@@ -292,14 +327,14 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
                                   .with_usage = with_usage && !c->has_rest,
                                   .with_finish = !c->has_rest,
                                   .with_logprobs = true,
-                                  .with_role = true};
+                                  .role = role_of_text(choice)};
     write_part(cs, json, c, &cut);
     take_text(choice, json, c, weir_buf_slice(&cs->scratch));
     if (c->has_rest) {
         cut = (struct weir_event_cut){.part = WEIR_EVENT_REST,
                                       .with_usage = with_usage,
                                       .with_finish = true,
-                                      .with_role = true};
+                                      .role = role_in_place(choice)};
         write_part(cs, json, c, &cut);
         add_plain(choice, weir_buf_slice(&cs->scratch));
     }
@@ -316,8 +351,11 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
     if (c->has_text && (c->has_reasoning || c->has_rest)) {
         take_parts(choice, json, c, is_last);
     } else {
-        struct weir_event_cut cut = {
-            .with_usage = is_last, .with_finish = true, .with_logprobs = true, .with_role = true};
+        struct weir_event_cut cut = {.with_usage = is_last,
+                                     .with_finish = true,
+                                     .with_logprobs = true,
+                                     .role = c->has_text ? role_of_text(choice)
+                                                         : role_in_place(choice)};
         write_part(cs, json, c, &cut);
         if (c->has_text) {
             take_text(choice, json, c, weir_buf_slice(&cs->scratch));
@@ -329,13 +367,17 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
     if (c->has_finish) {
         weir_cs__end_choice(choice);
     }
-    if (!cs->is_over && choice->path != NULL) {
+    if (!cs->is_over) {
         weir_cs__drain(choice);
     }
 }
 
 void weir_cs__end_choice(struct weir_cs_choice *choice)
 {
+    if (choice->enforced != NULL) {
+        weir_cs__enforce_end(choice);
+        return;
+    }
     flush_high(choice);
     if (choice->path != NULL && !choice->cs->is_over) {
         weir_path_end(choice->path);
@@ -358,23 +400,22 @@ static void emit_leading(struct weir_cs_choice *choice)
     }
 }
 
-/* The last text item the batch touches; logprobs of those that end in it are joined on the way. */
-static struct weir_cs_item *touch(struct weir_cs_choice *choice,
-                                  const struct weir_gather_batch *batch,
-                                  struct weir_event_logprobs *logprobs)
+struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *items,
+                                    size_t end_cp, bool taints,
+                                    struct weir_event_logprobs *logprobs)
 {
-    struct weir_cs *cs = choice->cs;
     struct weir_cs_item *last = NULL;
-    for (struct weir_list *at = choice->items.next; at != &choice->items; at = at->next) {
+    for (struct weir_list *at = items->next; at != items; at = at->next) {
         struct weir_cs_item *item = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
         if (!item->has_text) {
             continue;
         }
-        if (item->start_cp >= batch->end_cp) {
+        if (item->start_cp >= end_cp) {
             break;
         }
         last = item;
-        if (item->has_logprobs && item->end_cp <= batch->end_cp) {
+        item->is_tainted = item->is_tainted || taints;
+        if (item->has_logprobs && !item->is_tainted && item->end_cp <= end_cp) {
             struct weir_json json;
             struct weir_event_choice c;
             if (read_single(cs, json_of(item), &json, &c) == 0) {
@@ -385,17 +426,17 @@ static struct weir_cs_item *touch(struct weir_cs_choice *choice,
     return last;
 }
 
-static void forget_until(struct weir_cs_choice *choice, size_t end_cp)
+void weir_cs__forget_until(struct weir_cs *cs, struct weir_list *items, size_t end_cp)
 {
-    struct weir_list *at = choice->items.next;
-    while (at != &choice->items) {
+    struct weir_list *at = items->next;
+    while (at != items) {
         struct weir_cs_item *item = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
         at = at->next;
         if (item->has_text && item->end_cp > end_cp) {
             return;
         }
         if (item->has_text) {
-            weir_cs__item_free(choice->cs, item);
+            weir_cs__item_free(cs, item);
         }
     }
 }
@@ -408,7 +449,7 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     struct weir_json json;
     struct weir_event_choice c;
     weir_cs__drain_misc(cs);
-    struct weir_cs_item *last = touch(choice, batch, &logprobs);
+    struct weir_cs_item *last = weir_cs__touch(cs, &choice->items, batch->end_cp, false, &logprobs);
     if (last == NULL || read_single(cs, json_of(last), &json, &c) != 0) {
         weir_event_logprobs_dispose(&logprobs);
         weir_cs__fail_model(cs, "a batch has no event");
@@ -422,17 +463,20 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
                                    .n_findings = batch->n_findings,
                                    .logprobs = weir_buf_slice(&joined),
                                    .is_partial = last->end_cp > batch->end_cp,
-                                   .with_role = true};
+                                   .role = role_of_batch(choice)};
+    if (batch->n_findings != 0) {
+        weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
+    }
     weir_buf_clear(&cs->scratch);
     weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch);
     weir_event_logprobs_dispose(&logprobs);
     weir_buf_dispose(&joined);
-    forget_until(choice, batch->end_cp);
+    weir_cs__forget_until(cs, &choice->items, batch->end_cp);
     weir_path_release(choice->path, batch->end_cp);
     weir_cs__emit(cs, weir_buf_slice(&cs->scratch));
 }
 
-void weir_cs__drain(struct weir_cs_choice *choice)
+static void drain_path(struct weir_cs_choice *choice)
 {
     struct weir_cs *cs = choice->cs;
     struct weir_gather_batch batch;
@@ -446,5 +490,14 @@ void weir_cs__drain(struct weir_cs_choice *choice)
     }
     if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
         weir_cs__fail(cs, weir_path_fault(choice->path));
+    }
+}
+
+void weir_cs__drain(struct weir_cs_choice *choice)
+{
+    if (choice->enforced != NULL) {
+        weir_cs__enforce_drain(choice);
+    } else if (choice->path != NULL) {
+        drain_path(choice);
     }
 }

@@ -45,6 +45,30 @@ static int take_string(const struct weir_json *json, uint32_t object, const char
     return is_string ? weir_json_string_append(json, at, out) : 0;
 }
 
+static size_t tool_size(const struct weir_cs_tool *tool)
+{
+    return tool->id.n + tool->type.n + tool->name.n + tool->arguments.n;
+}
+
+/* What it is called, once, and what it is given, piece by piece. */
+static int take_words(const struct weir_json *json, uint32_t at, const char *arguments,
+                      struct weir_cs_tool *tool)
+{
+    int rc = tool->name.n == 0 ? take_string(json, at, "name", &tool->name) : 0;
+    return rc | take_string(json, at, arguments, &tool->arguments);
+}
+
+/* It is held until the choice ends. */
+static void hold_tool(struct weir_cs_choice *choice, size_t n_bytes, int rc)
+{
+    choice->tool_bytes += n_bytes;
+    choice->cs->held_bytes += n_bytes;
+    if (rc != 0) {
+        weir_cs__fail_limit(choice->cs, "bytes in a tool call",
+                            choice->cs->task->env->max_held_bytes, "max_held_bytes_per_stream");
+    }
+}
+
 static void take_tool(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t at,
                       uint64_t position)
 {
@@ -58,20 +82,32 @@ static void take_tool(struct weir_cs_choice *choice, const struct weir_json *jso
     if (tool == NULL) {
         return;
     }
+    size_t before = tool_size(tool);
     int rc = tool->id.n == 0 ? take_string(json, at, "id", &tool->id) : 0;
     rc |= tool->type.n == 0 ? take_string(json, at, "type", &tool->type) : 0;
     uint32_t function = weir_json_get_set(json, at, WEIR_SLICE("function"));
+    uint32_t custom = weir_json_get_set(json, at, WEIR_SLICE("custom"));
     if (function != WEIR_JSON_NONE) {
-        rc |= tool->name.n == 0 ? take_string(json, function, "name", &tool->name) : 0;
-        rc |= take_string(json, function, "arguments", &tool->arguments);
+        rc |= take_words(json, function, "arguments", tool);
+    } else if (custom != WEIR_JSON_NONE) {
+        tool->is_custom = true;
+        rc |= take_words(json, custom, "input", tool);
     }
-    if (rc != 0) {
-        weir_cs__fail_limit(choice->cs, "bytes of arguments in a tool call", tool->arguments.max,
-                            "max_held_bytes_per_stream");
+    hold_tool(choice, tool_size(tool) - before, rc);
+}
+
+void weir_cs__take_function_call(struct weir_cs_choice *choice, const struct weir_json *json,
+                                 uint32_t call)
+{
+    struct weir_cs_tool *tool = tool_at(choice, WEIR_CS_FUNCTION_CALL);
+    if (tool != NULL) {
+        size_t before = tool_size(tool);
+        int rc = take_words(json, call, "arguments", tool);
+        hold_tool(choice, tool_size(tool) - before, rc);
     }
 }
 
-static bool wants_message(const struct weir_cs *cs)
+bool weir_cs__wants_message(const struct weir_cs *cs)
 {
     for (size_t i = 0; i < cs->request.output.n; i++) {
         if (cs->request.output.uses[i].d->detector->type == WEIR_DETECT_CHAT) {
@@ -84,13 +120,18 @@ static bool wants_message(const struct weir_cs *cs)
 void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_json *json,
                             const struct weir_event_choice *c)
 {
-    if (!c->has_rest || !wants_message(choice->cs)) {
+    if (!c->has_rest || !weir_cs__wants_message(choice->cs)) {
         return;
     }
     uint32_t calls = weir_json_get_set(json, c->body, WEIR_SLICE("tool_calls"));
-    if (calls == WEIR_JSON_NONE || weir_json_type(json, calls) != WEIR_JSON_ARRAY) {
-        return;
+    if (calls != WEIR_JSON_NONE && weir_json_type(json, calls) == WEIR_JSON_ARRAY) {
+        weir_cs__take_tools(choice, json, calls);
     }
+}
+
+void weir_cs__take_tools(struct weir_cs_choice *choice, const struct weir_json *json,
+                         uint32_t calls)
+{
     uint64_t position = 0;
     uint32_t at = weir_json_first(json, calls);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(json, calls, at)) {
@@ -98,58 +139,90 @@ void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_jso
     }
 }
 
-static void write_tools(struct weir_json_write *w, const struct weir_cs_choice *choice)
+void weir_cs__forget_tools(struct weir_cs_choice *choice)
 {
+    for (size_t i = 0; i < choice->n_tools; i++) {
+        weir_buf_dispose(&choice->tools[i].id);
+        weir_buf_dispose(&choice->tools[i].type);
+        weir_buf_dispose(&choice->tools[i].name);
+        weir_buf_dispose(&choice->tools[i].arguments);
+    }
+    free(choice->tools);
+    choice->tools = NULL;
+    choice->n_tools = 0;
+    choice->cs->held_bytes -= choice->tool_bytes;
+    choice->tool_bytes = 0;
+}
+
+static void write_member(struct weir_json_write *w, const char *name, struct weir_slice text)
+{
+    weir_json_write_key(w, weir_slice_cstr(name));
+    weir_json_write_string(w, text);
+}
+
+static void write_words(struct weir_json_write *w, const struct weir_cs_tool *tool)
+{
+    weir_json_write_begin_object(w);
+    write_member(w, "name", weir_buf_slice(&tool->name));
+    write_member(w, tool->is_custom ? "input" : "arguments", weir_buf_slice(&tool->arguments));
+    weir_json_write_end_object(w);
+}
+
+static void write_tool(struct weir_json_write *w, const struct weir_cs_tool *tool)
+{
+    struct weir_slice kind = tool->is_custom ? WEIR_SLICE("custom") : WEIR_SLICE("function");
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("index"));
+    weir_json_write_u64(w, tool->index);
+    write_member(w, "id", weir_buf_slice(&tool->id));
+    write_member(w, "type", tool->type.n != 0 ? weir_buf_slice(&tool->type) : kind);
+    weir_json_write_key(w, kind);
+    write_words(w, tool);
+    weir_json_write_end_object(w);
+}
+
+/* `tool_calls` and, of old, `function_call`: members of a message or delta. */
+void weir_cs__write_tools(struct weir_json_write *w, const struct weir_cs_choice *choice)
+{
+    const struct weir_cs_tool *old = NULL;
+    for (size_t i = 0; i < choice->n_tools; i++) {
+        old = choice->tools[i].index == WEIR_CS_FUNCTION_CALL ? &choice->tools[i] : old;
+    }
+    if (old != NULL) {
+        weir_json_write_key(w, WEIR_SLICE("function_call"));
+        write_words(w, old);
+    }
+    if (choice->n_tools == (old != NULL)) {
+        return;
+    }
     weir_json_write_key(w, WEIR_SLICE("tool_calls"));
     weir_json_write_begin_array(w);
     for (size_t i = 0; i < choice->n_tools; i++) {
-        const struct weir_cs_tool *tool = &choice->tools[i];
-        weir_json_write_begin_object(w);
-        weir_json_write_key(w, WEIR_SLICE("index"));
-        weir_json_write_u64(w, tool->index);
-        weir_json_write_key(w, WEIR_SLICE("id"));
-        weir_json_write_string(w, weir_buf_slice(&tool->id));
-        weir_json_write_key(w, WEIR_SLICE("type"));
-        weir_json_write_string(w, tool->type.n != 0 ? weir_buf_slice(&tool->type)
-                                                    : WEIR_SLICE("function"));
-        weir_json_write_key(w, WEIR_SLICE("function"));
-        weir_json_write_begin_object(w);
-        weir_json_write_key(w, WEIR_SLICE("name"));
-        weir_json_write_string(w, weir_buf_slice(&tool->name));
-        weir_json_write_key(w, WEIR_SLICE("arguments"));
-        weir_json_write_string(w, weir_buf_slice(&tool->arguments));
-        weir_json_write_end_object(w);
-        weir_json_write_end_object(w);
+        if (&choice->tools[i] != old) {
+            write_tool(w, &choice->tools[i]);
+        }
     }
     weir_json_write_end_array(w);
 }
 
 /* The caller's history and what was generated, as one array. */
-static struct weir_slice write_history(struct weir_cs *cs, const struct weir_cs_choice *choice)
+struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choice *choice)
 {
-    const struct weir_json *json = cs->request.json;
-    uint32_t messages = weir_json_get(json, 0, WEIR_SLICE("messages"));
     struct weir_buf out = {0};
     struct weir_json_write w;
+    struct weir_json message;
     weir_json_write_init(&w, &out);
-    weir_json_write_begin_array(&w);
-    uint32_t at = weir_json_first(json, messages);
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, messages, at)) {
-        weir_json_write_node(&w, json, at);
-    }
     weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("role"));
-    weir_json_write_string(&w, WEIR_SLICE("assistant"));
+    write_member(&w, "role", WEIR_SLICE("assistant"));
     if (choice->has_content) {
-        weir_json_write_key(&w, WEIR_SLICE("content"));
-        weir_json_write_string(&w, weir_buf_slice(&choice->whole));
+        write_member(&w, "content", weir_buf_slice(&choice->whole));
     }
-    if (choice->n_tools != 0) {
-        write_tools(&w, choice);
-    }
+    weir_cs__write_tools(&w, choice);
     weir_json_write_end_object(&w);
-    weir_json_write_end_array(&w);
-    struct weir_slice text = weir_arena_dup(cs->task->arena, weir_buf_slice(&out));
+    struct weir_slice text = WEIR_SLICE("[]");
+    if (weir_json_parse_reuse(&message, weir_buf_slice(&out), NULL, &cs->tape2, NULL) == 0) {
+        text = weir_completion_history(cs->task, cs->request.json, &message, 0);
+    }
     weir_buf_dispose(&out);
     return text;
 }
@@ -164,14 +237,14 @@ static void add_use(struct weir_cs *cs, struct weir_cs_choice *choice,
     switch (use->d->detector->type) {
     case WEIR_DETECT_CHAT: {
         uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
-        input.messages = write_history(cs, choice);
+        input.messages = weir_cs__history(cs, choice);
         input.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
         weir_scan_add_whole(choice->group, use, &input);
         break;
     }
     case WEIR_DETECT_GENERATION:
         if (choice->has_content) {
-            input.prompt = cs->request.input_text;
+            input.prompt = cs->request.prompt;
             input.generated_text = weir_buf_slice(&choice->whole);
             weir_scan_add_whole(choice->group, use, &input);
         }
@@ -197,14 +270,19 @@ static void on_whole_done(void *ctx, struct weir_scan *scan)
     }
     if (fault != NULL) {
         weir_cs__fail(cs, fault);
-    } else {
-        weir_cs__advance(cs);
+        return;
     }
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        if (WEIR_LIST_ENTRY(at, struct weir_cs_choice, link)->group->n_found != 0) {
+            weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
+        }
+    }
+    weir_cs__advance(cs);
 }
 
 void weir_cs__start_whole(struct weir_cs *cs)
 {
-    if (!cs->has_whole || weir_list_is_empty(&cs->choices)) {
+    if (!cs->has_whole || cs->enforces || weir_list_is_empty(&cs->choices)) {
         cs->whole_done = true;
         return;
     }
@@ -300,12 +378,13 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     struct weir_json json;
     bool has_detections = cs->has_whole && cs->whole_scan != NULL;
     bool has_warnings = write_warnings(cs, &warnings);
+    bool has_lead = cs->lead_detections.n != 0 || cs->lead_warnings.n != 0; /* nothing has left */
     if (has_detections) {
         write_detections(cs, &detections);
     }
     if (cs->usage.n != 0) {
         weir_buf_append(&envelope, weir_buf_slice(&cs->usage));
-    } else if (has_detections || has_warnings) {
+    } else if (has_detections || has_warnings || has_lead) {
         write_envelope(cs, &envelope);
     }
     if (envelope.n != 0 &&

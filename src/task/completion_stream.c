@@ -71,22 +71,69 @@ void weir_cs__fail_held(struct weir_cs *cs)
     weir_cs__fail(cs, &fault);
 }
 
-void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
+static void send_event(struct weir_cs *cs, struct weir_slice json)
 {
-    if (!cs->is_over && cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
+    if (cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
         weir_source_set_full(&cs->source, true);
     }
 }
 
+static bool has_lead(const struct weir_cs *cs)
+{
+    return cs->lead_detections.n != 0 || cs->lead_warnings.n != 0;
+}
+
+/* The first event takes along what was found in the input. */
+static void send_leading(struct weir_cs *cs, struct weir_slice event)
+{
+    struct weir_json json;
+    struct weir_buf out = {0};
+    if (weir_json_parse_reuse(&json, event, NULL, &cs->tape2, NULL) == 0) {
+        struct weir_event_lead lead = {.detections = weir_buf_slice(&cs->lead_detections),
+                                       .warnings = weir_buf_slice(&cs->lead_warnings)};
+        weir_event_write_lead(&json, &lead, &out);
+        weir_buf_dispose(&cs->lead_detections);
+        weir_buf_dispose(&cs->lead_warnings);
+        send_event(cs, weir_buf_slice(&out));
+    }
+    weir_buf_dispose(&out);
+}
+
+void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
+{
+    if (cs->is_over) {
+        return;
+    }
+    if (has_lead(cs)) {
+        send_leading(cs, json);
+    } else {
+        send_event(cs, json);
+    }
+}
+
+void weir_cs__note_outcome(struct weir_cs *cs, enum weir_policy_outcome outcome)
+{
+    if (cs->outcome != WEIR_POLICY_BLOCKED && outcome != WEIR_POLICY_PASSED) {
+        cs->outcome = outcome;
+    }
+}
+
 /* ---- reading on or not ---- */
+
+static enum weir_path_wait choice_waits(const struct weir_cs_choice *choice)
+{
+    if (choice->enforced != NULL) {
+        return weir_guard_waits(choice->enforced->guard);
+    }
+    return choice->path != NULL ? weir_path_waits(choice->path) : WEIR_PATH_IDLE;
+}
 
 static enum weir_path_wait waits(const struct weir_cs *cs)
 {
     enum weir_path_wait most = WEIR_PATH_IDLE;
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
-        enum weir_path_wait one =
-            choice->path != NULL ? weir_path_waits(choice->path) : WEIR_PATH_IDLE;
+        enum weir_path_wait one = choice_waits(choice);
         most = one > most ? one : most;
     }
     return most;
@@ -162,30 +209,45 @@ static void add_misc(struct weir_cs *cs, struct weir_slice json)
 
 /* ---- the end ---- */
 
+static bool is_done(const struct weir_cs_choice *choice)
+{
+    if (choice->enforced != NULL) {
+        return weir_cs__enforce_is_done(choice);
+    }
+    bool is_path_done = choice->path == NULL || weir_path_is_done(choice->path);
+    return is_path_done && weir_list_is_empty(&choice->items);
+}
+
 static bool has_left(const struct weir_cs *cs)
 {
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
-        const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
-        bool is_done = choice->path == NULL || weir_path_is_done(choice->path);
-        if (!is_done || !weir_list_is_empty(&choice->items)) {
+        if (!is_done(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link))) {
             return false;
         }
     }
     return true;
 }
 
+static void end(struct weir_cs *cs)
+{
+    cs->is_over = true;
+    weir_source_end(&cs->source);
+    cs->out->ops->end(cs->out);
+}
+
 static void finish(struct weir_cs *cs)
 {
     weir_buf_clear(&cs->scratch);
-    if (cs->request.output.n != 0) {
+    if (cs->request.output.n != 0 || has_lead(cs)) {
         weir_cs__write_final(cs, &cs->scratch);
+    }
+    if (cs->request.output.n != 0) {
+        weir_policy_count(cs->request.policy, WEIR_POLICY_OUTPUT, cs->outcome);
     }
     if (cs->scratch.n != 0) {
         weir_cs__emit(cs, weir_buf_slice(&cs->scratch));
     }
-    cs->is_over = true;
-    weir_source_end(&cs->source);
-    cs->out->ops->end(cs->out);
+    end(cs);
 }
 
 void weir_cs__advance(struct weir_cs *cs)
@@ -211,12 +273,33 @@ static void take_choices(struct weir_cs *cs, const struct weir_json *json)
         uint32_t next = weir_json_after(json, choices, at);
         struct weir_event_choice c;
         const char *why;
-        if (weir_event_read(json, at, cs->request.is_chat, &c, &why) != 0) {
+        if (cs->enforces) {
+            weir_cs__enforce_take(cs, json, at, next == WEIR_JSON_NONE);
+        } else if (weir_event_read(json, at, cs->request.is_chat, &c, &why) != 0) {
             weir_cs__fail_model(cs, why);
-            return;
+        } else {
+            weir_cs__take_choice(cs, json, &c, next == WEIR_JSON_NONE);
         }
-        weir_cs__take_choice(cs, json, &c, next == WEIR_JSON_NONE);
         at = next;
+    }
+}
+
+static void take_usage(struct weir_cs *cs, const struct weir_json *json)
+{
+    weir_buf_clear(&cs->usage);
+    if (cs->enforces) {
+        weir_cs__enforce_usage(cs, json);
+    } else {
+        weir_buf_append(&cs->usage, json->src);
+    }
+}
+
+static void take_misc(struct weir_cs *cs, const struct weir_json *json)
+{
+    if (cs->enforces) {
+        weir_cs__enforce_misc(cs, json);
+    } else {
+        add_misc(cs, json->src);
     }
 }
 
@@ -235,11 +318,10 @@ static void take_event(struct weir_cs *cs, struct weir_slice event)
         take_choices(cs, &json);
         break;
     case WEIR_EVENT_USAGE:
-        weir_buf_clear(&cs->usage);
-        weir_buf_append(&cs->usage, event);
+        take_usage(cs, &json);
         break;
     case WEIR_EVENT_STREAM:
-        add_misc(cs, event);
+        take_misc(cs, &json);
         break;
     case WEIR_EVENT_BAD:
         weir_cs__fail_model(cs, "an event has no choices");
@@ -248,20 +330,27 @@ static void take_event(struct weir_cs *cs, struct weir_slice event)
     cs->n_frames++;
 }
 
+/* Nobody looks at the output: byte for byte. */
+static void pass(struct weir_cs *cs, const struct weir_model_frame *frame)
+{
+    struct weir_out_raw event = {.bytes = frame->raw, .json = frame->json, .sse_id = frame->sse_id};
+    if (cs->out->ops->raw(cs->out, &event) == WEIR_FLOW_FULL) {
+        weir_source_set_full(&cs->source, true);
+    }
+}
+
 static void on_frame(void *ctx, const struct weir_model_frame *frame)
 {
     struct weir_cs *cs = ctx;
     if (cs->is_over || frame->is_error) {
         return; /* the fault that follows tells */
     }
-    if (cs->request.output.n == 0) {
-        struct weir_out_raw event = {
-            .bytes = frame->raw, .json = frame->json, .sse_id = frame->sse_id};
-        if (cs->out->ops->raw(cs->out, &event) == WEIR_FLOW_FULL) {
-            weir_source_set_full(&cs->source, true);
-        }
-    } else {
+    if (cs->request.output.n != 0) {
         take_event(cs, frame->json);
+    } else if (has_lead(cs)) {
+        weir_cs__emit(cs, frame->json);
+    } else {
+        pass(cs, frame);
     }
     weir_cs__advance(cs);
 }
@@ -279,7 +368,7 @@ static void on_done(void *ctx, const struct weir_fault *fault)
     for (; at != &cs->choices && !cs->is_over; at = at->next) {
         struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
         weir_cs__end_choice(choice);
-        if (choice->path != NULL && !cs->is_over) {
+        if (!cs->is_over) {
             weir_cs__drain(choice);
         }
     }
@@ -293,6 +382,15 @@ static const struct weir_model_events MODEL_EVENTS = {
     .on_frame = on_frame,
     .on_done = on_done,
 };
+
+/* What waits to be judged is judged; the model need not go on. */
+void weir_cs__stop_source(struct weir_cs *cs)
+{
+    stop_model(cs);
+    cs->source_done = true;
+    cs->whole_done = true;
+    weir_source_end(&cs->source);
+}
 
 static void start_model(struct weir_cs *cs, const struct weir_model_events *events)
 {
@@ -312,7 +410,7 @@ static void call_model(struct weir_cs *cs)
         .op = cs->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
         .is_stream = true,
         .model_id = cs->request.model_id,
-        .body = weir_completion_model_body(cs->task, &cs->request)};
+        .body = weir_completion_model_body(cs->task, &cs->request, &cs->input)};
     start_model(cs, &MODEL_EVENTS);
 }
 
@@ -331,10 +429,9 @@ static void on_tokenized(void *ctx, const struct weir_fault *fault)
         weir_cs__fail(cs, fault);
         return;
     }
-    weir_cs__emit(cs, weir_completion_unsuitable_input(cs->task, &cs->request, cs->input_found,
+    weir_cs__emit(cs, weir_completion_unsuitable_input(cs->task, &cs->request, &cs->input,
                                                        cs->prompt_tokens, true));
-    cs->is_over = true;
-    cs->out->ops->end(cs->out);
+    end(cs);
 }
 
 static const struct weir_model_events TOKENIZE_EVENTS = {
@@ -342,19 +439,46 @@ static const struct weir_model_events TOKENIZE_EVENTS = {
     .on_done = on_tokenized,
 };
 
+static void refuse_input(struct weir_cs *cs)
+{
+    struct weir_slice events[2];
+    weir_completion_refused_events(cs->task, &cs->request, &cs->input, events);
+    weir_cs__emit(cs, events[0]);
+    weir_cs__emit(cs, events[1]);
+    end(cs);
+}
+
+/* What the first event is to take along. */
+static void prepare_lead(struct weir_cs *cs)
+{
+    if (cs->request.policy != NULL) {
+        weir_completion_write_input(&cs->request, &cs->input, &cs->lead_detections);
+        weir_completion_write_input_warnings(&cs->request, &cs->input, &cs->lead_warnings);
+    }
+}
+
 static void on_input_scanned(void *ctx, struct weir_scan *scan)
 {
     struct weir_cs *cs = ctx;
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
         weir_cs__fail(cs, fault);
-    } else if (cs->input_found->n_found == 0) {
+        return;
+    }
+    switch (weir_completion_judge_input(&cs->request, &cs->input)) {
+    case WEIR_COMPLETION_ASK:
+        prepare_lead(cs);
         call_model(cs);
-    } else {
+        break;
+    case WEIR_COMPLETION_TELL:
         cs->model_request = (struct weir_model_request){.op = WEIR_MODEL_TOKENIZE,
                                                         .model_id = cs->request.model_id,
-                                                        .text = cs->request.input_text};
+                                                        .text = cs->request.prompt};
         start_model(cs, &TOKENIZE_EVENTS);
+        break;
+    case WEIR_COMPLETION_REFUSE:
+        refuse_input(cs);
+        break;
     }
 }
 
@@ -375,11 +499,14 @@ static void undo(void *ctx)
     weir_buf_dispose(&cs->scratch);
     weir_buf_dispose(&cs->usage);
     weir_buf_dispose(&cs->first);
+    weir_buf_dispose(&cs->lead_detections);
+    weir_buf_dispose(&cs->lead_warnings);
 }
 
 static void look_at_plan(struct weir_cs *cs)
 {
-    cs->has_chunked = weir_path_is_needed(&cs->request.output);
+    cs->enforces = weir_policy_enforces(cs->request.policy) && cs->request.output.n != 0;
+    cs->has_chunked = weir_path_is_needed(&cs->request.output) && !cs->enforces;
     cs->has_whole = weir_path_has_whole(&cs->request.output);
 }
 
@@ -405,13 +532,11 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
     weir_source_init(&cs->source);
     look_at_plan(cs);
     weir_arena_defer(task->arena, undo, cs);
-    if (cs->request.input.n == 0) {
+    cs->input = (struct weir_input){.texts = request->inputs, .n = request->n_inputs};
+    if (cs->request.input.n == 0 || cs->input.n == 0) {
+        prepare_lead(cs);
         call_model(cs);
-        return;
+    } else {
+        weir_input_start(&cs->input, task, &cs->request.input, on_input_scanned, cs);
     }
-    struct weir_scan *scan = weir_scan_new(task, on_input_scanned, cs);
-    cs->input_found = weir_scan_add_group(scan);
-    weir_scan_add_masked(cs->input_found, &cs->request.input, request->input_text, request->masks,
-                         request->n_masks);
-    weir_scan_start(scan);
 }

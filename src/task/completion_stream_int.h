@@ -5,13 +5,15 @@
 #include "base/list.h"
 #include "io/loop.h"
 #include "task/completion_stream.h"
+#include "task/enforce.h"
 #include "task/event.h"
 #include "task/path.h"
 #include "task/source.h"
 
 /*
  * Inside: the life of the stream (completion_stream.c), events of a choice on their way out
- * (completion_choice.c), what is said at the end (completion_final.c).
+ * (completion_choice.c), on routes that block or redact (completion_enforce.c), what is said at the
+ * end (completion_final.c).
  */
 
 /* An event on its way out, in the order of its choice. */
@@ -22,13 +24,17 @@ struct weir_cs_item {
     size_t end_cp; /* of its text; equal: none */
     bool has_text;
     bool has_logprobs;
-    size_t n; /* bytes of JSON behind this struct */
+    bool is_tainted; /* its text does not leave as it was */
+    size_t n;        /* bytes of JSON behind this struct */
     char json[];
 };
 
+#define WEIR_CS_FUNCTION_CALL UINT64_MAX
+
 /* A tool call as it comes, for detectors that see the generated message. */
 struct weir_cs_tool {
-    uint64_t index;
+    uint64_t index; /* WEIR_CS_FUNCTION_CALL: the one call of the old form */
+    bool is_custom; /* `arguments` is its input */
     struct weir_buf id;
     struct weir_buf type;
     struct weir_buf name;
@@ -37,17 +43,36 @@ struct weir_cs_tool {
 
 struct weir_cs;
 
+/* What a choice has on a route that blocks or redacts. */
+struct weir_cs_enforced {
+    struct weir_guard *guard;
+    struct weir_list held[WEIR_CHANNEL_TEXTS]; /* events whose text the guard has, per channel */
+    uint16_t halves[WEIR_CHANNEL_TEXTS]; /* first halves of surrogate pairs, as `high` below */
+    struct weir_buf last;                /* the last event, without what it said */
+    struct weir_buf finish;              /* the event that ends it; empty: none yet */
+    struct weir_buf audio_id;            /* JSON; empty: none, or it has left */
+    bool is_blocked;
+};
+
 struct weir_cs_choice {
     struct weir_list link;
     struct weir_cs *cs;
     uint64_t index;
-    struct weir_path *path; /* NULL: no detector works on chunks */
+    struct weir_path *path;            /* NULL: no detector works on chunks */
+    struct weir_cs_enforced *enforced; /* NULL: not on such a route */
+    /* On routes the role leaves once, on the choice's first event. */
+    enum weir_cs_role {
+        WEIR_CS_ROLE_UNSAID,
+        WEIR_CS_ROLE_WITH_TEXT, /* its first event waits for a batch */
+        WEIR_CS_ROLE_SAID,
+    } role;
     struct weir_list items;
     bool has_content;
     struct weir_buf whole; /* the text so far, for detectors that look at all of it */
     struct weir_cs_tool *tools;
     size_t n_tools;
-    uint16_t high; /* first half of a surrogate pair whose second half is awaited; 0: none */
+    size_t tool_bytes; /* that are held for them */
+    uint16_t high;     /* first half of a surrogate pair whose second half is awaited; 0: none */
     struct weir_buf high_json; /* the event it came in */
     struct weir_scan_group *group;
 };
@@ -59,7 +84,9 @@ struct weir_cs {
     struct weir_out *out;
     struct weir_model_run *run;
     struct weir_model_request model_request;
-    struct weir_scan_group *input_found;
+    struct weir_input input;
+    struct weir_buf lead_detections; /* what the first event that leaves takes along: arrays */
+    struct weir_buf lead_warnings;
     uint64_t prompt_tokens;
     struct weir_json_tape tape;  /* of the event that arrives */
     struct weir_json_tape tape2; /* of an envelope */
@@ -75,8 +102,10 @@ struct weir_cs {
     struct weir_source source;
     struct weir_post cleanup; /* after a failure: what still runs is stopped */
     struct weir_scan *whole_scan;
-    bool has_chunked; /* some detector works on chunks */
-    bool has_whole;   /* some looks at the whole */
+    enum weir_policy_outcome outcome; /* of the output */
+    bool has_chunked;                 /* some detector works on chunks */
+    bool has_whole;                   /* some looks at the whole */
+    bool enforces;                    /* the route blocks or redacts */
     bool source_done;
     bool whole_done;
     bool is_over; /* end or fail was said */
@@ -90,6 +119,8 @@ void weir_cs__fail_held(struct weir_cs *cs); /* too much is held back */
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__drain_misc(struct weir_cs *cs); /* events without choices whose turn has come */
 void weir_cs__advance(struct weir_cs *cs);
+void weir_cs__note_outcome(struct weir_cs *cs, enum weir_policy_outcome outcome);
+void weir_cs__stop_source(struct weir_cs *cs); /* nobody needs more of the model's words */
 
 /* completion_choice.c */
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
@@ -98,10 +129,43 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index);
 void weir_cs__drain(struct weir_cs_choice *choice);
 void weir_cs__end_choice(struct weir_cs_choice *choice);
 void weir_cs__free_choice(struct weir_cs_choice *choice);
+void weir_cs__on_progress(void *choice);
+/* The last text item of `items` that begins before `end_cp`; logprobs of those that end by then are
+ * joined on the way. `taints`: their text leaves changed. */
+struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *items,
+                                    size_t end_cp, bool taints,
+                                    struct weir_event_logprobs *logprobs);
+void weir_cs__forget_until(struct weir_cs *cs, struct weir_list *items, size_t end_cp);
+void weir_cs__keep_whole(struct weir_cs_choice *choice, struct weir_slice text);
+/* Joins the text of an event with half a character that came before, and holds back one at its end:
+ * `half` is what is held. */
+void weir_cs__join_half(const struct weir_json *json, uint32_t at, uint16_t *half,
+                        struct weir_buf *text);
+bool weir_cs__cut_half(const struct weir_json *json, uint32_t at, uint16_t *half,
+                       struct weir_buf *text);
 struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item);
 
+/* completion_enforce.c */
+void weir_cs__enforce_init(struct weir_cs_choice *choice);
+void weir_cs__enforce_free(struct weir_cs_choice *choice);
+void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uint32_t at,
+                           bool is_last);
+void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json);
+void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json);
+void weir_cs__enforce_end(struct weir_cs_choice *choice);
+void weir_cs__enforce_drain(struct weir_cs_choice *choice);
+bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice);
+
 /* completion_final.c */
+void weir_cs__take_tools(struct weir_cs_choice *choice, const struct weir_json *json,
+                         uint32_t calls);
+void weir_cs__take_function_call(struct weir_cs_choice *choice, const struct weir_json *json,
+                                 uint32_t call);
+void weir_cs__write_tools(struct weir_json_write *w, const struct weir_cs_choice *choice);
+void weir_cs__forget_tools(struct weir_cs_choice *choice);
+struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choice *choice);
+bool weir_cs__wants_message(const struct weir_cs *cs);
 void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_json *json,
                             const struct weir_event_choice *c);
 void weir_cs__start_whole(struct weir_cs *cs); /* sets whole_done when there is nothing to do */

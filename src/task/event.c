@@ -96,10 +96,16 @@ int weir_event_read(const struct weir_json *json, uint32_t node, bool is_chat,
 /* ---- writing ---- */
 
 static void set_role(struct weir_json_edit *e, const struct weir_json *json,
-                     const struct weir_event_choice *c)
+                     const struct weir_event_choice *c, enum weir_event_role role)
 {
-    if (c->body != WEIR_JSON_NONE &&
-        weir_json_get_set(json, c->body, WEIR_SLICE("role")) == WEIR_JSON_NONE) {
+    if (c->body == WEIR_JSON_NONE || role == WEIR_ROLE_AS_IS) {
+        return;
+    }
+    uint32_t at = weir_json_get(json, c->body, WEIR_SLICE("role"));
+    bool is_set = at != WEIR_JSON_NONE && weir_json_type(json, at) != WEIR_JSON_NULL;
+    if (role == WEIR_ROLE_REMOVED && at != WEIR_JSON_NONE) {
+        weir_json_edit_remove(e, at);
+    } else if (role == WEIR_ROLE_SET && !is_set) {
         weir_json_edit_set(e, c->body, WEIR_SLICE("role"), WEIR_SLICE("\"assistant\""));
     }
 }
@@ -186,8 +192,8 @@ void weir_event_write_part(const struct weir_json *json, const struct weir_event
     if (!cut->with_logprobs) {
         set_null(&e, json, c->node, "logprobs");
     }
-    if (cut->with_role && is_chat) {
-        set_role(&e, json, c);
+    if (is_chat) {
+        set_role(&e, json, c, cut->role);
     }
     weir_json_edit_write(&e, out);
     weir_json_edit_dispose(&e);
@@ -268,7 +274,7 @@ void weir_event_add_warnings(struct weir_json_edit *e, const struct weir_json *j
     weir_json_edit_set(e, 0, WEIR_SLICE("warnings"), weir_buf_slice(scratch));
 }
 
-static struct weir_slice unsuitable_output(void)
+struct weir_slice weir_event_unsuitable_output(void)
 {
     return WEIR_SLICE(
         "[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]");
@@ -287,13 +293,13 @@ void weir_event_write_batch(const struct weir_json *envelope, const struct weir_
         hold_rest(&e, envelope, c->node);
     }
     set_logprobs(&e, envelope, c->node, batch);
-    if (batch->with_role && is_chat) {
-        set_role(&e, envelope, c);
+    if (is_chat) {
+        set_role(&e, envelope, c, batch->role);
     }
     write_detections(&detections, c->index, batch);
     weir_json_edit_set(&e, 0, WEIR_SLICE("detections"), weir_buf_slice(&detections));
     if (batch->n_findings != 0) {
-        weir_event_add_warnings(&e, envelope, unsuitable_output(), &warnings);
+        weir_event_add_warnings(&e, envelope, weir_event_unsuitable_output(), &warnings);
     }
     weir_json_edit_write(&e, out);
     weir_json_edit_dispose(&e);
@@ -315,5 +321,31 @@ void weir_event_write_final(const struct weir_json *json, const struct weir_even
     }
     weir_json_edit_write(&e, out);
     weir_json_edit_dispose(&e);
+    weir_buf_dispose(&warnings);
+}
+
+void weir_event_write_lead(const struct weir_json *json, const struct weir_event_lead *lead,
+                           struct weir_buf *out)
+{
+    struct weir_json_edit e = {0};
+    struct weir_buf detections = {0};
+    struct weir_buf warnings = {0};
+    uint32_t ours = weir_json_get(json, 0, WEIR_SLICE("detections"));
+    bool has_ours = ours != WEIR_JSON_NONE && weir_json_type(json, ours) == WEIR_JSON_OBJECT;
+    weir_json_edit_begin(&e, json);
+    if (lead->detections.n != 0 && has_ours) {
+        weir_json_edit_set(&e, ours, WEIR_SLICE("input"), lead->detections);
+    } else if (lead->detections.n != 0) {
+        weir_buf_append(&detections, WEIR_SLICE("{\"input\":"));
+        weir_buf_append(&detections, lead->detections);
+        weir_buf_append_byte(&detections, '}');
+        weir_json_edit_set(&e, 0, WEIR_SLICE("detections"), weir_buf_slice(&detections));
+    }
+    if (lead->warnings.n != 0) {
+        weir_event_add_warnings(&e, json, lead->warnings, &warnings);
+    }
+    weir_json_edit_write(&e, out);
+    weir_json_edit_dispose(&e);
+    weir_buf_dispose(&detections);
     weir_buf_dispose(&warnings);
 }

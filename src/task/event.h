@@ -39,6 +39,13 @@ struct weir_event_choice {
 int weir_event_read(const struct weir_json *json, uint32_t node, bool is_chat,
                     struct weir_event_choice *out, const char **why);
 
+/* Who speaks: on H in every delta, on routes once per choice. */
+enum weir_event_role {
+    WEIR_ROLE_AS_IS,
+    WEIR_ROLE_SET,
+    WEIR_ROLE_REMOVED,
+};
+
 /* What of an event to keep: parts are written as events of their own. */
 enum weir_event_part {
     WEIR_EVENT_ALL,       /* the choice as it is */
@@ -56,7 +63,7 @@ struct weir_event_cut {
     bool with_usage;
     bool with_finish;
     bool with_logprobs;
-    bool with_role; /* every delta says who speaks */
+    enum weir_event_role role;
 };
 void weir_event_write_part(const struct weir_json *json, const struct weir_event_choice *choice,
                            bool is_chat, const struct weir_event_cut *cut, struct weir_buf *out);
@@ -68,7 +75,7 @@ struct weir_event_batch {
     size_t n_findings;
     struct weir_slice logprobs; /* joined, JSON; empty: as the envelope has it */
     bool is_partial;            /* the envelope goes on behind the batch: what ends it waits */
-    bool with_role;
+    enum weir_event_role role;
 };
 
 /* Appends the envelope (an event with one choice) with the batch in it. */
@@ -101,6 +108,17 @@ struct weir_event_final {
 /* Appends `json` (a usage event) with them added. */
 void weir_event_write_final(const struct weir_json *json, const struct weir_event_final *final,
                             struct weir_buf *out);
+
+/* What the first event of an answer takes along of the input: arrays, or empty. */
+struct weir_event_lead {
+    struct weir_slice detections;
+    struct weir_slice warnings;
+};
+void weir_event_write_lead(const struct weir_json *json, const struct weir_event_lead *lead,
+                           struct weir_buf *out);
+
+/* The array with the one warning that says so. */
+struct weir_slice weir_event_unsuitable_output(void);
 
 /* Sets `warnings`, the server's own first. `ours` is a JSON array; both must live until write. */
 void weir_event_add_warnings(struct weir_json_edit *e, const struct weir_json *json,

@@ -47,11 +47,15 @@ static void write_classification(struct weir_json_write *w, const struct weir_de
 static void write_finding(struct weir_json_write *w, enum weir_results_shape shape,
                           const struct weir_detection *d)
 {
+    bool is_terse = shape == WEIR_RESULTS_TERSE;
+    bool is_completion = is_terse || shape == WEIR_RESULTS_COMPLETION;
     if (d->has_span && shape != WEIR_RESULTS_WHOLE) {
         span(w, d);
+    }
+    if (d->has_span && shape != WEIR_RESULTS_WHOLE && !is_terse) {
         member(w, WEIR_SLICE("text"), d->text);
     }
-    if (shape == WEIR_RESULTS_COMPLETION) {
+    if (is_completion) {
         member(w, WEIR_SLICE("detector_id"), d->detector_id);
     }
     if (shape == WEIR_RESULTS_CONTENT) {
@@ -61,11 +65,13 @@ static void write_finding(struct weir_json_write *w, enum weir_results_shape sha
         member(w, WEIR_SLICE("detection_type"), d->detection_type);
         member(w, WEIR_SLICE("detection"), d->detection);
     }
-    if (shape != WEIR_RESULTS_COMPLETION) {
+    if (!is_completion) {
         member(w, WEIR_SLICE("detector_id"), d->detector_id);
     }
     score(w, d);
-    raw_member(w, WEIR_SLICE("evidence"), d->evidence);
+    if (!is_terse) {
+        raw_member(w, WEIR_SLICE("evidence"), d->evidence);
+    }
     raw_member(w, WEIR_SLICE("metadata"), d->metadata);
 }
 
@@ -89,6 +95,23 @@ void weir_results_write(struct weir_json_write *w, enum weir_results_shape shape
         weir_results_write_one(w, shape, &items[i]);
     }
     weir_json_write_end_array(w);
+}
+
+void weir_results_write_choice(struct weir_json_write *w, const struct weir_results_choice *c)
+{
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("choice_index"));
+    weir_json_write_u64(w, c->index);
+    if (c->channel.n != 0) {
+        member(w, WEIR_SLICE("channel"), c->channel);
+    }
+    weir_json_write_key(w, WEIR_SLICE("results"));
+    weir_json_write_begin_array(w);
+    for (size_t i = 0; i < c->n_findings; i++) {
+        weir_results_write_one(w, c->shape, c->findings[i]);
+    }
+    weir_json_write_end_array(w);
+    weir_json_write_end_object(w);
 }
 
 void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,

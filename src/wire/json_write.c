@@ -177,6 +177,15 @@ void weir_json_write_key(struct weir_json_write *w, struct weir_slice name)
     w->after_key = true;
 }
 
+void weir_json_write_key_raw(struct weir_json_write *w, struct weir_slice quoted)
+{
+    WEIR_ASSERT(w->depth != 0 && !w->after_key && may_be(w, true));
+    begin_item(w);
+    put(w, quoted);
+    put(w, WEIR_SLICE(":"));
+    w->after_key = true;
+}
+
 void weir_json_write_string(struct weir_json_write *w, struct weir_slice s)
 {
     begin_value(w);

@@ -44,6 +44,9 @@ void weir_json_write_begin_array(struct weir_json_write *w);
 void weir_json_write_end_array(struct weir_json_write *w);
 void weir_json_write_key(struct weir_json_write *w, struct weir_slice name);
 
+/* The same for a name as it stands in a document, quotes and escapes included. */
+void weir_json_write_key_raw(struct weir_json_write *w, struct weir_slice quoted);
+
 /* Quotes, backslashes and control characters are escaped, nothing else. */
 void weir_json_write_string(struct weir_json_write *w, struct weir_slice s);
 void weir_json_write_i64(struct weir_json_write *w, int64_t v);

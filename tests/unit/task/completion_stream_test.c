@@ -8,12 +8,17 @@ static void start_with(struct stage *st, const char *body, bool is_chat)
 {
     struct weir_json *json = weir_arena_alloc(&st->arena, sizeof *json);
     assert_int_equal(weir_json_parse(json, weir_slice_cstr(body), NULL, &st->arena, NULL), 0);
+    struct weir_input_text *question = weir_arena_zalloc(&st->arena, sizeof *question);
+    *question = (struct weir_input_text){.text = WEIR_SLICE("a bad question."),
+                                         .part_index = WEIR_INPUT_NO_PART};
     struct weir_task_completion request = {.is_chat = is_chat,
                                            .json = json,
                                            .model_id = WEIR_SLICE("m"),
                                            .input = stage_plan(st, st->input),
                                            .output = stage_plan(st, st->output),
-                                           .input_text = WEIR_SLICE("a bad question.")};
+                                           .inputs = question,
+                                           .n_inputs = 1,
+                                           .prompt = question->text};
     weir_completion_stream_start(&st->task, &request, st->env.strategy, &st->out);
 }
 

@@ -1,0 +1,62 @@
+#include "task/enforce.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static struct weir_slice null(void)
+{
+    return WEIR_SLICE("null");
+}
+
+void weir_enforce_write_choice(struct weir_json_write *w, const struct weir_enforce_choice *c)
+{
+    struct weir_known_member changes[6] = {{c->body_name, c->body}};
+    size_t n = 1;
+    if (c->logprobs.n != 0 || c->is_tainted) {
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("logprobs"),
+                                                  c->logprobs.n != 0 ? c->logprobs : null()};
+    }
+    if (c->is_tainted) {
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("token_ids"), WEIR_SLICE("")};
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("prompt_logprobs"), WEIR_SLICE("")};
+    }
+    if (c->finish != WEIR_ENFORCE_AS_IS) {
+        bool is_filtered = c->finish == WEIR_ENFORCE_FILTERED;
+        changes[n++] = (struct weir_known_member){
+            WEIR_SLICE("finish_reason"), is_filtered ? WEIR_SLICE("\"content_filter\"") : null()};
+        bool has_stop =
+            weir_json_get(c->json, c->choice, WEIR_SLICE("stop_reason")) != WEIR_JSON_NONE;
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("stop_reason"),
+                                                  has_stop ? null() : WEIR_SLICE("")};
+    }
+    weir_json_write_begin_object(w);
+    weir_known_write(w, c->json, c->choice,
+                     &(struct weir_known_rules){.names = weir_known_choice,
+                                                .keeps_unknown = c->keeps_unknown,
+                                                .changes = changes,
+                                                .n_changes = n});
+    weir_json_write_end_object(w);
+}
+
+void weir_enforce_write_answer(struct weir_buf *out, const struct weir_enforce_answer *a)
+{
+    struct weir_known_member changes[6] = {{WEIR_SLICE("choices"), a->choices},
+                                           {WEIR_SLICE("detections"), a->detections},
+                                           {WEIR_SLICE("warnings"), a->warnings}};
+    size_t n = 3;
+    if (!a->with_usage) {
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("usage"), WEIR_SLICE("")};
+    }
+    if (a->is_tainted) {
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("prompt_logprobs"), WEIR_SLICE("")};
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("prompt_token_ids"), WEIR_SLICE("")};
+    }
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_known_write(&w, a->json, 0,
+                     &(struct weir_known_rules){.names = weir_known_top,
+                                                .keeps_unknown = a->keeps_unknown,
+                                                .changes = changes,
+                                                .n_changes = n});
+    weir_json_write_end_object(&w);
+}

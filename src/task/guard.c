@@ -1,0 +1,426 @@
+#include "task/guard.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "io/loop.h"
+#include "task/redact.h"
+#include "task/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_GROUPS = WEIR_CHANNEL_WHOLE + 1, NO_CHANNEL = -1 };
+
+struct channel {
+    struct weir_path *path; /* NULL: nothing was said here, or all is held */
+    struct weir_buf whole;  /* all is held: the text */
+    size_t n_whole_cp;
+    struct weir_redact redact;
+};
+
+struct weir_guard {
+    struct weir_guard_options options;
+    bool holds_all;
+    struct channel channels[WEIR_CHANNEL_TEXTS];
+    struct weir_scan *scan; /* what is looked at when the choice has ended; NULL: nothing yet */
+    struct weir_scan_group *groups[N_GROUPS];
+    const struct weir_detection **pointers; /* to a group's findings */
+    struct weir_buf out;
+    struct weir_fault fault;
+    struct weir_post drop; /* blocked: what runs is stopped, but not from inside its own call */
+    int releasing;         /* the channel whose batch was told last; NO_CHANNEL: none */
+    size_t releasing_cp;
+    size_t next_whole; /* all is held: the channel to tell next */
+    bool has_ended;
+    bool is_scanning;
+    bool is_blocked;
+    bool is_clear;
+};
+
+/* ---- making ---- */
+
+static void drop_channels(struct weir_guard *g)
+{
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        weir_path_free(g->channels[i].path);
+        g->channels[i].path = NULL;
+        weir_buf_dispose(&g->channels[i].whole);
+    }
+}
+
+static void on_drop(struct weir_post *post)
+{
+    struct weir_guard *g = WEIR_LIST_ENTRY(post, struct weir_guard, drop);
+    weir_scan_cancel(g->scan);
+    drop_channels(g);
+}
+
+struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
+{
+    struct weir_guard *g = weir_mem_zalloc(sizeof *g);
+    g->options = *options;
+    g->holds_all = weir_path_has_whole(options->plan);
+    g->releasing = NO_CHANNEL;
+    g->drop.fn = on_drop;
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        weir_buf_init(&g->channels[i].whole, options->max_held_bytes);
+    }
+    return g;
+}
+
+void weir_guard_free(struct weir_guard *g)
+{
+    if (g == NULL) {
+        return;
+    }
+    weir_loop_unpost(&g->drop);
+    weir_scan_cancel(g->scan);
+    drop_channels(g);
+    free(g->pointers);
+    weir_buf_dispose(&g->out);
+    free(g);
+}
+
+bool weir_guard_holds_all(const struct weir_guard *g)
+{
+    return g->holds_all;
+}
+
+/* ---- text ---- */
+
+static void on_path(void *ctx)
+{
+    struct weir_guard *g = ctx;
+    if (!g->is_blocked) {
+        g->options.on_progress(g->options.ctx);
+    }
+}
+
+static struct weir_path *path_of(struct weir_guard *g, struct channel *c)
+{
+    if (c->path == NULL) {
+        c->path = weir_path_new(&(struct weir_path_options){
+            .task = g->options.task,
+            .plan = g->options.plan,
+            .strategy = weir_gather_strategy_find(WEIR_SLICE("aligned")),
+            .max_held_bytes = g->options.max_held_bytes,
+            .on_progress = on_path,
+            .ctx = g});
+    }
+    return c->path;
+}
+
+/* What was told last has left. */
+static void release(struct weir_guard *g)
+{
+    if (g->releasing != NO_CHANNEL) {
+        weir_path_release(g->channels[g->releasing].path, g->releasing_cp);
+        g->releasing = NO_CHANNEL;
+    }
+}
+
+/* Text behind the end of a choice begins anew where paths can; what was judged whole cannot. */
+static bool may_go_on(const struct weir_guard *g)
+{
+    return !g->has_ended || (!g->holds_all && !g->is_scanning);
+}
+
+int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t frame,
+                    struct weir_slice text)
+{
+    struct channel *c = &g->channels[channel];
+    if (g->is_blocked || text.n == 0) {
+        return 0;
+    }
+    if (!may_go_on(g)) {
+        return WEIR_EPEER;
+    }
+    release(g);
+    g->has_ended = false;
+    g->is_clear = false;
+    if (!g->holds_all) {
+        return weir_path_push(path_of(g, c), frame, text, NULL);
+    }
+    if (!weir_utf8_is_valid(text)) {
+        return WEIR_EBAD;
+    }
+    c->n_whole_cp += weir_utf8_count(text);
+    return weir_buf_append(&c->whole, text);
+}
+
+size_t weir_guard_length_cp(const struct weir_guard *g, enum weir_channel channel)
+{
+    const struct channel *c = &g->channels[channel];
+    if (g->holds_all) {
+        return c->n_whole_cp;
+    }
+    return c->path != NULL ? weir_path_length_cp(c->path) : 0;
+}
+
+/* ---- the end of a choice ---- */
+
+static void on_scanned(void *ctx, struct weir_scan *scan)
+{
+    struct weir_guard *g = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    g->is_scanning = false;
+    if (fault != NULL) {
+        g->fault = *fault;
+    }
+    if (!g->is_blocked) {
+        g->options.on_progress(g->options.ctx);
+    }
+}
+
+/* All is held: every detector looks at every channel, and some at the whole exchange. */
+static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *ending)
+{
+    const struct weir_plan *plan = g->options.plan;
+    struct weir_slice content = weir_buf_slice(&g->channels[WEIR_CHANNEL_CONTENT].whole);
+    bool has_any = false;
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        struct weir_slice text = weir_buf_slice(&g->channels[i].whole);
+        if (text.n != 0) {
+            g->groups[i] = weir_scan_add_group(g->scan);
+            weir_scan_add_text(g->groups[i], plan, text);
+            has_any = true;
+        }
+    }
+    g->groups[WEIR_CHANNEL_WHOLE] = weir_scan_add_group(g->scan);
+    for (size_t i = 0; i < plan->n; i++) {
+        struct weir_detect_input input = {0};
+        enum weir_detect_type type = plan->uses[i].d->detector->type;
+        if (type == WEIR_DETECT_CHAT) {
+            input.messages = ending->messages;
+            input.tools = ending->tools;
+        } else if (type == WEIR_DETECT_GENERATION && content.n != 0) {
+            input.prompt = ending->prompt;
+            input.generated_text = content;
+        } else {
+            continue;
+        }
+        weir_scan_add_whole(g->groups[WEIR_CHANNEL_WHOLE], &plan->uses[i], &input);
+        has_any = true;
+    }
+    return has_any;
+}
+
+static bool add_tools(struct weir_guard *g, const struct weir_guard_ending *ending)
+{
+    if (ending->n_tool_texts != 0) {
+        g->groups[WEIR_CHANNEL_TOOLS] = weir_scan_add_group(g->scan);
+    }
+    for (size_t i = 0; i < ending->n_tool_texts; i++) {
+        weir_scan_add_text(g->groups[WEIR_CHANNEL_TOOLS], g->options.plan, ending->tool_texts[i]);
+    }
+    return ending->n_tool_texts != 0;
+}
+
+void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending)
+{
+    if (g->is_blocked || g->has_ended) {
+        return;
+    }
+    release(g);
+    g->has_ended = true;
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        if (g->channels[i].path != NULL) {
+            weir_path_end(g->channels[i].path);
+        }
+    }
+    if (!g->holds_all && ending->n_tool_texts == 0) {
+        return;
+    }
+    memset(g->groups, 0, sizeof g->groups);
+    g->scan = weir_scan_new(g->options.task, on_scanned, g);
+    bool has_any = g->holds_all && add_wholes(g, ending);
+    has_any = add_tools(g, ending) || has_any;
+    if (has_any) {
+        g->is_scanning = true;
+        weir_scan_start(g->scan);
+    }
+}
+
+/* ---- deciding ---- */
+
+static bool can_redact(const struct weir_guard_piece *piece)
+{
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        const struct weir_detection *d = piece->findings[i];
+        if (!d->has_span || d->end_cp <= d->start_cp) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void block(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    piece->what = WEIR_GUARD_BLOCKED;
+    piece->text = WEIR_SLICE("");
+    g->is_blocked = true;
+    weir_loop_post(g->options.task->loop, &g->drop);
+}
+
+/* A text with everything that is known about it: it leaves, changed or not, or ends the choice. */
+static void decide(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
+{
+    bool is_found = piece->n_findings != 0;
+    if (is_found && (g->options.policy->action == WEIR_POLICY_BLOCK || !can_redact(piece))) {
+        block(g, piece);
+        return;
+    }
+    struct weir_redact_piece in = {text, piece->start_cp, piece->findings, piece->n_findings};
+    weir_buf_clear(&g->out);
+    piece->what = WEIR_GUARD_TEXT;
+    piece->is_changed = weir_redact_piece(&g->channels[piece->channel].redact,
+                                          g->options.policy->redact_with, &in, &g->out);
+    piece->text = weir_buf_slice(&g->out);
+}
+
+/* ---- in batches ---- */
+
+static int pop_channel(struct weir_guard *g, enum weir_channel channel,
+                       struct weir_guard_piece *piece)
+{
+    struct weir_path *path = g->channels[channel].path;
+    struct weir_gather_batch batch;
+    int rc = path != NULL ? weir_path_pop(path, &batch) : WEIR_EAGAIN;
+    if (rc != 0) {
+        if (rc != WEIR_EAGAIN) {
+            g->fault = *weir_path_fault(path);
+        }
+        return rc;
+    }
+    *piece = (struct weir_guard_piece){.channel = channel,
+                                       .start_cp = batch.start_cp,
+                                       .end_cp = batch.end_cp,
+                                       .findings = batch.findings,
+                                       .n_findings = batch.n_findings};
+    decide(g, weir_path_text(path, &batch), piece);
+    g->releasing = (int)channel;
+    g->releasing_cp = batch.end_cp;
+    return 0;
+}
+
+static int pop_batch(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    int rc = WEIR_EAGAIN;
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS && rc == WEIR_EAGAIN; i++) {
+        rc = pop_channel(g, (enum weir_channel)i, piece);
+    }
+    return rc;
+}
+
+static bool has_left(const struct weir_guard *g)
+{
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        const struct channel *c = &g->channels[i];
+        if (c->path != NULL && !weir_path_is_done(c->path)) {
+            return false;
+        }
+    }
+    return !g->holds_all || g->next_whole == WEIR_CHANNEL_TEXTS;
+}
+
+/* ---- at the end ---- */
+
+static void point_at(struct weir_guard *g, const struct weir_scan_group *group,
+                     struct weir_guard_piece *piece)
+{
+    g->pointers = weir_mem_realloc(g->pointers, (group->n_found + 1) * sizeof *g->pointers);
+    for (size_t i = 0; i < group->n_found; i++) {
+        g->pointers[i] = &group->found[i];
+    }
+    piece->findings = g->pointers;
+    piece->n_findings = group->n_found;
+}
+
+/* What the scan says against all of the choice. True: `piece` ends it. */
+static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    for (size_t i = 0; i < N_GROUPS; i++) {
+        const struct weir_scan_group *group = g->groups[i];
+        if (group == NULL || group->n_found == 0) {
+            continue;
+        }
+        *piece = (struct weir_guard_piece){.channel = (enum weir_channel)i};
+        point_at(g, group, piece);
+        bool is_text = i < WEIR_CHANNEL_TEXTS;
+        if (!is_text || g->options.policy->action == WEIR_POLICY_BLOCK || !can_redact(piece)) {
+            block(g, piece);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    while (g->next_whole < WEIR_CHANNEL_TEXTS) {
+        enum weir_channel channel = (enum weir_channel)g->next_whole++;
+        const struct channel *c = &g->channels[channel];
+        if (c->whole.n != 0) {
+            *piece = (struct weir_guard_piece){.channel = channel, .end_cp = c->n_whole_cp};
+            point_at(g, g->groups[channel], piece);
+            decide(g, weir_buf_slice(&c->whole), piece);
+            return 0;
+        }
+    }
+    return WEIR_EAGAIN;
+}
+
+/* Tool calls are judged after all text has left, however early their answers came: what leaves
+ * must not depend on the timing. */
+static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    bool is_early = !g->has_ended || g->is_scanning || (!g->holds_all && !has_left(g));
+    if (is_early || g->is_clear) {
+        return WEIR_EAGAIN;
+    }
+    if (is_refused(g, piece)) {
+        return 0;
+    }
+    int rc = g->holds_all ? pop_whole(g, piece) : WEIR_EAGAIN;
+    if (rc == WEIR_EAGAIN && has_left(g)) {
+        *piece = (struct weir_guard_piece){.what = WEIR_GUARD_CLEAR};
+        g->is_clear = true;
+        return 0;
+    }
+    return rc;
+}
+
+int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    if (g->is_blocked) {
+        return WEIR_EAGAIN;
+    }
+    release(g);
+    int rc = pop_batch(g, piece);
+    if (rc == WEIR_EAGAIN && g->fault.origin != WEIR_FAULT_NONE) {
+        return g->fault.err;
+    }
+    return rc == WEIR_EAGAIN ? pop_end(g, piece) : rc;
+}
+
+const struct weir_fault *weir_guard_fault(const struct weir_guard *g)
+{
+    return &g->fault;
+}
+
+bool weir_guard_is_done(const struct weir_guard *g)
+{
+    return g->is_blocked || g->is_clear;
+}
+
+enum weir_path_wait weir_guard_waits(const struct weir_guard *g)
+{
+    enum weir_path_wait most = g->is_scanning ? WEIR_PATH_ON_DETECTOR : WEIR_PATH_IDLE;
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        const struct channel *c = &g->channels[i];
+        enum weir_path_wait one = c->path != NULL ? weir_path_waits(c->path) : WEIR_PATH_IDLE;
+        most = one > most ? one : most;
+    }
+    return most;
+}

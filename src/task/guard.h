@@ -1,0 +1,92 @@
+#ifndef WEIR_TASK_GUARD_H
+#define WEIR_TASK_GUARD_H
+
+#include "task/channel.h"
+#include "task/path.h"
+#include "task/plan.h"
+#include "task/policy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One choice of an answer on a route that blocks or redacts.
+ *
+ *   push(content, …)   ─► path ─┐                     ┌─► TEXT     clean, or with findings replaced
+ *   push(reasoning, …) ─► path ─┼─► policy ─► pop ────┼─► BLOCKED  the choice ends here
+ *   end(tool calls, …) ─► scan ─┘                     └─► CLEAR    all of it has left
+ *
+ * Text leaves as soon as everything that touches it is known (`aligned` batches), each channel in
+ * its own order. Channels are never cut short where another one begins: what leaves must not
+ * depend on how the server mixed them. A detector that looks at the whole holds the whole choice
+ * until its end.
+ *
+ * A unary answer goes through the same guard, pushed at once: so it says what a streamed one would
+ * have said.
+ */
+struct weir_guard;
+
+struct weir_guard_options {
+    struct weir_task_ctx *task;
+    const struct weir_plan *plan;
+    const struct weir_policy *policy;
+    size_t max_held_bytes; /* per channel: see path.h */
+    /* Something happened that pop may tell. Never from inside a call of the owner's. */
+    void (*on_progress)(void *ctx);
+    void *ctx;
+};
+
+enum weir_guard_what {
+    WEIR_GUARD_TEXT,
+    WEIR_GUARD_BLOCKED, /* last */
+    WEIR_GUARD_CLEAR,   /* after end: nothing is held, tool calls may leave */
+};
+
+/* Valid until the next call. */
+struct weir_guard_piece {
+    enum weir_guard_what what;
+    enum weir_channel channel; /* of the findings; CLEAR: not set */
+    struct weir_slice text;    /* TEXT: what may leave */
+    size_t start_cp;           /* TEXT: which part of the channel it stands for */
+    size_t end_cp;
+    bool is_changed; /* TEXT: it is not what the model said */
+    const struct weir_detection *const *findings;
+    size_t n_findings;
+};
+
+/* What is only known when a choice has ended. Lives in the request's arena. */
+struct weir_guard_ending {
+    const struct weir_slice *tool_texts; /* names and arguments of tool calls, one text each */
+    size_t n_tool_texts;
+    struct weir_slice messages; /* for text_chat: the history with the generated message, JSON */
+    struct weir_slice tools;    /* for text_chat: the request's tools, JSON; empty: none */
+    struct weir_slice prompt;   /* for text_generation */
+};
+
+struct weir_guard *weir_guard_new(const struct weir_guard_options *options);
+void weir_guard_free(struct weir_guard *guard); /* cancels what runs; NULL is fine */
+
+/* Must the whole choice be seen before any of it leaves? */
+bool weir_guard_holds_all(const struct weir_guard *guard);
+
+/* 0, WEIR_EBAD (not UTF-8) or WEIR_ELIMIT (too much is held). Then pop. */
+int weir_guard_push(struct weir_guard *guard, enum weir_channel channel, uint64_t frame,
+                    struct weir_slice text);
+
+/* The text of a channel so far, in code points. */
+size_t weir_guard_length_cp(const struct weir_guard *guard, enum weir_channel channel);
+
+/* The choice has ended; `ending` is copied. Text that comes later begins anew. Then pop. */
+void weir_guard_end(struct weir_guard *guard, const struct weir_guard_ending *ending);
+
+/* 0 and the next piece, WEIR_EAGAIN, or an error: see weir_guard_fault. */
+int weir_guard_pop(struct weir_guard *guard, struct weir_guard_piece *piece);
+const struct weir_fault *weir_guard_fault(const struct weir_guard *guard);
+
+/* Blocked, or ended and CLEAR was told. */
+bool weir_guard_is_done(const struct weir_guard *guard);
+
+enum weir_path_wait weir_guard_waits(const struct weir_guard *guard);
+
+#endif

@@ -1,0 +1,56 @@
+#ifndef WEIR_TASK_POLICY_H
+#define WEIR_TASK_POLICY_H
+
+#include "base/slice.h"
+#include "obs/metric.h"
+
+#include <stdbool.h>
+
+/*
+ * What a route does with findings (policy.md). Made from the configuration, then const.
+ */
+enum weir_policy_action {
+    WEIR_POLICY_ANNOTATE,
+    WEIR_POLICY_BLOCK,
+    WEIR_POLICY_REDACT,
+};
+
+enum weir_policy_side { WEIR_POLICY_INPUT, WEIR_POLICY_OUTPUT, WEIR_POLICY_SIDES };
+
+/* What became of one side of a request. */
+enum weir_policy_outcome {
+    WEIR_POLICY_PASSED,
+    WEIR_POLICY_ANNOTATED,
+    WEIR_POLICY_BLOCKED,
+    WEIR_POLICY_REDACTED,
+    WEIR_POLICY_OUTCOMES,
+};
+
+struct weir_policy {
+    enum weir_policy_action action;
+    struct weir_slice fallback;    /* block: says it instead; p NULL: a refusal of our own */
+    struct weir_slice redact_with; /* redact: with {detection}, {detection_type}, {detector_id} */
+    bool keeps_unknown;            /* block, redact: members nobody here knows leave unchecked */
+    struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];
+    struct weir_metric_counter dropped; /* members nobody here knows */
+};
+
+/* Does the answer leave only as far as it is clean? NULL: H and I, which only tell. */
+static inline bool weir_policy_enforces(const struct weir_policy *p)
+{
+    return p != NULL && p->action != WEIR_POLICY_ANNOTATE;
+}
+
+/* Counts what became of a side; NULL: nobody counts. */
+static inline void weir_policy_count(const struct weir_policy *p, enum weir_policy_side side,
+                                     enum weir_policy_outcome outcome)
+{
+    if (p != NULL) {
+        weir_metric_add(p->outcomes[side][outcome], 1);
+    }
+}
+
+/* What a choice says that was blocked without a fallback message. */
+#define WEIR_POLICY_REFUSAL WEIR_SLICE("I can't help with that.")
+
+#endif
