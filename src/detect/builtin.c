@@ -187,6 +187,11 @@ int weir_builtin_init(struct weir_builtin *b, const struct weir_builtin_kind *ki
     return b->made != NULL ? 0 : WEIR_EINVAL;
 }
 
+const struct weir_builtin *weir_builtin_of(const struct weir_detector *d)
+{
+    return d->ops == &OPS ? (const struct weir_builtin *)d : NULL;
+}
+
 void weir_builtin_dispose(struct weir_builtin *b)
 {
     weir_builtin__unref(b->made);

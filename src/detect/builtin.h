@@ -64,6 +64,9 @@ struct weir_builtin {
 int weir_builtin_init(struct weir_builtin *b, const struct weir_builtin_kind *kind,
                       struct weir_slice id, struct weir_slice params, struct weir_buf *why);
 
+/* The built-in that a detector is, or NULL: it is a service. */
+const struct weir_builtin *weir_builtin_of(const struct weir_detector *d);
+
 /* Safe after a failed init. Its calls must be freed. */
 void weir_builtin_dispose(struct weir_builtin *b);
 

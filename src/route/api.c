@@ -3,11 +3,13 @@
 #include "route/auth.h"
 #include "route/completion.h"
 #include "route/content_stream.h"
+#include "route/contents.h"
 #include "route/decode.h"
 #include "route/detection.h"
 #include "route/env.h"
 #include "route/generation.h"
 #include "route/generation_stream.h"
+#include "route/registry.h"
 #include "route/reply.h"
 #include "route/table.h"
 #include "task/source.h"
@@ -65,6 +67,8 @@ static const struct weir_route_entry TABLE[] = {
     {"/api/v1/task/server-streaming-classification-with-text-generation", WEIR_HTTP_POST,
      weir_generation_stream_begin, has_generation},
     {"/api/v2/text/detection/stream-content", WEIR_HTTP_POST, weir_content_stream_begin, NULL},
+    {"/api/v1/text/contents", WEIR_HTTP_POST, weir_contents_begin, NULL},
+    {"/registry", WEIR_HTTP_GET, weir_registry_begin, NULL},
 };
 
 /* Below a route's name: /v1/… of the route `default`, /NAME/v1/… of the others. */

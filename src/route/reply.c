@@ -14,6 +14,9 @@ enum weir_reply_shape weir_reply_shape_of(struct weir_slice path)
     if (weir_slice_starts_with(path, WEIR_SLICE("/v1/"))) {
         return WEIR_REPLY_OPENAI;
     }
+    if (weir_slice_eq(path, WEIR_SLICE("/api/v1/text/contents"))) {
+        return WEIR_REPLY_DETECTOR;
+    }
     if (path.n == 0 || path.p[0] != '/' || weir_slice_starts_with(path, WEIR_SLICE("/api/"))) {
         return WEIR_REPLY_FMS;
     }
@@ -58,10 +61,11 @@ void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, in
     details = cut(details, MAX_DETAILS_BYTES);
     weir_json_write_init(&w, out);
     weir_json_write_begin_object(&w);
-    if (shape == WEIR_REPLY_FMS) {
+    if (shape != WEIR_REPLY_OPENAI) {
+        bool is_fms = shape == WEIR_REPLY_FMS;
         weir_json_write_key(&w, WEIR_SLICE("code"));
         weir_json_write_i64(&w, status);
-        weir_json_write_key(&w, WEIR_SLICE("details"));
+        weir_json_write_key(&w, is_fms ? WEIR_SLICE("details") : WEIR_SLICE("message"));
         weir_json_write_string(&w, details);
     } else {
         weir_json_write_key(&w, WEIR_SLICE("error"));

@@ -12,10 +12,12 @@
  *
  *   WEIR_REPLY_FMS     {"code":404,"details":"…"}
  *   WEIR_REPLY_OPENAI  {"error":{"message":"…","type":"…","param":null,"code":404}}, under /v1
+ *   WEIR_REPLY_DETECTOR  {"code":404,"message":"…"}, where detectors are served
  */
 enum weir_reply_shape {
     WEIR_REPLY_FMS,
     WEIR_REPLY_OPENAI,
+    WEIR_REPLY_DETECTOR,
 };
 
 /* Which shape a path's errors have. */

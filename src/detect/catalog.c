@@ -1,0 +1,86 @@
+#include "detect/catalog.h"
+
+#include "base/map.h"
+#include "detect/secrets_int.h"
+
+struct entry {
+    const char *kind;
+    const char *name;
+    const char *about;
+};
+
+static const struct entry entries[] = {
+    {"regex", "email", "E-mail addresses"},
+    {"regex", "credit-card", "Payment card numbers: issuer, length and check digit are right"},
+    {"regex", "ipv4", "IPv4 addresses"},
+    {"regex", "ipv6", "IPv6 addresses"},
+    {"regex", "us-phone-number", "Telephone numbers of the United States"},
+    {"regex", "us-social-security-number", "Social security numbers of the United States"},
+    {"regex", "uk-post-code", "British postcodes"},
+    {"regex", "iban", "International bank account numbers: length and check digits are right"},
+    {"regex", "$CUSTOM_REGEX", "Any other text is a regular expression of the caller's own"},
+    {"file_type", "json", "Texts that are not valid JSON"},
+    {"file_type", "yaml", "Texts that are not valid YAML"},
+    {"file_type", "xml", "Texts that are not well-formed XML"},
+    {"secrets", "private_key", "Private keys between their BEGIN and END lines"},
+    {"secrets", "jwt", "JSON web tokens whose header reads as one"},
+    {"secrets", "basic_auth_url", "URLs with a name and a password in them"},
+    {"secrets", "mailchimp_api_key", "Mailchimp keys"},
+    {"secrets", "telegram_bot_token", "Tokens of Telegram bots"},
+    {"secrets", "discord_token", "Tokens of Discord bots"},
+    {"secrets", "terraform_token", "Terraform Cloud tokens"},
+    {"secrets", "azure_client_secret", "Client secrets of Azure applications"},
+    {"secrets", "gcp_service_account", "Google Cloud service account files with their key"},
+    {"secrets", "password", "Passwords given by name"},
+    {"secrets", "aws_secret_access_key", "Secret access keys of Amazon's cloud"},
+    {"secrets", "heroku_api_key", "Heroku keys"},
+    {"secrets", "datadog_key", "Datadog keys"},
+    {"secrets", "high_entropy_assignment",
+     "Names such as `api_key` with a value that looks random"},
+    {"keywords", "deny", "Words and phrases of this list, in any case, whole words only"},
+    {"keywords", "allow", "Phrases of this list hide the denied words in them"},
+    {"links", "url", "Web addresses outside the hosts of `allow`"},
+    {"links", "markdown_image", "Images in markdown, which are fetched without a click"},
+    {"links", "html_image", "Images in HTML, which are fetched without a click"},
+    {"links", "script_url", "Links that run a script"},
+    {"unicode", "invisible", "Characters that nobody sees"},
+    {"unicode", "bidi_control", "Controls that make a text read in another order"},
+    {"unicode", "homoglyph", "Letters that look like those of another script"},
+    {"unicode", "zalgo", "Letters buried under marks"},
+    {"prompt_injection", "prompt_injection", "Attempts to give a model other instructions"},
+};
+
+static void put(struct weir_json_write *w, struct weir_map *seen, const char *name,
+                const char *about)
+{
+    struct weir_slice key = weir_slice_cstr(name);
+    if (!weir_map_has(seen, key)) {
+        weir_map_put(seen, key, seen);
+        weir_json_write_key(w, key);
+        weir_json_write_string(w, weir_slice_cstr(about));
+    }
+}
+
+/* The vendors' shapes are rows of their own; several share a kind. */
+static void put_shapes(struct weir_json_write *w, struct weir_map *seen)
+{
+    for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
+        put(w, seen, weir_secrets__shapes[i].kind, "A vendor's key or token, by prefix and shape");
+    }
+}
+
+void weir_catalog_write(struct weir_json_write *w, const char *kind)
+{
+    struct weir_map seen = {0};
+    weir_json_write_begin_object(w);
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        if (strcmp(entries[i].kind, kind) == 0) {
+            put(w, &seen, entries[i].name, entries[i].about);
+        }
+    }
+    if (strcmp(kind, "secrets") == 0) {
+        put_shapes(w, &seen);
+    }
+    weir_json_write_end_object(w);
+    weir_map_dispose(&seen);
+}

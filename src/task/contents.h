@@ -1,0 +1,23 @@
+#ifndef WEIR_TASK_CONTENTS_H
+#define WEIR_TASK_CONTENTS_H
+
+#include "task/env.h"
+#include "task/plan.h"
+#include "task/task.h"
+
+/*
+ * Detectors on texts as they are, for whoever uses this server as his detector: he has cut them
+ * already, so nobody's chunker is asked. The answer is the detector API's: a list per content, in
+ * it the findings of the plan's detectors one after the other.
+ */
+struct weir_task_contents {
+    struct weir_plan plan; /* of text_contents detectors */
+    const struct weir_slice *contents;
+    size_t n_contents;
+};
+
+/* What the request points at must live as long as the task's arena. */
+void weir_task_contents_start(struct weir_task_ctx *task, const struct weir_task_contents *request,
+                              weir_task_done_fn done, void *ctx);
+
+#endif
