@@ -8,7 +8,22 @@ void weir_http_stream_respond(struct weir_http_stream *s, const struct weir_http
     WEIR_ASSERT(s->status == 0 && !s->response_ended);
     s->status = r->status;
     s->last_out_ms = weir_loop_now_ms(s->loop);
-    s->ops->respond(s, r);
+    if (s->n_extra == 0) {
+        s->ops->respond(s, r);
+        return;
+    }
+    struct weir_http_response with_extra = *r;
+    struct weir_http_field *fields =
+        weir_arena_array(&s->arena, r->n_fields + s->n_extra, sizeof *fields);
+    for (size_t i = 0; i < r->n_fields; i++) {
+        fields[i] = r->fields[i];
+    }
+    for (size_t i = 0; i < s->n_extra; i++) {
+        fields[r->n_fields + i] = s->extra[i];
+    }
+    with_extra.fields = fields;
+    with_extra.n_fields += s->n_extra;
+    s->ops->respond(s, &with_extra);
 }
 
 enum weir_flow weir_http_stream_write(struct weir_http_stream *s, struct weir_slice bytes)

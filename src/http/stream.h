@@ -51,6 +51,8 @@ struct weir_http_stream {
     const struct weir_http_handler *handler; /* set in on_request; NULL: the body is discarded */
     void *ctx;                               /* the handler's own */
     void *service_ctx;                       /* the service's own: who asks, for the log */
+    const struct weir_http_field *extra;     /* go with whatever response there will be; borrowed */
+    size_t n_extra;
     uint64_t started_ms;
     uint64_t last_in_ms;  /* when body bytes last came */
     uint64_t last_out_ms; /* when response bytes last left, or were first queued */

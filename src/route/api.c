@@ -4,11 +4,11 @@
 #include "route/completion.h"
 #include "route/content_stream.h"
 #include "route/contents.h"
-#include "route/decode.h"
 #include "route/detection.h"
 #include "route/env.h"
 #include "route/generation.h"
 #include "route/generation_stream.h"
+#include "route/openai.h"
 #include "route/registry.h"
 #include "route/reply.h"
 #include "route/table.h"
@@ -25,30 +25,9 @@ static bool has_openai(const void *env)
     return ((const struct weir_env *)env)->tasks.openai != NULL;
 }
 
-/* The configuration has a model, whether this version can speak to it or not. */
-static bool names_openai(const void *env)
-{
-    return ((const struct weir_env *)env)->conf->openai.kind != WEIR_CONF_OPENAI_NONE;
-}
-
 static bool has_public_openai(const void *env)
 {
     return has_openai(env) && ((const struct weir_env *)env)->conf->public_api;
-}
-
-static void on_json(void *ctx, struct weir_http_stream *s, const struct weir_json *body)
-{
-    (void)ctx;
-    (void)body;
-    weir_reply_error(s, 501, WEIR_SLICE("this endpoint is not part of this version"));
-}
-
-static void begin_json(void *env, struct weir_http_stream *s)
-{
-    const struct weir_conf_limits *limits = &((const struct weir_env *)env)->conf->limits;
-    struct weir_decode_limits decode = {.max_body_bytes = limits->max_body_bytes,
-                                        .max_json_depth = limits->max_json_depth};
-    weir_decode_json_body(s, &decode, on_json, env);
 }
 
 static const struct weir_route_entry TABLE[] = {
@@ -73,8 +52,9 @@ static const struct weir_route_entry TABLE[] = {
 
 /* Below a route's name: /v1/… of the route `default`, /NAME/v1/… of the others. */
 static const struct weir_route_entry OPENAI_TABLE[] = {
-    {"/v1/chat/completions", WEIR_HTTP_POST, begin_json, names_openai},
-    {"/v1/completions", WEIR_HTTP_POST, begin_json, names_openai},
+    {"/v1/chat/completions", WEIR_HTTP_POST, weir_openai_begin_chat, has_openai},
+    {"/v1/completions", WEIR_HTTP_POST, weir_openai_begin_text, has_openai},
+    {"/v1/models", WEIR_HTTP_GET, weir_openai_begin_models, has_openai},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
@@ -99,6 +79,23 @@ static const struct weir_conf_route *guard_of(const struct weir_conf *conf, stru
     return weir_conf_route(conf, name);
 }
 
+/* What stands below a route's name; the request is then that route's. NULL: nothing. */
+static const struct weir_route_entry *find_guarded(struct weir_env *env, struct weir_http_stream *s)
+{
+    struct weir_slice below;
+    struct weir_request *request = weir_request_of(s);
+    const struct weir_conf_route *route = guard_of(env->conf, s->req.path, &below);
+    const struct weir_route_entry *entry =
+        route != NULL ? weir_route_find(OPENAI_TABLE, COUNT(OPENAI_TABLE), below) : NULL;
+    if (entry != NULL) {
+        request->guarded = &env->guarded[route - env->conf->routes];
+        request->task.env = &env->route_tasks;
+        s->extra = request->guarded->fields;
+        s->n_extra = request->guarded->n_fields;
+    }
+    return entry;
+}
+
 void weir_api_begin(struct weir_http_stream *s)
 {
     struct weir_env *env = weir_request_of(s)->env;
@@ -117,10 +114,7 @@ void weir_api_begin(struct weir_http_stream *s)
     }
     const struct weir_route_entry *entry = weir_route_find(TABLE, COUNT(TABLE), s->req.path);
     if (entry == NULL) {
-        struct weir_slice below;
-        if (guard_of(env->conf, s->req.path, &below) != NULL) {
-            entry = weir_route_find(OPENAI_TABLE, COUNT(OPENAI_TABLE), below);
-        }
+        entry = find_guarded(env, s);
     }
     weir_route_dispatch(entry, env, s);
 }

@@ -95,26 +95,37 @@ static bool looks_at_tools(const struct weir_plan *plan)
     return false;
 }
 
+struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
+                                                    const struct weir_batching_request *request)
+{
+    const struct weir_env *env = weir_request_of(s)->env;
+    struct weir_batching *batching = weir_arena_zalloc(&s->arena, sizeof *batching);
+    struct weir_buf why = {0};
+    struct weir_stream_out *out = NULL;
+    if (weir_batching_resolve(s, request, batching, &why) != 0) {
+        weir_reply_error(s, 400, weir_buf_slice(&why));
+    } else {
+        struct weir_stream_out_options options = {.has_done = true,
+                                                  .is_fms =
+                                                      env->tasks.is_fms && request->route == NULL,
+                                                  .heartbeat_ms = env->conf->streaming.heartbeat_ms,
+                                                  .batching = batching};
+        out = weir_stream_out_new(s, &options);
+    }
+    weir_buf_dispose(&why);
+    return out;
+}
+
 static void start_stream(struct reading *r)
 {
-    const struct weir_env *env = weir_request_of(r->s)->env;
     struct weir_batching_request request = {.body = r->f.json,
                                             .model = r->request.model_id,
                                             .looks_at_tools = looks_at_tools(&r->request.output)};
-    struct weir_batching *batching = weir_arena_zalloc(&r->s->arena, sizeof *batching);
-    struct weir_buf why = {0};
-    if (weir_batching_resolve(r->s, &request, batching, &why) != 0) {
-        weir_reply_error(r->s, 400, weir_buf_slice(&why));
-    } else {
-        struct weir_stream_out_options options = {.has_done = true,
-                                                  .is_fms = r->is_fms,
-                                                  .heartbeat_ms = env->conf->streaming.heartbeat_ms,
-                                                  .batching = batching};
-        struct weir_stream_out *out = weir_stream_out_new(r->s, &options);
+    struct weir_stream_out *out = weir_completion_open_stream(r->s, &request);
+    if (out != NULL) {
         weir_completion_stream_start(&weir_request_of(r->s)->task, &r->request, r->strategy,
                                      &out->base);
     }
-    weir_buf_dispose(&why);
 }
 
 /* The public program answers what it checks late with a stream, where one was asked for. */

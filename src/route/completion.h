@@ -2,10 +2,17 @@
 #define WEIR_ROUTE_COMPLETION_H
 
 #include "http/stream.h"
+#include "route/batching.h"
+#include "route/stream_out.h"
 
 /* H and I of api.md: completions whose callers choose the detectors. */
 void weir_completion_begin_chat(void *env, struct weir_http_stream *s);
 void weir_completion_begin_text(void *env, struct weir_http_stream *s);
+
+/* Opens the stream of a completion, batched as configured and as the request asks. NULL: the
+ * request asks for nonsense and was answered. */
+struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
+                                                    const struct weir_batching_request *request);
 
 /* Declares the counter of requests that pass unguarded (compat fms). Once, before any request. */
 void weir_completion_declare(void);

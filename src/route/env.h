@@ -8,6 +8,8 @@
 #include "io/tls.h"
 #include "obs/log.h"
 #include "task/env.h"
+#include "task/plan.h"
+#include "task/policy.h"
 
 #include <stdatomic.h>
 
@@ -16,12 +18,26 @@
  * by the server, then const, shared by reference. A request keeps the one it began with, so a
  * reload never changes a rule in the middle of an answer.
  */
+enum { WEIR_GUARDED_FIELDS = 3 };
+
+/* A route of the configuration, ready for use. */
+struct weir_guarded {
+    const struct weir_conf_route *conf;
+    struct weir_policy policy;
+    struct weir_plan input;
+    struct weir_plan output;
+    struct weir_http_field fields[WEIR_GUARDED_FIELDS]; /* of every answer: x-weir-route, … */
+    size_t n_fields;
+};
+
 struct weir_env {
     atomic_int refs;
     struct weir_conf *conf;
     struct weir_http_limits http;
-    struct weir_tls *tls;       /* of the API listener; NULL: plain */
-    struct weir_task_env tasks; /* detectors, chunkers and models, and what bounds them */
+    struct weir_tls *tls;               /* of the API listener; NULL: plain */
+    struct weir_task_env tasks;         /* detectors, chunkers and models, and what bounds them */
+    struct weir_task_env route_tasks;   /* the same for routes, where compat does not reach */
+    const struct weir_guarded *guarded; /* as conf->routes */
     const struct weir_probe_service *services; /* all that is remote, as /info names it */
     size_t n_services;
     bool has_demo_model;     /* tasks.openai is the demonstration model: nobody to ask */
@@ -35,7 +51,8 @@ void weir_env_unref(struct weir_env *env); /* NULL is fine */
 struct weir_request {
     struct weir_env *env; /* a reference */
     struct weir_log_ctx log;
-    struct weir_task_ctx task; /* of this request: worker, headers to pass on, arena */
+    const struct weir_guarded *guarded; /* the route it came in by; NULL: under /api */
+    struct weir_task_ctx task;          /* of this request: worker, headers to pass on, arena */
 };
 
 static inline struct weir_request *weir_request_of(const struct weir_http_stream *s)

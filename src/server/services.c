@@ -12,6 +12,7 @@
 #include "model/nlp.h"
 #include "model/openai.h"
 #include "model/tgis.h"
+#include "server/guards.h"
 #include "task/gather.h"
 
 struct builder {
@@ -313,6 +314,7 @@ void weir_services_build(struct weir_env *env, struct weir_conf_problems *proble
     build_chunkers(&b);
     build_detectors(&b);
     fill_limits(&env->tasks, b.conf);
+    weir_guards_build(env);
     env->services = b.probes;
     env->n_services = b.n_probes;
     weir_map_dispose(&b.probe_ids);

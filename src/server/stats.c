@@ -3,6 +3,7 @@
 #include "obs/metric.h"
 #include "obs/process.h"
 #include "route/completion.h"
+#include "route/openai.h"
 #include "route/stream_stats.h"
 
 enum { N_LISTENERS = 2, N_CLASSES = 6 };
@@ -84,6 +85,7 @@ void weir_stats_declare(void)
     info = weir_metric_declare(&INFO);
     weir_stream_stats_declare();
     weir_completion_declare();
+    weir_openai_declare();
 }
 
 void weir_stats_request(enum weir_stats_listener listener, const struct weir_http_stream *s,

@@ -36,9 +36,8 @@ static size_t collect_members(const struct weir_json *json, uint32_t params, str
     return n;
 }
 
-/* `{}` without threshold, sorted: what the detector is sent. */
-static struct weir_slice sorted_params(const struct weir_json *json, uint32_t params,
-                                       struct weir_arena *arena)
+struct weir_slice weir_plan_params(const struct weir_json *json, uint32_t params,
+                                   struct weir_arena *arena)
 {
     if (weir_json_type(json, params) != WEIR_JSON_OBJECT || json->nodes[params].n == 0) {
         return WEIR_SLICE("{}");
@@ -96,7 +95,7 @@ static int read_use(struct weir_plan_use *use, struct weir_task_ctx *ctx,
             ctx->arena, "detector `%.*s` is not supported by this endpoint", (int)id.n, id.p);
         return fail(error, 422, text);
     }
-    use->params = sorted_params(json, key + 1, ctx->arena);
+    use->params = weir_plan_params(json, key + 1, ctx->arena);
     use->threshold = use->d->default_threshold;
     uint32_t threshold = weir_json_get_set(json, key + 1, WEIR_SLICE("threshold"));
     if (threshold != WEIR_JSON_NONE) {

@@ -35,6 +35,11 @@ struct weir_plan_error {
 int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const struct weir_json *json,
                    uint32_t object, unsigned types, struct weir_plan_error *error);
 
+/* What a detector is sent of its parameters: an object without `threshold`, members sorted by
+ * name. */
+struct weir_slice weir_plan_params(const struct weir_json *json, uint32_t params,
+                                   struct weir_arena *arena);
+
 /* compat fms: where only chunks work, detectors on whole documents are refused. Otherwise 0. */
 int weir_plan_check_chunked(const struct weir_plan *plan, struct weir_task_ctx *ctx,
                             struct weir_plan_error *error);

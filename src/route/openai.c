@@ -1,0 +1,260 @@
+#include "route/openai.h"
+
+#include "base/err.h"
+#include "route/completion.h"
+#include "route/env.h"
+#include "route/history.h"
+#include "route/question.h"
+#include "route/reply.h"
+#include "route/unary.h"
+#include "task/completion_stream.h"
+#include "task/models.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- what is counted ---- */
+
+static struct weir_metric_family *outcomes;
+static struct weir_metric_family *dropped;
+
+void weir_openai_declare(void)
+{
+    static const struct weir_metric_def outcomes_def = {
+        .name = "weir_policy_total",
+        .help = "What became of a side of a request on a route.",
+        .type = WEIR_METRIC_COUNTER,
+        .labels = {"route", "action", "side"},
+    };
+    static const struct weir_metric_def dropped_def = {
+        .name = "weir_unknown_members_total",
+        .help = "Members of model answers that nobody here knows and that were not sent on.",
+        .type = WEIR_METRIC_COUNTER,
+        .labels = {"route"},
+    };
+    outcomes = weir_metric_declare(&outcomes_def);
+    dropped = weir_metric_declare(&dropped_def);
+}
+
+void weir_openai_count_for(struct weir_policy *policy, struct weir_slice route)
+{
+    static const char *const sides[WEIR_POLICY_SIDES] = {"input", "output"};
+    static const char *const actions[WEIR_POLICY_OUTCOMES] = {"pass", "annotate", "block",
+                                                              "redact"};
+    if (outcomes == NULL) {
+        return; /* nobody serves: a configuration is only looked at */
+    }
+    for (size_t i = 0; i < WEIR_POLICY_SIDES; i++) {
+        for (size_t k = 0; k < WEIR_POLICY_OUTCOMES; k++) {
+            policy->outcomes[i][k] =
+                weir_metric_counter(outcomes, WEIR_METRIC_LABELS(route, weir_slice_cstr(actions[k]),
+                                                                 weir_slice_cstr(sides[i])));
+        }
+    }
+    policy->dropped = weir_metric_counter(dropped, WEIR_METRIC_LABELS(route));
+}
+
+/* ---- reading a request ---- */
+
+struct reading {
+    struct weir_http_stream *s;
+    const struct weir_guarded *guarded;
+    struct weir_fields f;
+    struct weir_task_completion request;
+    struct weir_question question;
+    bool is_stream;
+};
+
+static struct reading *new_reading(struct weir_http_stream *s, const struct weir_json *body,
+                                   bool is_chat)
+{
+    struct weir_request *request = weir_request_of(s);
+    struct reading *r = weir_arena_zalloc(&s->arena, sizeof *r);
+    r->s = s;
+    r->guarded = request->guarded;
+    r->f = (struct weir_fields){.json = body, .arena = &s->arena};
+    r->request = (struct weir_task_completion){.is_chat = is_chat,
+                                               .json = body,
+                                               .input = r->guarded->input,
+                                               .output = r->guarded->output,
+                                               .policy = &r->guarded->policy};
+    return r;
+}
+
+static bool is_strict(const struct reading *r)
+{
+    return r->guarded->policy.action == WEIR_POLICY_BLOCK;
+}
+
+/* Who may choose detectors does so under /api. */
+static int check_common(struct reading *r, uint32_t model, uint32_t stream)
+{
+    const struct weir_json *json = r->f.json;
+    r->request.model_id = weir_fields_string(&r->f, model);
+    r->is_stream = stream != WEIR_JSON_NONE && weir_json_type(json, stream) == WEIR_JSON_TRUE;
+    if (r->request.model_id.n == 0) {
+        return weir_fields_fail(&r->f, "", "`model` must not be empty");
+    }
+    if (weir_json_get(json, 0, WEIR_SLICE("detectors")) != WEIR_JSON_NONE) {
+        return weir_fields_fail(&r->f, "",
+                                "`detectors` cannot be chosen here: the route `%.*s` decides",
+                                (int)r->guarded->conf->name.s.n, r->guarded->conf->name.s.p);
+    }
+    return 0;
+}
+
+/* How many choices the caller asks for, per prompt; 1 where it is not said or not readable. */
+static uint64_t asked_choices(const struct reading *r)
+{
+    uint64_t n = 1;
+    uint32_t at = weir_json_get_set(r->f.json, 0, WEIR_SLICE("n"));
+    if (at == WEIR_JSON_NONE || weir_json_u64(r->f.json, at, &n) != 0 || n == 0) {
+        return 1;
+    }
+    return n;
+}
+
+static int check_plan(struct reading *r, enum weir_detect_type whole)
+{
+    for (size_t i = 0; i < r->request.output.n; i++) {
+        const struct weir_task_detector *d = r->request.output.uses[i].d;
+        if (d->detector->type != WEIR_DETECT_CONTENTS && d->detector->type != whole) {
+            return weir_fields_fail(&r->f, "", "detector `%.*s` is not supported by this endpoint",
+                                    (int)d->id.n, d->id.p);
+        }
+    }
+    return 0;
+}
+
+/* ---- starting ---- */
+
+static void start(struct reading *r)
+{
+    struct weir_task_ctx *task = &weir_request_of(r->s)->task;
+    r->request.inputs = r->question.texts;
+    r->request.n_inputs = r->question.n;
+    if (!r->is_stream) {
+        weir_task_completion_start(task, &r->request, weir_unary_answer, r->s);
+        return;
+    }
+    struct weir_batching_request batching = {
+        .body = r->f.json, .model = r->request.model_id, .route = r->guarded->conf};
+    struct weir_stream_out *out = weir_completion_open_stream(r->s, &batching);
+    if (out != NULL) {
+        weir_completion_stream_start(task, &r->request, task->env->strategy, &out->base);
+    }
+}
+
+/* ---- chat ---- */
+
+/* False: refused with a 400 already. */
+static bool check_history(struct reading *r, uint32_t messages)
+{
+    struct weir_history history;
+    if (r->guarded->conf->history == WEIR_CONF_HISTORY_OFF) {
+        return true;
+    }
+    weir_history_check(&history, r->f.json, messages, &r->s->arena);
+    if (history.n != 0 && r->guarded->conf->history == WEIR_CONF_HISTORY_REJECT) {
+        weir_reply_error(r->s, 400, weir_slice_cstr(history.problems[0]));
+        return false;
+    }
+    r->request.warnings = weir_history_warnings(&history, &r->s->arena);
+    return true;
+}
+
+static int read_chat(struct reading *r, uint32_t *messages)
+{
+    enum { MODEL, MESSAGES, STREAM, TOOLS };
+    static const struct weir_fields_spec specs[] = {
+        [MODEL] = {"model", WEIR_FIELDS_STRING, true},
+        [MESSAGES] = {"messages", WEIR_FIELDS_ARRAY, true},
+        [STREAM] = {"stream", WEIR_FIELDS_BOOL, false},
+        [TOOLS] = {"tools", WEIR_FIELDS_ARRAY, false},
+    };
+    uint32_t at[COUNT(specs)];
+    if (weir_fields_read_some(&r->f, 0, "", specs, COUNT(specs), at) != 0 ||
+        check_common(r, at[MODEL], at[STREAM]) != 0 || check_plan(r, WEIR_DETECT_CHAT) != 0) {
+        return WEIR_EINVAL;
+    }
+    if (r->f.json->nodes[at[MESSAGES]].n == 0) {
+        return weir_fields_fail(&r->f, "", "`messages` must not be empty");
+    }
+    *messages = at[MESSAGES];
+    r->request.n_choices = asked_choices(r);
+    if (r->request.input.n == 0) {
+        return 0;
+    }
+    return weir_question_of_chat(&r->question, &r->f, at[MESSAGES], r->guarded->conf->input_roles,
+                                 is_strict(r));
+}
+
+static void decode_chat(struct weir_http_stream *s, const struct weir_json *body)
+{
+    struct reading *r = new_reading(s, body, true);
+    uint32_t messages = WEIR_JSON_NONE;
+    if (read_chat(r, &messages) != 0) {
+        weir_unary_refuse(s, &r->f);
+    } else if (check_history(r, messages)) {
+        start(r);
+    }
+}
+
+void weir_openai_begin_chat(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    weir_unary_begin(s, decode_chat);
+}
+
+/* ---- completions ---- */
+
+static int read_text(struct reading *r)
+{
+    enum { MODEL, PROMPT, STREAM };
+    static const struct weir_fields_spec specs[] = {
+        [MODEL] = {"model", WEIR_FIELDS_STRING, true},
+        [PROMPT] = {"prompt", WEIR_FIELDS_ANY, false},
+        [STREAM] = {"stream", WEIR_FIELDS_BOOL, false},
+    };
+    uint32_t at[COUNT(specs)];
+    const struct weir_json *json = r->f.json;
+    if (weir_fields_read_some(&r->f, 0, "", specs, COUNT(specs), at) != 0 ||
+        check_common(r, at[MODEL], at[STREAM]) != 0 || check_plan(r, WEIR_DETECT_GENERATION) != 0) {
+        return WEIR_EINVAL;
+    }
+    bool is_array = at[PROMPT] != WEIR_JSON_NONE &&
+                    weir_json_type(json, at[PROMPT]) == WEIR_JSON_ARRAY &&
+                    json->nodes[at[PROMPT]].n != 0;
+    bool is_string =
+        at[PROMPT] != WEIR_JSON_NONE && weir_json_type(json, at[PROMPT]) == WEIR_JSON_STRING;
+    bool has_many = is_array && weir_json_type(json, weir_json_first(json, at[PROMPT])) !=
+                                    WEIR_JSON_NUMBER; /* numbers: one prompt, in tokens */
+    r->request.n_choices = asked_choices(r) * (has_many ? json->nodes[at[PROMPT]].n : 1);
+    if (is_string) {
+        r->request.prompt = weir_json_string(json, at[PROMPT], &r->s->arena);
+    }
+    return r->request.input.n != 0 ? weir_question_of_prompt(&r->question, &r->f, is_strict(r)) : 0;
+}
+
+static void decode_text(struct weir_http_stream *s, const struct weir_json *body)
+{
+    struct reading *r = new_reading(s, body, false);
+    if (read_text(r) != 0) {
+        weir_unary_refuse(s, &r->f);
+    } else {
+        start(r);
+    }
+}
+
+void weir_openai_begin_text(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    weir_unary_begin(s, decode_text);
+}
+
+/* ---- models ---- */
+
+void weir_openai_begin_models(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    weir_task_models_start(&weir_request_of(s)->task, weir_unary_answer, s);
+}

@@ -1,0 +1,21 @@
+#ifndef WEIR_ROUTE_OPENAI_H
+#define WEIR_ROUTE_OPENAI_H
+
+#include "http/stream.h"
+#include "task/policy.h"
+
+/*
+ * OpenAI's own endpoints behind a route: /v1/… and /{route}/v1/…. The request's `guarded` says
+ * which.
+ */
+void weir_openai_begin_chat(void *env, struct weir_http_stream *s);
+void weir_openai_begin_text(void *env, struct weir_http_stream *s);
+void weir_openai_begin_models(void *env, struct weir_http_stream *s);
+
+/* Declares what routes count. Once, before any request. */
+void weir_openai_declare(void);
+
+/* Fills in the policy's counters. */
+void weir_openai_count_for(struct weir_policy *policy, struct weir_slice route);
+
+#endif
