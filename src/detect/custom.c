@@ -21,6 +21,9 @@ enum {
     WINDOW_BYTES = 256,
     AHEAD_BYTES = 16384,
     MATCH_LIMIT = 5000,
+    TEST_MATCH_LIMIT = 20000,
+    TEST_LOOK_EVERY = 16, /* texts of one window or less */
+    TEST_STACK_BYTES = 1 << 20,
     HEAP_KIB = 256,
     MAX_COMPILED_BYTES = 16384,
     MAX_LOOKBEHIND = 255,
@@ -59,7 +62,8 @@ static int check_cost(pcre2_code *code, struct weir_buf *why)
     return 0;
 }
 
-struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *why)
+static struct weir_custom *compile(struct weir_slice pattern, uint32_t options,
+                                   pcre2_compile_context *context, struct weir_buf *why)
 {
     if (pattern.n == 0 || pattern.n > WEIR_CUSTOM_MAX_BYTES) {
         weir_buf_printf(why, "a pattern has 1 to %d bytes", WEIR_CUSTOM_MAX_BYTES);
@@ -67,8 +71,9 @@ struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *
     }
     int error;
     PCRE2_SIZE at;
-    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &error, &at, NULL);
+    options |= PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &error, &at, context);
     if (code == NULL) {
         PCRE2_UCHAR text[128] = {0};
         pcre2_get_error_message(error, text, sizeof text);
@@ -81,6 +86,21 @@ struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *
     }
     struct weir_custom *c = weir_mem_zalloc(sizeof *c);
     c->code = code;
+    return c;
+}
+
+struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *why)
+{
+    return compile(pattern, PCRE2_UCP, NULL, why);
+}
+
+struct weir_custom *weir_custom_new_ecma(struct weir_slice pattern, struct weir_buf *why)
+{
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALT_BSUX);
+    uint32_t options = PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF;
+    struct weir_custom *c = compile(pattern, options, context, why);
+    pcre2_compile_context_free(context);
     return c;
 }
 
@@ -199,4 +219,71 @@ int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_
     pcre2_match_data_free(r.data);
     pcre2_match_context_free(r.limits);
     return rc;
+}
+
+/* ---- does it match at all */
+
+struct weir_custom_tester {
+    pcre2_match_data *data;
+    pcre2_match_context *limits;
+    pcre2_jit_stack *stack;
+    int64_t end_us;
+    unsigned n_texts;
+};
+
+struct weir_custom_tester *weir_custom_tester_new(int64_t budget_us)
+{
+    struct weir_custom_tester *t = weir_mem_zalloc(sizeof *t);
+    t->end_us = cpu_us() + budget_us;
+    t->data = pcre2_match_data_create(1, NULL);
+    t->limits = pcre2_match_context_create(NULL);
+    t->stack = pcre2_jit_stack_create(32768, TEST_STACK_BYTES, NULL);
+    pcre2_set_match_limit(t->limits, TEST_MATCH_LIMIT);
+    pcre2_set_heap_limit(t->limits, HEAP_KIB);
+    pcre2_jit_stack_assign(t->limits, NULL, t->stack);
+    return t;
+}
+
+void weir_custom_tester_free(struct weir_custom_tester *t)
+{
+    if (t != NULL) {
+        pcre2_match_data_free(t->data);
+        pcre2_match_context_free(t->limits);
+        pcre2_jit_stack_free(t->stack);
+        free(t);
+    }
+}
+
+static bool is_late(struct weir_custom_tester *t, struct weir_slice text)
+{
+    bool is_short = text.n <= WINDOW_BYTES;
+    return (!is_short || ++t->n_texts % TEST_LOOK_EVERY == 0) && cpu_us() > t->end_us;
+}
+
+/* A start behind the last byte counts too: an empty match is a match. */
+int weir_custom_test(struct weir_custom_tester *t, const struct weir_custom *c,
+                     struct weir_slice text, const char **why)
+{
+    PCRE2_SPTR p = (PCRE2_SPTR)(text.n != 0 ? text.p : "");
+    size_t at = 0;
+    for (;;) {
+        size_t stop = boundary(text, at + WINDOW_BYTES);
+        pcre2_set_offset_limit(t->limits, stop);
+        int rc = pcre2_match(c->code, p, text.n, at, PCRE2_NO_UTF_CHECK, t->data, t->limits);
+        if (rc >= 0) {
+            return 1;
+        }
+        if (rc != PCRE2_ERROR_NOMATCH) {
+            *why = "a pattern needs too many steps";
+            return WEIR_ELIMIT;
+        }
+        if (is_late(t, text)) {
+            *why = "the patterns need too much time for this text";
+            return WEIR_ELIMIT;
+        }
+        if (stop == text.n) {
+            return 0;
+        }
+        at = stop;
+    }
 }

@@ -31,4 +31,21 @@ void weir_custom_free(struct weir_custom *c);
 int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_t *budget_us,
                      struct weir_found *found, const char **why);
 
+/*
+ * The language of JSON Schema's patterns, nearly: what \d and \w mean is ASCII, $ is the very end,
+ * \u0041 is a letter. Only for weir_custom_test.
+ */
+struct weir_custom *weir_custom_new_ecma(struct weir_slice pattern, struct weir_buf *why);
+
+/* Does it match anywhere? Off the loop: whole texts at once, larger limits, one tester per thread.
+ */
+struct weir_custom_tester;
+
+struct weir_custom_tester *weir_custom_tester_new(int64_t budget_us);
+void weir_custom_tester_free(struct weir_custom_tester *t);
+
+/* 1, 0, or WEIR_ELIMIT with a static `why`. */
+int weir_custom_test(struct weir_custom_tester *t, const struct weir_custom *c,
+                     struct weir_slice text, const char **why);
+
 #endif

@@ -6,9 +6,10 @@
 /*
  * `file_type`: is the text a document of this type?
  *
- *   {"file_type": ["json", "yaml", "xml"]}     at most 8
+ *   {"file_type": ["json", "yaml", "xml", "json-with-schema:{…}", …]}     at most 8
  *
- * A finding is the whole text, of kind `invalid_json`, `invalid_yaml` or `invalid_xml`, score 1.
+ * A finding is the whole text, score 1: `invalid_json`, `invalid_yaml`, `invalid_xml`, and where
+ * the type is right but the schema says otherwise `json_schema_mismatch`, `yaml_schema_mismatch`.
  * Without the parameter nothing is looked for.
  */
 extern const struct weir_builtin_kind weir_detect_file_type;

@@ -146,6 +146,13 @@ int weir_json_i64(const struct weir_json *j, uint32_t at, int64_t *out);
 int weir_json_u64(const struct weir_json *j, uint32_t at, uint64_t *out);
 int weir_json_f64(const struct weir_json *j, uint32_t at, double *out); /* 1e400: WEIR_EINVAL */
 
+/* <0, 0, >0: two numbers by their exact decimal value, whatever their size. */
+int weir_json_compare_numbers(const struct weir_json *a, uint32_t at_a, const struct weir_json *b,
+                              uint32_t at_b);
+
+/* A number without a fraction: 7, 7.0, 70e-1. */
+bool weir_json_is_whole(const struct weir_json *j, uint32_t at);
+
 /*
  * Same JSON value: objects regardless of order, strings after unescaping (a lone half equals only
  * itself), numbers by exact decimal value: 1, 1.0 and 10e-1 are the same, 2^64 and 2^64 + 1 are

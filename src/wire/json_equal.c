@@ -109,6 +109,67 @@ static bool same_number(struct weir_slice x, struct weir_slice y)
            same_digits(a.digits, b.digits);
 }
 
+/* Digits as fractions: 0.12 against 0.119. Neither ends with a zero, so the longer is larger. */
+static int compare_digits(struct weir_slice x, struct weir_slice y)
+{
+    size_t i = 0;
+    size_t k = 0;
+    for (;;) {
+        i += i < x.n && x.p[i] == '.';
+        k += k < y.n && y.p[k] == '.';
+        if (i == x.n || k == y.n) {
+            return (i < x.n) - (k < y.n);
+        }
+        if (x.p[i] != y.p[k]) {
+            return x.p[i] < y.p[k] ? -1 : 1;
+        }
+        i++;
+        k++;
+    }
+}
+
+/* Beyond counting is larger than, or nearer to zero than, all that can be counted. */
+static int64_t clamped_exponent(const struct decimal *d, struct weir_slice s)
+{
+    if (!d->is_huge) {
+        return d->exponent;
+    }
+    const char *e = memchr(s.p, 'e', s.n);
+    e = e != NULL ? e : memchr(s.p, 'E', s.n);
+    return e[1] == '-' ? INT64_MIN : INT64_MAX;
+}
+
+int weir_json_compare_numbers(const struct weir_json *a, uint32_t at_a, const struct weir_json *b,
+                              uint32_t at_b)
+{
+    struct weir_slice raw_a = weir_json_raw(a, at_a);
+    struct weir_slice raw_b = weir_json_raw(b, at_b);
+    struct decimal x = read_decimal(raw_a);
+    struct decimal y = read_decimal(raw_b);
+    int sign_x = x.digits.n == 0 ? 0 : x.is_negative ? -1 : 1;
+    int sign_y = y.digits.n == 0 ? 0 : y.is_negative ? -1 : 1;
+    if (sign_x != sign_y || sign_x == 0) {
+        return sign_x - sign_y;
+    }
+    int64_t e_x = clamped_exponent(&x, raw_a);
+    int64_t e_y = clamped_exponent(&y, raw_b);
+    if (e_x != e_y) {
+        return e_x < e_y ? -sign_x : sign_x;
+    }
+    return sign_x * compare_digits(x.digits, y.digits);
+}
+
+bool weir_json_is_whole(const struct weir_json *j, uint32_t at)
+{
+    if (j->nodes[at].is_integer) {
+        return true;
+    }
+    struct weir_slice raw = weir_json_raw(j, at);
+    struct decimal d = read_decimal(raw);
+    size_t n_digits = d.digits.n - (weir_slice_find(d.digits, '.') < d.digits.n);
+    return d.digits.n == 0 || clamped_exponent(&d, raw) >= (int64_t)n_digits;
+}
+
 static bool is_container(const struct weir_json_node *node)
 {
     return node->type == WEIR_JSON_ARRAY || node->type == WEIR_JSON_OBJECT;

@@ -1,5 +1,7 @@
 """Built-in detectors of the embedded configuration, asked over the API."""
 
+import json
+
 from configs import CONTENT
 
 
@@ -83,3 +85,62 @@ def test_wrong_file_types(weir):
     done = weir.run("--check-config", "--config", weir.write_config({"detectors": {"bad": bad}}))
     assert done.returncode == 1
     assert "detector `bad`: `file_type` has no type `toml`" in (done.stderr + done.stdout).decode()
+
+
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
+def kinds(w, content, *types):
+    answer = detect(w, content, {"file_type": {"file_type": list(types)}})
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["detections"]
+    assert all(d["text"] == content and d["end"] == len(content) for d in found)
+    return [d["detection"] for d in found]
+
+
+def refused(w, file_type):
+    answer = detect(w, "{}", {"file_type": {"file_type": [file_type]}})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["code"] == 422
+    return answer.json()["details"]
+
+
+def test_json_schemas(weir):
+    w = weir()
+    by_json = "json-with-schema:" + json.dumps(PERSON)
+    by_yaml = "yaml-with-schema:" + json.dumps(PERSON)
+    assert kinds(w, '{"name": "Jürgen", "age": 5}', by_json, by_yaml, "json") == []
+    for _ in range(2):  # the second time from the cache
+        assert kinds(w, '{"age": -1}', by_json) == ["json_schema_mismatch"]
+    assert kinds(w, "name: x\nage: old", by_json, by_yaml) == [
+        "invalid_json",
+        "yaml_schema_mismatch",
+    ]
+    assert kinds(w, "name: [", by_yaml) == ["invalid_yaml"]
+    rows = json.dumps([{"name": "x" * 20, "age": i} for i in range(20000)])
+    many = "json-with-schema:" + json.dumps({"items": PERSON, "uniqueItems": True})
+    assert kinds(w, rows, many) == []
+    assert kinds(w, rows[:-1] + ",{}]", many) == ["json_schema_mismatch"]
+
+
+def test_refused_json_schemas(weir):
+    w = weir()
+    outside = json.dumps({"properties": {"a": {"$ref": "http://127.0.0.1:1/s.json"}}})
+    assert "#/properties/a/$ref: a `$ref` must begin" in refused(w, "json-with-schema:" + outside)
+    assert "not JSON" in refused(w, "yaml-with-schema:type: object")
+    large = json.dumps({"title": "x" * 65536})
+    assert "at most 65536 bytes" in refused(w, "json-with-schema:" + large)
+    circle = json.dumps({"$ref": "#"})
+    assert "without end" in refused(w, "json-with-schema:" + circle)
+    bad = {"type": "text_contents", "builtin": "file_type", "chunker_id": "whole_doc_chunker"}
+    bad["params"] = {"file_type": ["json-with-schema:" + outside]}
+    done = weir.run("--check-config", "--config", weir.write_config({"detectors": {"bad": bad}}))
+    assert done.returncode == 1
+    assert "detector `bad`: the schema is no good at #/properties/a/$ref" in (
+        done.stderr + done.stdout
+    ).decode()

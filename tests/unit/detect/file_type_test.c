@@ -10,6 +10,18 @@
 
 #include <string.h>
 
+static char *repeat(const char *head, const char *part, size_t n, const char *tail)
+{
+    struct weir_buf b = {0};
+    weir_buf_append(&b, weir_slice_cstr(head));
+    for (size_t i = 0; i < n; i++) {
+        weir_buf_append(&b, weir_slice_cstr(part));
+    }
+    weir_buf_append(&b, weir_slice_cstr(tail));
+    weir_buf_cstr(&b);
+    return b.p;
+}
+
 /* Good: no finding. Otherwise the finding is the whole text. */
 static void expect_all(const char *params, const char *const *texts, const char *kind)
 {
@@ -127,6 +139,60 @@ static void test_several(void **state)
     probe_close(&p);
 }
 
+static const char person[] = "{\\\"type\\\":\\\"object\\\",\\\"required\\\":[\\\"name\\\"],"
+                             "\\\"properties\\\":{\\\"age\\\":{\\\"type\\\":\\\"integer\\\"}}}";
+
+static void expect_schema(const char *type, const char *const *texts, const char *kind)
+{
+    char params[1024];
+    snprintf(params, sizeof params, "{\"file_type\":[\"%s-with-schema:%s\"]}", type, person);
+    expect_all(params, texts, kind);
+}
+
+static void test_json_schema(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"{\"name\":1}", "{\"age\": 5, \"name\": \"x\"}", NULL};
+    static const char *const mismatch[] = {"{}", "[]", "{\"name\":1,\"age\":\"old\"}", NULL};
+    static const char *const invalid[] = {"{\"name\":1", "name: x", NULL};
+    expect_schema("json", good, NULL);
+    expect_schema("json", mismatch, "json_schema_mismatch");
+    expect_schema("json", invalid, "invalid_json");
+}
+
+static void test_yaml_schema(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"name: x\nage: 5\n",
+                                       "name: x\nage: 0x1F",
+                                       "{name: x, age: +7}",
+                                       "b: &b {age: 1}\nname: x",
+                                       "<<: {age: 5}\nname: x",
+                                       "name: x\nage: 1.0",
+                                       "name: x\nage: 0o17",
+                                       "name: x\nage: !!int \"12\"",
+                                       "name: x\nage: 5.\n",
+                                       "name: x\nage: 007",
+                                       "<<: {age: x}\nage: 5\nname: x",
+                                       NULL};
+    static const char *const mismatch[] = {"hello",
+                                           "[]",
+                                           "age: 5",
+                                           "name: x\nage: yes",
+                                           "name: x\nage: \"5\"",
+                                           "name: x\nage: .5",
+                                           "name: x\nage: .inf",
+                                           "<<: [{age: x}, {age: 5}]\nname: x",
+                                           "name: x\nage: ~",
+                                           "name: x\n1: a\n\"1\": b",
+                                           "# nothing",
+                                           NULL};
+    static const char *const invalid[] = {"name: [x", "name: x\nname: y", NULL};
+    expect_schema("yaml", good, NULL);
+    expect_schema("yaml", mismatch, "yaml_schema_mismatch");
+    expect_schema("yaml", invalid, "invalid_yaml");
+}
+
 static void expect_problem(const char *params, const char *words)
 {
     struct probe p;
@@ -150,21 +216,17 @@ static void test_wrong_params(void **state)
     expect_problem("{\"file_type\":[\"xml\",\"xml\",\"xml\",\"xml\",\"xml\",\"xml\",\"xml\","
                    "\"xml\",\"xml\"]}",
                    "at most 8");
+    expect_problem("{\"file_type\":[\"json-with-schema\"]}", "no type `json-with-schema`");
+    expect_problem("{\"file_type\":[\"json-with-schema:\"]}", "the schema is not JSON");
+    expect_problem("{\"file_type\":[\"yaml-with-schema:{\\\"type\\\":1}\"]}", "at #/type");
+    expect_problem("{\"file_type\":[\"json-with-schema:{\\\"$ref\\\":\\\"a.json\\\"}\"]}",
+                   "a `$ref` must begin with `#`");
+    char *large = repeat("{\"file_type\":[\"json-with-schema:", " ", 65536, "{}\"]}");
+    expect_problem(large, "at most 65536 bytes");
+    free(large);
 }
 
 /* ---- hostile */
-
-static char *repeat(const char *head, const char *part, size_t n, const char *tail)
-{
-    struct weir_buf b = {0};
-    weir_buf_append(&b, weir_slice_cstr(head));
-    for (size_t i = 0; i < n; i++) {
-        weir_buf_append(&b, weir_slice_cstr(part));
-    }
-    weir_buf_append(&b, weir_slice_cstr(tail));
-    weir_buf_cstr(&b);
-    return b.p;
-}
 
 static void expect_limit(const char *params, char *text, const char *words)
 {
@@ -216,6 +278,15 @@ static void test_alias_bomb(void **state)
     probe_open(&p, &weir_detect_file_type, "{\"file_type\":\"yaml\"}");
     assert_string_equal(probe_line(&p, weir_buf_cstr(&b)), "");
     probe_close(&p);
+    expect_limit("{\"file_type\":\"yaml-with-schema:true\"}", weir_mem_strdup(b.p),
+                 "once its aliases are written out");
+    weir_buf_clear(&b);
+    weir_buf_printf(&b, "a0: &a0 {x: 1}\n");
+    for (int i = 1; i < 40; i++) {
+        weir_buf_printf(&b, "a%d: &a%d\n  <<: [*a%d, *a%d, *a%d]\n", i, i, i - 1, i - 1, i - 1);
+    }
+    expect_limit("{\"file_type\":\"yaml-with-schema:true\"}", weir_mem_strdup(weir_buf_cstr(&b)),
+                 "once its aliases are written out");
     weir_buf_dispose(&b);
 }
 
@@ -297,6 +368,15 @@ static void test_off_the_loop(void **state)
     heavy_start(&h, "<a>", "{\"file_type\":[\"xml\"]}"); /* and kept */
     assert_true(h.call->is_done);
     assert_int_equal(h.call->lists[0].n, 1);
+    weir_detect_free(h.call);
+    for (int i = 0; i < 2; i++) { /* a schema always is heavy */
+        heavy_start(&h, "3", "{\"file_type\":[\"json-with-schema:{\\\"maximum\\\":2}\"]}");
+        assert_false(h.call->is_done);
+        weir_loop_run(&h.loop);
+        assert_int_equal(h.call->lists[0].n, 1);
+        weir_detect_free(h.call);
+    }
+    h.call = NULL;
     heavy_close(&h);
 }
 
@@ -333,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json),         cmocka_unit_test(test_yaml),
         cmocka_unit_test(test_xml),          cmocka_unit_test(test_several),
+        cmocka_unit_test(test_json_schema),  cmocka_unit_test(test_yaml_schema),
         cmocka_unit_test(test_wrong_params), cmocka_unit_test(test_deep),
         cmocka_unit_test(test_many),         cmocka_unit_test(test_alias_bomb),
         cmocka_unit_test(test_off_the_loop), cmocka_unit_test(test_off_the_loop_fails),

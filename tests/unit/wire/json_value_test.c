@@ -379,6 +379,59 @@ static void test_equal_when_deep(void **state)
     weir_buf_dispose(&other);
 }
 
+/* From small to large; the same twice where two spellings are one value. */
+static void test_compare_numbers(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"-1e99999999999999999999", "-1e400"},
+        {"-1e400", "-10"},
+        {"-10", "-9.99"},
+        {"-9.99", "-1e-400"},
+        {"-1e-400", "-1e-99999999999999999999"},
+        {"-1e-99999999999999999999", "0"},
+        {"0", "1e-99999999999999999999"},
+        {"1e-400", "0.001"},
+        {"0.001", "0.0011"},
+        {"0.9", "1"},
+        {"1", "1.00000000000000000000000000001"},
+        {"9", "10"},
+        {"9007199254740992", "9007199254740993"},
+        {"99e398", "1e400"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct weir_json a = doc(weir_slice_cstr(rows[i][0]));
+        struct weir_json b = doc(weir_slice_cstr(rows[i][1]));
+        assert_true(weir_json_compare_numbers(&a, 0, &b, 0) < 0);
+        assert_true(weir_json_compare_numbers(&b, 0, &a, 0) > 0);
+        assert_true(weir_json_compare_numbers(&a, 0, &a, 0) == 0);
+    }
+    static const char *const same[][2] = {
+        {"0", "-0.0e5"}, {"1", "10e-1"}, {"-12.50", "-1.25e1"}, {"1e400", "10E399"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        struct weir_json a = doc(weir_slice_cstr(same[i][0]));
+        struct weir_json b = doc(weir_slice_cstr(same[i][1]));
+        assert_int_equal(weir_json_compare_numbers(&a, 0, &b, 0), 0);
+        assert_int_equal(weir_json_compare_numbers(&b, 0, &a, 0), 0);
+    }
+}
+
+static void test_is_whole(void **state)
+{
+    (void)state;
+    static const char *const whole[] = {"7", "-7.0", "70e-1", "1e400", "0.0", "0e-5", "1.5e1"};
+    static const char *const broken[] = {"7.5",    "1e-1", "1e-400",
+                                         "1.55e1", "-0.1", "1e-99999999999999999999"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        struct weir_json j = doc(weir_slice_cstr(whole[i]));
+        assert_true(weir_json_is_whole(&j, 0));
+    }
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        struct weir_json j = doc(weir_slice_cstr(broken[i]));
+        assert_false(weir_json_is_whole(&j, 0));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +447,8 @@ int main(void)
         cmocka_unit_test_teardown(test_equal, drop_arena),
         cmocka_unit_test_teardown(test_equal_of_large_objects, drop_arena),
         cmocka_unit_test_teardown(test_equal_when_deep, drop_arena),
+        cmocka_unit_test_teardown(test_compare_numbers, drop_arena),
+        cmocka_unit_test_teardown(test_is_whole, drop_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
