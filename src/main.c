@@ -1,15 +1,10 @@
 #include "app/args.h"
+#include "app/detect.h"
 #include "app/mock.h"
 #include "app/serve.h"
 
 #include <stdio.h>
 #include <unistd.h>
-
-static int unknown_command(const char *name)
-{
-    fprintf(stderr, "weir: `%s` is not part of this version\n", name);
-    return WEIR_ARGS_EXIT_USAGE;
-}
 
 static int run(const struct weir_args *args)
 {
@@ -21,7 +16,7 @@ static int run(const struct weir_args *args)
     case WEIR_ARGS_SERVE:
         return args->check_config ? weir_serve_check_config(args) : weir_serve(args);
     case WEIR_ARGS_DETECT:
-        return unknown_command("detect");
+        return weir_detect_run(args);
     case WEIR_ARGS_MOCK:
         return weir_mock_run(args);
     }
@@ -38,6 +33,9 @@ int main(int argc, char **argv)
     int status = WEIR_ARGS_EXIT_USAGE;
     if (weir_args_parse(&input, &args) != 0) {
         fputs(args.message, stderr);
+        if (args.command == WEIR_ARGS_DETECT) {
+            status = 1; /* its 2 means that something was found */
+        }
     } else {
         status = run(&args);
     }

@@ -233,9 +233,10 @@ static const char usage[] =
     "\n"
     "Usage:\n"
     "  weir [serve] [FLAGS]                   start the server\n"
-    "  weir detect [--detector ID]... [FILE]  run detectors on a text (not part of this version)\n"
+    "  weir detect [FLAGS] [FILE|FOLDER]...   run the built-in detectors on texts, print findings\n"
     "  weir mock [FLAGS]                      a stand-in model server, for trying things out\n"
     "\n"
+    "`weir detect --help` and `weir mock --help` show their own flags; these are the server's.\n"
     "Flags are written --flag VALUE or --flag=VALUE. Most have an environment variable, shown in\n"
     "brackets; a flag wins over its variable.\n";
 
@@ -373,6 +374,9 @@ static int parse(const struct weir_args_input *in, struct weir_flags *f, struct 
     if (args->command == WEIR_ARGS_HELP || args->command == WEIR_ARGS_VERSION) {
         write_output(f, args);
         return 0;
+    }
+    if (args->command == WEIR_ARGS_DETECT) {
+        return 0; /* no server, so none of its settings matter */
     }
     if (weir_flags_env(f, in->env, in->env_ctx) != 0) {
         return refuse(args, f->message);

@@ -200,6 +200,8 @@ static const char *const members[] = {"file_type", NULL};
 
 const struct weir_builtin_kind weir_detect_file_type = {.name = "file_type",
                                                         .members = members,
+                                                        .is_of_wholes = true,
+                                                        .needs = "file_type",
                                                         .make = make,
                                                         .free = free_settings,
                                                         .scan = scan,

@@ -268,5 +268,9 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
 
 static const char *const members[] = {"deny", "allow", NULL};
 
-const struct weir_builtin_kind weir_detect_keywords = {
-    .name = "keywords", .members = members, .make = make, .free = free_settings, .scan = scan};
+const struct weir_builtin_kind weir_detect_keywords = {.name = "keywords",
+                                                       .members = members,
+                                                       .needs = "deny",
+                                                       .make = make,
+                                                       .free = free_settings,
+                                                       .scan = scan};

@@ -68,5 +68,9 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
 
 static const char *const members[] = {"regex", NULL};
 
-const struct weir_builtin_kind weir_detect_regex = {
-    .name = "regex", .members = members, .make = make, .free = free_settings, .scan = scan};
+const struct weir_builtin_kind weir_detect_regex = {.name = "regex",
+                                                    .members = members,
+                                                    .needs = "regex",
+                                                    .make = make,
+                                                    .free = free_settings,
+                                                    .scan = scan};

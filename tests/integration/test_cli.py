@@ -249,13 +249,6 @@ def test_an_endpoint_alone_is_no_export(weir):
     assert "OTLP" not in w.stderr()
 
 
-def test_detect_is_admitted_to_be_missing(weir):
-    done = weir.run("detect", stdin=b"text")
-    assert done.returncode == 2
-    assert b"not part of this version" in done.stderr
-    assert b"(not part of this version)" in weir.run("--help").stdout
-
-
 def test_every_log_line_is_json(weir):
     w = weir(config())
     w.api.get("/weird\x01path\u2028".encode("unicode_escape").decode())

@@ -1,0 +1,186 @@
+#include "app/detect_read.h"
+
+#include "base/utf8.h"
+
+enum { MAX_SEQUENCE = 4 };
+
+static const struct weir_slice REPLACEMENT = {"\xEF\xBF\xBD", 3};
+static const struct weir_slice MARK = {"\xEF\xBB\xBF", 3};
+
+void weir_detect_read_init(struct weir_detect_read *r)
+{
+    *r = (struct weir_detect_read){.place = {.line = 1, .column = 1}};
+}
+
+void weir_detect_read_dispose(struct weir_detect_read *r)
+{
+    weir_buf_dispose(&r->text);
+}
+
+/* ---- bytes to UTF-8 ---- */
+
+/* How long the sequence would be that this byte begins; 0: it begins none. */
+static size_t length_of(unsigned char first)
+{
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first >= 0xC2 && first <= 0xDF) {
+        return 2;
+    }
+    if (first >= 0xE0 && first <= 0xEF) {
+        return 3;
+    }
+    return first >= 0xF0 && first <= 0xF4 ? MAX_SEQUENCE : 0;
+}
+
+/* The end of what was added could be the beginning of a sequence: it waits for the rest. */
+static bool is_unfinished(struct weir_slice s)
+{
+    size_t length = s.n != 0 ? length_of((unsigned char)s.p[0]) : 0;
+    if (s.n >= length) {
+        return false;
+    }
+    for (size_t i = 1; i < s.n; i++) {
+        if (((unsigned char)s.p[i] & 0xC0) != 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Appends what is certain; returns how many bytes that used up. */
+static size_t take(struct weir_detect_read *r, struct weir_slice in)
+{
+    size_t at = 0;
+    while (at < in.n) {
+        struct weir_slice rest = weir_slice_sub(in, at, in.n);
+        size_t n = weir_utf8_valid_prefix(rest);
+        weir_buf_append(&r->text, weir_slice_sub(rest, 0, n));
+        at += n;
+        rest = weir_slice_sub(in, at, in.n);
+        if (rest.n == 0 || (!r->is_ended && is_unfinished(rest))) {
+            break;
+        }
+        weir_buf_append(&r->text, REPLACEMENT);
+        at++;
+    }
+    return at;
+}
+
+static void drop_mark(struct weir_detect_read *r)
+{
+    if (!r->is_past_start && (r->text.n >= MARK.n || r->is_ended)) {
+        r->is_past_start = true;
+        if (weir_slice_starts_with(weir_buf_slice(&r->text), MARK)) {
+            weir_buf_consume(&r->text, MARK.n);
+        }
+    }
+}
+
+/* What was held goes first, with as much of the new bytes as completes it. */
+static struct weir_slice take_held(struct weir_detect_read *r, struct weir_slice in)
+{
+    while (r->n_held != 0 && in.n != 0) {
+        r->held[r->n_held++] = (unsigned char)in.p[0];
+        in = weir_slice_sub(in, 1, in.n);
+        struct weir_slice held = weir_slice_make((const char *)r->held, r->n_held);
+        size_t used = take(r, held);
+        memmove(r->held, r->held + used, r->n_held - used);
+        r->n_held -= used;
+    }
+    return in;
+}
+
+void weir_detect_read_add(struct weir_detect_read *r, struct weir_slice bytes)
+{
+    struct weir_slice in = take_held(r, bytes);
+    size_t used = take(r, in);
+    if (used < in.n) {
+        memcpy(r->held, in.p + used, in.n - used);
+        r->n_held = in.n - used;
+    }
+    drop_mark(r);
+}
+
+void weir_detect_read_end(struct weir_detect_read *r)
+{
+    r->is_ended = true;
+    if (r->n_held != 0) {
+        take(r, weir_slice_make((const char *)r->held, r->n_held));
+        r->n_held = 0;
+    }
+    drop_mark(r);
+}
+
+/* ---- blocks ---- */
+
+/* `at`, or up to three bytes before it: where a code point begins. */
+static size_t at_code_point(struct weir_slice s, size_t at)
+{
+    while (at != 0 && at < s.n && ((unsigned char)s.p[at] & 0xC0) == 0x80) {
+        at--;
+    }
+    return at;
+}
+
+/* Where the next block begins: behind the last line's end of the second half, else behind the last
+ * space, else where a code point begins. */
+static size_t cut(struct weir_slice s, size_t at)
+{
+    size_t space = 0;
+    for (size_t i = at; i > at / 2; i--) {
+        char c = s.p[i - 1];
+        if (c == '\n') {
+            return i;
+        }
+        if (space == 0 && (c == ' ' || c == '\t')) {
+            space = i;
+        }
+    }
+    return space != 0 ? space : at_code_point(s, at);
+}
+
+bool weir_detect_read_next(struct weir_detect_read *r, struct weir_detect_block *block)
+{
+    struct weir_slice all = weir_buf_slice(&r->text);
+    bool is_enough = all.n > WEIR_DETECT_READ_BLOCK_BYTES;
+    if (r->is_last_out || !r->is_past_start || (!is_enough && !r->is_ended) || all.n == 0) {
+        return false;
+    }
+    *block = (struct weir_detect_block){.text = all, .place = r->place, .is_last = !is_enough};
+    block->answers_bytes = all.n;
+    if (is_enough) {
+        size_t end = at_code_point(all, WEIR_DETECT_READ_BLOCK_BYTES);
+        block->text = weir_slice_sub(all, 0, end);
+        block->answers_bytes =
+            cut(block->text, WEIR_DETECT_READ_BLOCK_BYTES - WEIR_DETECT_READ_OVERLAP_BYTES);
+    }
+    block->answers_cp = weir_utf8_count(weir_slice_sub(all, 0, block->answers_bytes));
+    return true;
+}
+
+void weir_detect_read_pass(struct weir_detect_read *r, const struct weir_detect_block *block)
+{
+    struct weir_slice rest = block->text;
+    weir_detect_place_move(&r->place, &rest, block->answers_cp);
+    weir_buf_consume(&r->text, block->answers_bytes);
+    r->is_last_out = block->is_last;
+}
+
+void weir_detect_place_move(struct weir_detect_place *p, struct weir_slice *rest, uint64_t n_cp)
+{
+    size_t at = 0;
+    for (uint64_t i = 0; i < n_cp && at < rest->n; i++) {
+        size_t n;
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(*rest, at, rest->n), &n);
+        at += n;
+        p->at_cp++;
+        p->column++;
+        if (cp == '\n') {
+            p->line++;
+            p->column = 1;
+        }
+    }
+    *rest = weir_slice_sub(*rest, at, rest->n);
+}

@@ -1,0 +1,22 @@
+#ifndef WEIR_APP_DETECT_WALK_H
+#define WEIR_APP_DETECT_WALK_H
+
+#include <stdbool.h>
+
+/*
+ * The files under a path. A directory's entries come in the order of their bytes, directories
+ * among the files; in it, symbolic links are not followed (so there are no loops), and the folders
+ * of version control and what is neither file nor directory are left out. A path that is given
+ * may be anything that can be opened and read: a link, a pipe.
+ */
+struct weir_detect_walk_events {
+    /* An open file, closed after the call; `is_inside`: found in a directory. False: stop. */
+    bool (*on_file)(void *ctx, const char *path, int fd, bool is_inside);
+    /* What could not be opened or read; `err` is an errno value. */
+    void (*on_error)(void *ctx, const char *path, int err);
+};
+
+/* False: on_file wanted no more. */
+bool weir_detect_walk(const char *path, const struct weir_detect_walk_events *events, void *ctx);
+
+#endif
