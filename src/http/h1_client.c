@@ -39,17 +39,6 @@ static char *put(char *to, struct weir_slice s)
     return to + s.n;
 }
 
-static struct weir_slice decimal(char out[24], uint64_t v)
-{
-    char *end = out + 24;
-    char *p = end;
-    do {
-        *--p = (char)('0' + v % 10);
-        v /= 10;
-    } while (v != 0);
-    return weir_slice_make(p, (size_t)(end - p));
-}
-
 static const struct weir_slice VERSION_HOST = {" HTTP/1.1\r\nhost: ", 17};
 static const struct weir_slice LENGTH = {"\r\ncontent-length: ", 18};
 
@@ -62,8 +51,8 @@ static bool has_length(const struct weir_http_up_request *r)
 
 static void append_head(struct weir_bufq *out, const struct weir_http_up_request *r)
 {
-    char digits[24];
-    struct weir_slice length = decimal(digits, r->body.n);
+    char digits[WEIR_HTTP_DECIMAL_BYTES];
+    struct weir_slice length = weir_http_decimal(digits, r->body.n);
     size_t n =
         r->method.n + 1 + r->path.n + VERSION_HOST.n + r->authority.n + LENGTH.n + length.n + 4;
     for (size_t i = 0; i < r->n_fields; i++) {

@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "http/http_int.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Pipelined bytes kept while an exchange runs; then reading stops until they are used. */
@@ -39,16 +38,18 @@ static void append_field(struct weir_http_conn *c, struct weir_slice name, struc
 
 static void append_status_line(struct weir_http_conn *c, int status)
 {
-    char line[96];
-    int n = snprintf(line, sizeof line, "HTTP/1.1 %03d %s\r\n", status, weir_http_reason(status));
-    append(c, weir_slice_make(line, (size_t)n));
+    char digits[WEIR_HTTP_DECIMAL_BYTES];
+    append(c, WEIR_SLICE("HTTP/1.1 "));
+    append(c, weir_http_decimal(digits, (uint64_t)status));
+    append(c, WEIR_SLICE(" "));
+    append(c, weir_slice_cstr(weir_http_reason(status)));
+    append(c, WEIR_SLICE("\r\n"));
 }
 
 static void append_length(struct weir_http_conn *c, uint64_t length)
 {
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%llu", (unsigned long long)length);
-    append_field(c, WEIR_SLICE("content-length"), weir_slice_make(digits, (size_t)n));
+    char digits[WEIR_HTTP_DECIMAL_BYTES];
+    append_field(c, WEIR_SLICE("content-length"), weir_http_decimal(digits, length));
 }
 
 static enum weir_h1_out out_of(const struct weir_http_stream *s, const struct weir_http_response *r)

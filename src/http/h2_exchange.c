@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "http/h2_client_int.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { N_PSEUDO = 4 }; /* :method, :scheme, :authority, :path */
@@ -219,9 +218,8 @@ void weir_h2__begin(struct weir_http_up *up, struct weir_http_exchange *ex,
 {
     nghttp2_nv *fields =
         weir_arena_alloc(ex->arena, (N_PSEUDO + request->n_fields + 1) * sizeof *fields);
-    char digits[24];
-    int n_digits = snprintf(digits, sizeof digits, "%zu", request->body.n);
-    size_t n = fill_fields(up, request, weir_slice_make(digits, (size_t)n_digits), fields);
+    char digits[WEIR_HTTP_DECIMAL_BYTES];
+    size_t n = fill_fields(up, request, weir_http_decimal(digits, request->body.n), fields);
     bool has_body = request->body.n != 0 || request->has_stream_body;
     nghttp2_data_provider provider = {.read_callback = read_body};
     ex->post.fn = on_post;

@@ -15,7 +15,6 @@
 #include "http/http_int.h"
 
 #include <nghttp2/nghttp2.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -183,18 +182,17 @@ static void h2_respond(struct weir_http_stream *s, const struct weir_http_respon
     WEIR_ASSERT(r->n_fields <= MAX_RESPONSE_FIELDS);
     nghttp2_nv fields[MAX_RESPONSE_FIELDS + 3];
     size_t n = 0;
-    char status[8];
-    int n_status = snprintf(status, sizeof status, "%03d", r->status);
-    fields[n++] = weir_h2__nv(WEIR_SLICE(":status"), weir_slice_make(status, (size_t)n_status));
+    char status[WEIR_HTTP_DECIMAL_BYTES];
+    fields[n++] =
+        weir_h2__nv(WEIR_SLICE(":status"), weir_http_decimal(status, (uint64_t)r->status));
     for (size_t i = 0; i < r->n_fields; i++) {
         fields[n++] = weir_h2__nv(r->fields[i].name, r->fields[i].value);
     }
     fields[n++] = weir_h2__nv(WEIR_SLICE("date"), weir_http_endpoint_date(hs->conn->ep));
-    char length[24];
+    char length[WEIR_HTTP_DECIMAL_BYTES];
     if (r->body == WEIR_HTTP_BODY_LENGTH) {
-        int n_length = snprintf(length, sizeof length, "%llu", (unsigned long long)r->length);
         fields[n++] =
-            weir_h2__nv(WEIR_SLICE("content-length"), weir_slice_make(length, (size_t)n_length));
+            weir_h2__nv(WEIR_SLICE("content-length"), weir_http_decimal(length, r->length));
     }
     bool is_empty =
         r->body == WEIR_HTTP_BODY_NONE || (r->body == WEIR_HTTP_BODY_LENGTH && r->length == 0);

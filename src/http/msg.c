@@ -72,3 +72,14 @@ const char *weir_http_reason(int status)
     }
     return "";
 }
+
+struct weir_slice weir_http_decimal(char out[WEIR_HTTP_DECIMAL_BYTES], uint64_t v)
+{
+    char *end = out + WEIR_HTTP_DECIMAL_BYTES;
+    char *p = end;
+    do {
+        *--p = (char)('0' + v % 10);
+        v /= 10;
+    } while (v != 0);
+    return weir_slice_make(p, (size_t)(end - p));
+}

@@ -78,4 +78,8 @@ void weir_http_request_set_target(struct weir_http_request *req, struct weir_sli
 /* "OK" for 200 and so on; "" when there is no common phrase. */
 const char *weir_http_reason(int status);
 
+/* A number as it stands in a header, at the end of `out`. */
+enum { WEIR_HTTP_DECIMAL_BYTES = 20 };
+struct weir_slice weir_http_decimal(char out[WEIR_HTTP_DECIMAL_BYTES], uint64_t v);
+
 #endif

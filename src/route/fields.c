@@ -156,11 +156,11 @@ static int read_member(struct weir_fields *f, const char *path, struct weir_slic
     if (is_null && !spec->is_required) {
         return 0;
     }
-    int rc = weir_fields_check(f, value, join(f, path, name), spec->kind);
-    if (rc == 0) {
-        *node = value;
+    if (!is_of_kind(f, value, spec->kind)) {
+        return weir_fields_check(f, value, join(f, path, name), spec->kind);
     }
-    return rc;
+    *node = value;
+    return 0;
 }
 
 static int read_all(struct weir_fields *f, uint32_t object, const char *path,

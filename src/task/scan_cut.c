@@ -20,6 +20,9 @@ static void blame(struct weir_scan_piece *p, const char *why)
 /* Byte offset of a code point of the piece. Chunks come in order, so the way is short. */
 static size_t byte_at(struct weir_scan_piece *p, size_t cp)
 {
+    if (cp == p->n_cp) {
+        return p->text.n;
+    }
     if (cp < p->at_cp) {
         p->at_cp = 0;
         p->at_byte = 0;
@@ -34,6 +37,9 @@ static struct weir_slice slice_of(struct weir_scan_piece *p, size_t start_cp, si
 {
     size_t start = byte_at(p, start_cp);
     struct weir_slice rest = weir_slice_sub(p->text, start, p->text.n);
+    if (end_cp == p->n_cp) {
+        return rest;
+    }
     return weir_slice_sub(rest, 0, weir_utf8_byte_at(rest, end_cp - start_cp));
 }
 

@@ -2,6 +2,7 @@
 
 #include "unit/cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void methods_are_case_sensitive(void **state)
@@ -62,6 +63,18 @@ static void every_status_of_ours_has_a_phrase(void **state)
     assert_string_equal(weir_http_reason(299), "");
 }
 
+static void numbers_are_decimal(void **state)
+{
+    (void)state;
+    static const uint64_t numbers[] = {0, 9, 10, 200, 1048576, UINT64_MAX - 1, UINT64_MAX};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char out[WEIR_HTTP_DECIMAL_BYTES];
+        char expected[32];
+        snprintf(expected, sizeof expected, "%llu", (unsigned long long)numbers[i]);
+        assert_true(weir_slice_eq_cstr(weir_http_decimal(out, numbers[i]), expected));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +82,7 @@ int main(void)
         cmocka_unit_test(the_first_field_of_a_name_in_any_case),
         cmocka_unit_test(a_target_is_cut_at_the_first_question_mark),
         cmocka_unit_test(every_status_of_ours_has_a_phrase),
+        cmocka_unit_test(numbers_are_decimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
