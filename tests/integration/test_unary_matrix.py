@@ -34,7 +34,7 @@ from peers import (
 )
 from service import reply
 
-SECONDS = 0.3  # what services get to answer
+SECONDS = 0.5  # what services get to answer
 DETECTORS = {
     "a": contents(),
     "b": contents(),
@@ -46,21 +46,35 @@ DETECTORS = {
 PATHS = {"tgis": (TGIS, TGIS_TOKENIZE), "nlp": (NLP, NLP_TOKENIZE)}
 
 
-@pytest.fixture(scope="module", params=[("adr", "tgis"), ("fms", "nlp"), ("adr", "nlp"), ("fms", "tgis")], ids="-".join)
+MODES = [("adr", "tgis"), ("fms", "nlp"), ("adr", "nlp"), ("fms", "tgis")]
+
+
+def make(tmp_path_factory, mode, **options):
+    compat, provider = mode
+    w = World(tmp_path_factory, DETECTORS, {"en": sentences}, provider, compat=compat, **options)
+    w.is_fms = compat == "fms"
+    w.provider = provider
+    w.generate, w.tokenize = PATHS[provider]
+    return w
+
+
+@pytest.fixture(scope="module", params=MODES, ids="-".join)
 def world(tmp_path_factory, request):
-    compat, provider = request.param
-    options = {"request_timeout": SECONDS}
-    with World(tmp_path_factory, DETECTORS, {"en": sentences}, provider, compat=compat, service_options=options) as w:
-        w.is_fms = compat == "fms"
-        w.provider = provider
-        w.generate, w.tokenize = PATHS[provider]
+    with make(tmp_path_factory, request.param) as w:
+        yield w
+
+
+@pytest.fixture(scope="module", params=MODES, ids="-".join)
+def hasty(tmp_path_factory, request):
+    """The same, with services that get SECONDS to answer."""
+    with make(tmp_path_factory, request.param, service_options={"request_timeout": SECONDS}) as w:
         yield w
 
 
 @pytest.fixture(autouse=True)
 def fresh(request):
-    if "world" in request.fixturenames:
-        request.getfixturevalue("world").reset()
+    for name in {"world", "hasty"} & set(request.fixturenames):
+        request.getfixturevalue(name).reset()
 
 
 def chat(text="hi", **detectors):
@@ -116,8 +130,10 @@ HTTP_PATHS = {
     "completion": "/v1/completions",
     "tokenize of chats": "/tokenize",
 }
-HTTP_FAILURES = [400, 404, 422, 503, 500, "timeout", "garbage", "gone"]
-GRPC_FAILURES = {"INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "UNAVAILABLE": 503, "INTERNAL": 500}
+GRPC_ORIGINS = ("chunker", "generate", "tokenize")
+HTTP_FAILURES = [400, 404, 422, 503, 500, "garbage", "gone"]
+GRPC_STATUSES = {"INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "UNAVAILABLE": 503, "INTERNAL": 500}
+GRPC_FAILURES = [*GRPC_STATUSES, "garbage"]
 
 
 def fail_http(world, origin, how):
@@ -135,7 +151,7 @@ def fail_http(world, origin, how):
 
 
 def fail_grpc(world, origin, how):
-    if how in GRPC_FAILURES:
+    if how in GRPC_STATUSES:
         answer = abort(how, "no\tway")
     elif how == "timeout":
         answer = grpc_hang(Hang())
@@ -145,24 +161,34 @@ def fail_grpc(world, origin, how):
         world.chunkers["en"] = scripted(answer)
     else:
         world.grpc_answers[world.generate if origin == "generate" else world.tokenize] = answer
-    return GRPC_FAILURES.get(how, 500)
+    return GRPC_STATUSES.get(how, 500)
+
+
+def check_failure(world, origin, how, ways):
+    name = ORIGINS[origin][0]
+    is_grpc = origin in GRPC_ORIGINS
+    world.detector["b"] = finds("hi")
+    status = (fail_grpc if is_grpc else fail_http)(world, origin, how)
+    expected = (500, UNEXPECTED["details"])
+    if status != 500:
+        expected = (status, f"{origin.split(' of')[0]} request failed for `{name}`: no way")
+    for path, body in ways:
+        if origin == "tokenize of chats" and not world.is_fms:
+            assert world.ok(path, body)["usage"]["prompt_tokens"] == 0
+        else:
+            assert world.refused(path, body) == expected, (how, path)
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_failures(world, origin):
-    name, ways = ORIGINS[origin]
-    is_grpc = origin in ("chunker", "generate", "tokenize")
-    world.detector["b"] = finds("hi")
-    for how in [*GRPC_FAILURES, "timeout", "garbage"] if is_grpc else HTTP_FAILURES:
-        status = (fail_grpc if is_grpc else fail_http)(world, origin, how)
-        expected = (500, UNEXPECTED["details"])
-        if status != 500:
-            expected = (status, f"{origin.split(' of')[0]} request failed for `{name}`: no way")
-        for path, body in ways[:1] if how == "timeout" else ways:
-            if origin == "tokenize of chats" and not world.is_fms:
-                assert world.ok(path, body)["usage"]["prompt_tokens"] == 0
-            else:
-                assert world.refused(path, body) == expected, (how, path)
+    is_grpc = origin in GRPC_ORIGINS
+    for how in GRPC_FAILURES if is_grpc else HTTP_FAILURES:
+        check_failure(world, origin, how, ORIGINS[origin][1])
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+def test_time_outs(hasty, origin):
+    check_failure(hasty, origin, "timeout", ORIGINS[origin][1][:1])
 
 
 def test_a_detectors_own_code_is_its_status(world):
