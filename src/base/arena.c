@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first block is small, so that an idle or tiny request costs little; then they double. */
-enum { FIRST_BLOCK_BYTES = 1024, LARGEST_BLOCK_BYTES = 64 * 1024 };
+/*
+ * The first blocks are small, so that a tiny request costs little and of a larger one only a small
+ * part stays unused. With its header one is 1 KiB, which the allocator still serves from its
+ * fastest lists. Once there are four of a size the next is twice as large.
+ */
+enum { FIRST_BLOCK_BYTES = 1024 - 16, LARGEST_BLOCK_BYTES = 64 * 1024, BLOCKS_OF_A_SIZE = 4 };
 
 struct weir_arena_block {
     struct weir_arena_block *next;
@@ -39,12 +43,18 @@ enum { GAP_BYTES = 16 };
 enum { GAP_BYTES = 0 };
 #endif
 
+static size_t next_size(const struct weir_arena *a)
+{
+    size_t size = a->blocks != NULL ? a->blocks->size : FIRST_BLOCK_BYTES;
+    if (a->total_bytes >= BLOCKS_OF_A_SIZE * size) {
+        size *= 2;
+    }
+    return size < LARGEST_BLOCK_BYTES ? size : LARGEST_BLOCK_BYTES;
+}
+
 static void add_block(struct weir_arena *a, size_t need)
 {
-    size_t size = a->blocks != NULL ? a->blocks->size * 2 : FIRST_BLOCK_BYTES;
-    if (size > LARGEST_BLOCK_BYTES) {
-        size = LARGEST_BLOCK_BYTES;
-    }
+    size_t size = next_size(a);
     if (size < need) {
         size = need;
     }

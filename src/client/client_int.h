@@ -222,12 +222,13 @@ struct weir_call {
     struct weir_pool *pool;
     struct weir_list link;      /* in the client */
     struct weir_list pool_link; /* queued or waiting */
-    enum weir_call_state state;
-    struct weir_call_request request;
-    const struct weir_call_events *events;
-    void *ctx;
     struct weir_arena arena;
     struct weir_http_up_request wire;
+    struct weir_call_request request;
+    const struct weir_call_events *events; /* from here on: what every piece of an answer needs */
+    void *ctx;
+    enum weir_call_state state;
+    bool is_discarding; /* the rest of an answer after which the call is repeated */
     struct weir_http_exchange exchange;
     struct weir_timer timer; /* the only one */
     struct weir_post post;
@@ -237,11 +238,10 @@ struct weir_call {
     uint64_t since_ms;    /* of the present state */
     uint64_t min_seq;     /* connections that became ready before are not good enough */
     uint32_t n_retries;
-    uint32_t n_quiet;   /* repetitions that nobody hears of */
-    bool was_stale;     /* repeated once because of a stale connection */
-    bool is_active;     /* counts in pool->n_active */
-    bool is_on_used;    /* the connection had served others before */
-    bool is_discarding; /* the rest of an answer after which the call is repeated */
+    uint32_t n_quiet; /* repetitions that nobody hears of */
+    bool was_stale;   /* repeated once because of a stale connection */
+    bool is_active;   /* counts in pool->n_active */
+    bool is_on_used;  /* the connection had served others before */
     bool is_paused;
     bool owes_room;
     bool has_body_end;

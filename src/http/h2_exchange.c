@@ -283,7 +283,7 @@ static void add_field(struct weir_http_exchange *ex, struct weir_slice name,
                       struct weir_slice value)
 {
     if (ex->n_fields == ex->cap_fields) {
-        size_t cap = ex->cap_fields != 0 ? ex->cap_fields * 2 : 16;
+        size_t cap = ex->cap_fields != 0 ? ex->cap_fields * 2 : 8;
         struct weir_http_field *grown = weir_arena_array(ex->arena, cap, sizeof *grown);
         if (ex->n_fields != 0) {
             memcpy(grown, ex->fields, ex->n_fields * sizeof *grown);

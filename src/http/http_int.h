@@ -54,38 +54,39 @@ enum weir_h1_out {
 };
 
 struct weir_h1 {
-    struct weir_http1_reader reader;
-    struct weir_http1_limits reader_limits;
-    struct weir_http_stream *stream; /* the exchange under way, or NULL */
-    struct weir_buf stash;           /* read but not yet parsed: pipelined, or body paused */
-    size_t stash_at;                 /* what of it has been parsed since */
     enum weir_h1_out out;
-    uint64_t out_left;
-    uint64_t head_since_ms; /* when the head being read began; 0: none */
     bool is_pumping;
     bool close_after; /* this exchange is the connection's last */
     bool aborted;
+    uint64_t out_left;
+    struct weir_http_stream *stream; /* the exchange under way, or NULL */
+    uint64_t head_since_ms;          /* when the head being read began; 0: none */
+    struct weir_buf stash;           /* read but not yet parsed: pipelined, or body paused */
+    size_t stash_at;                 /* what of it has been parsed since */
+    struct weir_http1_limits reader_limits;
+    struct weir_http1_reader reader;
 };
 
+/* What every write looks at stands together. */
 struct weir_http_conn {
     struct weir_sock sock;
-    struct weir_http_endpoint *ep;
-    struct weir_http_limits limits;      /* those of the configuration it began with */
-    const struct weir_http_proto *proto; /* NULL while opening */
     struct weir_list link;
-    struct weir_timer timer;
     struct weir_post post;
+    struct weir_http_limits limits; /* those of the configuration it began with */
+    struct weir_timer timer;
+    struct weir_http_endpoint *ep;
+    const struct weir_http_proto *proto; /* NULL while opening */
     enum weir_http_conn_state state;
     bool is_rejected;
     bool peer_ended;
+    struct weir_h1 h1;
+    struct weir_h2 *h2;
     uint64_t since_ms;       /* of the present state, or of the last exchange's end */
     uint64_t seen_sent;      /* bytes the kernel had taken when last looked at */
     uint64_t seen_sent_ms;   /* and when that number last changed */
     size_t lingered_bytes;   /* LINGER: what still came … */
     uint64_t lingered_ms;    /* … and when the last of it did */
     struct weir_buf sniffed; /* first bytes while they could still be either protocol */
-    struct weir_h1 h1;
-    struct weir_h2 *h2;
 };
 
 /* Sends what is queued and the end of stream, discards what still comes for a moment, closes. */

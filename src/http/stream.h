@@ -46,6 +46,13 @@ struct weir_http_stream_ops {
 struct weir_http_stream {
     const struct weir_http_stream_ops *ops;
     struct weir_loop *loop;
+    uint64_t sent_bytes; /* of the response's body, as handed in */
+    int status;          /* 0 until respond */
+    bool body_ended;
+    bool body_paused;
+    bool response_ended;
+    bool is_full; /* a write answered FULL and on_resume is still owed */
+    bool is_gone;
     struct weir_arena arena;
     struct weir_http_request req;
     const struct weir_http_handler *handler; /* set in on_request; NULL: the body is discarded */
@@ -57,13 +64,6 @@ struct weir_http_stream {
     uint64_t last_in_ms;  /* when body bytes last came */
     uint64_t last_out_ms; /* when response bytes last left, or were first queued */
     uint64_t body_bytes;  /* of the request, so far */
-    uint64_t sent_bytes;  /* of the response's body, as handed in */
-    int status;           /* 0 until respond */
-    bool body_ended;
-    bool body_paused;
-    bool response_ended;
-    bool is_full; /* a write answered FULL and on_resume is still owed */
-    bool is_gone;
 };
 
 /* Sends the head. Once per stream, before write and end. */

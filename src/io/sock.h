@@ -53,33 +53,19 @@ enum weir_sock_state {
 
 struct weir_sock_tls; /* SSL and its memory BIOs; NULL on plain connections */
 
+/* In the order of use: a token that passes touches the lines in front and none behind. */
 struct weir_sock {
     uv_tcp_t tcp;
     struct weir_loop *loop;
     const struct weir_sock_events *events;
     void *ctx;
     enum weir_sock_state state;
-    struct weir_bufq out; /* not yet given to the kernel; TLS: cipher text */
-    size_t out_max;       /* write answers FULL at or above this; default 64 KiB */
-    uint64_t sent_bytes;  /* taken by the kernel so far: tells a slow peer from a dead one */
-    struct weir_list dirty_link;
-    struct weir_sock_tls *tls;
-    uv_write_t write_req;
-    size_t in_flight_bytes; /* front of `out` that an asynchronous write points into */
+    int write_err; /* the kernel takes no more; what the peer sent before is still read */
     bool is_reading;
     bool want_drain;
     bool end_after_flush; /* shutdown asked for */
     bool tls_truncated;   /* with on_eof: TCP ended without TLS close_notify */
-    void (*close_fn)(void *ctx);
-    /* the rest is the socket's own */
-    void *close_ctx;
-    uv_connect_t connect_req;
-    struct weir_post later; /* tells what must not be told from inside a call */
-    char *why;
-    int err;       /* what on_error says or said */
-    int write_err; /* the kernel takes no more; what the peer sent before is still read */
-    uint64_t read_turn;
-    size_t read_bytes; /* in turn `read_turn` */
+    /* the rest is the socket's own, but for `out_max` and `sent_bytes` */
     bool is_paused;
     bool is_writing; /* write_req is under way */
     bool has_eof;
@@ -87,6 +73,21 @@ struct weir_sock {
     bool tell_open;
     bool tell_drain;
     bool tell_sent_end;
+    struct weir_sock_tls *tls;
+    uint64_t read_turn;
+    size_t read_bytes;    /* in turn `read_turn` */
+    struct weir_bufq out; /* not yet given to the kernel; TLS: cipher text */
+    size_t out_max;       /* write answers FULL at or above this; default 64 KiB */
+    uint64_t sent_bytes;  /* taken by the kernel so far: tells a slow peer from a dead one */
+    struct weir_list dirty_link;
+    size_t in_flight_bytes; /* front of `out` that an asynchronous write points into */
+    struct weir_post later; /* tells what must not be told from inside a call */
+    int err;                /* what on_error says or said */
+    char *why;
+    void (*close_fn)(void *ctx);
+    void *close_ctx;
+    uv_write_t write_req;
+    uv_connect_t connect_req;
 };
 
 /*

@@ -2,7 +2,7 @@
  * Writing. The owner's bytes gather until the end of the turn; then they go straight to the kernel,
  * and only what it does not take becomes an asynchronous write that points into `out`.
  *
- *   write ─► stage ─(TLS: encrypt)─► out ─► uv_try_write ─► uv_write for the rest
+ *   write ─► stage ─(TLS: encrypt)─► out ─► send ─► uv_write for the rest
  *
  * While that write is under way nothing else is sent: what is added meanwhile waits behind it.
  */
@@ -10,6 +10,7 @@
 #include "io/io_int.h"
 #include "io/sock.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 enum {
@@ -124,15 +125,35 @@ static void write_rest(struct weir_sock *s)
     }
 }
 
+/* What libuv's own does, without its way through the file layer: how much was taken, or its error.
+ */
+static ssize_t try_send(struct weir_sock *s, struct iovec *iov, int n)
+{
+    struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)n};
+    uv_os_fd_t fd;
+    if (uv_fileno((const uv_handle_t *)&s->tcp, &fd) != 0) {
+        return UV_EBADF;
+    }
+    ssize_t taken;
+    do {
+        taken = n == 1 ? send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL)
+                       : sendmsg(fd, &message, MSG_NOSIGNAL);
+    } while (taken < 0 && errno == EINTR);
+    if (taken < 0) {
+        return errno == EWOULDBLOCK || errno == ENOBUFS ? UV_EAGAIN : uv_translate_sys_error(errno);
+    }
+    return taken;
+}
+
 /* False when the kernel takes no more for now, or ever. */
 static bool write_some(struct weir_sock *s)
 {
     struct iovec iov[MAX_IOV];
     size_t bytes;
     int n = weir_bufq_iov(&s->out, iov, MAX_IOV, &bytes);
-    int taken = uv_try_write((uv_stream_t *)&s->tcp, (const uv_buf_t *)iov, (unsigned)n);
+    ssize_t taken = try_send(s, iov, n);
     if (taken < 0 && taken != UV_EAGAIN) {
-        write_failed(s, taken);
+        write_failed(s, (int)taken);
         return false;
     }
     if (taken > 0) {

@@ -36,17 +36,23 @@ struct run {
     struct weir_model_run base;
     const struct weir_model_events *events;
     void *ctx;
+    enum phase phase;
+    bool is_stream;
+    bool is_over; /* the call has ended: what `rest` and the reader hold is all there is */
+    bool is_paused;
+    bool is_in_event;
+    bool is_reported;
+    bool is_freed; /* from inside an event: destroyed when it has returned */
+    struct weir_sse_reader reader;
     struct weir_loop *loop;
     enum weir_model_op op;
+    int status;
     struct weir_slice model_id;
 
     struct weir_call *call; /* NULL: over */
     struct weir_http_field field;
     struct weir_buf body; /* of a tokenizer's request; the others' bodies are borrowed */
 
-    enum phase phase;
-    int status;
-    struct weir_sse_reader reader;
     struct weir_buf rest; /* what came behind the event that made the owner pause */
     size_t rest_at;
     struct weir_buf refusal;
@@ -57,12 +63,6 @@ struct run {
     struct weir_fault fault;
     int end_err;         /* how the call ended, when is_over */
     const char *end_why; /* in the arena */
-    bool is_stream;
-    bool is_over; /* the call has ended: what `rest` and the reader hold is all there is */
-    bool is_paused;
-    bool is_in_event;
-    bool is_reported;
-    bool is_freed; /* from inside an event: destroyed when it has returned */
 };
 
 static void destroy(struct run *r)

@@ -6,9 +6,6 @@
 #include "wire/json_write.h"
 #include "wire/sse.h"
 
-/* A buffer that one large event has made larger than this is given back. */
-enum { KEEP_SCRATCH_BYTES = 16 * 1024 };
-
 /* ---- bytes ---- */
 
 static void start(struct weir_stream_out *o)
@@ -34,15 +31,11 @@ static void start(struct weir_stream_out *o)
     }
 }
 
-/* Sends the scratch buffer; silence is counted from here. A full connection blocks the chain. */
-static void flush(struct weir_stream_out *o)
+/* Silence is counted from here. A full connection blocks the chain. */
+static void send_bytes(struct weir_stream_out *o, struct weir_slice bytes)
 {
     start(o);
-    enum weir_flow flow = weir_http_stream_write(o->stream, weir_buf_slice(&o->scratch));
-    weir_buf_clear(&o->scratch);
-    if (o->scratch.cap > KEEP_SCRATCH_BYTES) {
-        weir_buf_dispose(&o->scratch);
-    }
+    enum weir_flow flow = weir_http_stream_write(o->stream, bytes);
     o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
     if (flow == WEIR_FLOW_FULL && !o->is_blocked) {
         o->is_blocked = true;
@@ -50,6 +43,13 @@ static void flush(struct weir_stream_out *o)
             weir_chain_blocked(o->chain, o->last_sent_ms, true);
         }
     }
+}
+
+/* Sends the scratch buffer, and gives it back: thousands of streams wait most of the time. */
+static void flush(struct weir_stream_out *o)
+{
+    send_bytes(o, weir_buf_slice(&o->scratch));
+    weir_buf_dispose(&o->scratch);
 }
 
 static void put_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
@@ -195,10 +195,10 @@ static bool is_untouched(const struct weir_stream_out *o, struct weir_slice data
     return o->raw != NULL && data.p == o->raw->json.p && data.n == o->raw->json.n;
 }
 
-static void put_chunk(struct weir_stream_out *o, const struct weir_event *e)
+static void send_chunk(struct weir_stream_out *o, const struct weir_event *e)
 {
     if (is_untouched(o, e->data)) {
-        weir_buf_append(&o->scratch, o->raw->bytes);
+        send_bytes(o, o->raw->bytes);
         return;
     }
     if (e->sse_id.n != 0 && !o->options.is_ndjson) {
@@ -207,6 +207,7 @@ static void put_chunk(struct weir_stream_out *o, const struct weir_event *e)
         weir_buf_append_byte(&o->scratch, '\n');
     }
     put_event(o, WEIR_SLICE(""), e->data);
+    flush(o);
 }
 
 static void on_chain(void *ctx, enum weir_batch_reason why, const struct weir_event *e)
@@ -215,8 +216,7 @@ static void on_chain(void *ctx, enum weir_batch_reason why, const struct weir_ev
     (void)why;
     switch (e->kind) {
     case WEIR_EVENT_CHUNK:
-        put_chunk(o, e);
-        flush(o);
+        send_chunk(o, e);
         break;
     case WEIR_EVENT_COMMENT:
         weir_sse_append_comment(&o->scratch, e->data);
@@ -242,12 +242,12 @@ static enum weir_flow push(struct weir_stream_out *o, const struct weir_event *e
 
 /* ---- what the task calls ---- */
 
-static enum weir_flow send_plain(struct weir_stream_out *o, size_t n_bytes)
+/* An event that goes through no chain has been sent. The timer, which only listens for silence
+ * then, is left alone: when it fires it looks at when the last one was. */
+static enum weir_flow sent_plain(struct weir_stream_out *o, size_t n_bytes)
 {
     o->n_events++;
     o->n_bytes += n_bytes;
-    flush(o);
-    arm(o);
     return answer(o);
 }
 
@@ -261,7 +261,8 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
         return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK, .data = json});
     }
     put_event(o, WEIR_SLICE(""), json);
-    return send_plain(o, json.n);
+    flush(o);
+    return sent_plain(o, json.n);
 }
 
 static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *event)
@@ -271,8 +272,8 @@ static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *
         return WEIR_FLOW_OK;
     }
     if (o->chain == NULL) {
-        weir_buf_append(&o->scratch, event->bytes);
-        return send_plain(o, event->json.n);
+        send_bytes(o, event->bytes);
+        return sent_plain(o, event->json.n);
     }
     o->raw = event;
     enum weir_flow flow =

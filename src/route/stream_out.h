@@ -43,21 +43,21 @@ enum weir_stream_out_end {
 struct weir_stream_out {
     struct weir_out base;
     struct weir_http_stream *stream;
-    struct weir_stream_out_options options;
-    struct weir_timer timer;
-    uint64_t last_sent_ms;
-    struct weir_buf scratch;
-    struct weir_chain *chain;       /* NULL: events leave as they come */
-    const struct weir_out_raw *raw; /* what is being pushed into the chain, if it has own bytes */
-    struct weir_reply_problem problem; /* while an error passes the chain */
-    size_t n_buffered;                 /* in the chain, as the metrics know it */
-    uint64_t n_events;                 /* without a chain: events and bytes of their data */
-    uint64_t n_bytes;
+    struct weir_chain *chain; /* NULL: events leave as they come */
     bool is_started;
     bool is_blocked; /* the caller takes no more for now; the chain knows */
     bool owes_resume;
     bool has_ended; /* the task said so; what waits in the chain still leaves */
     bool is_over;
+    uint64_t last_sent_ms;
+    uint64_t n_events; /* without a chain: events and bytes of their data */
+    uint64_t n_bytes;
+    struct weir_stream_out_options options;
+    struct weir_timer timer;
+    struct weir_buf scratch;           /* an event on its way to the stream */
+    const struct weir_out_raw *raw;    /* pushed into the chain just now, if it has own bytes */
+    struct weir_reply_problem problem; /* while an error passes the chain */
+    size_t n_buffered;                 /* in the chain, as the metrics know it */
 };
 
 /* Made in the stream's arena; sets the stream's handler, unless it is duplex. */

@@ -45,7 +45,8 @@ static void on_request(void *ctx, struct weir_http_stream *s)
                                      .loop = &w->loop,
                                      .client = w->client,
                                      .call = {.log = &r->log},
-                                     .arena = &s->arena};
+                                     .arena = &s->arena,
+                                     .scratch = &w->scratch};
     weir_passthrough_collect(r, s);
     s->service_ctx = r;
     weir_api_begin(s);
@@ -233,6 +234,7 @@ void weir_worker_dispose(struct weir_worker *w)
     weir_client_close(w->client, nothing, NULL);
     w->client = NULL;
     weir_loop_dispose(&w->loop);
+    weir_task_scratch_dispose(&w->scratch);
     weir_env_unref(w->env);
     w->env = NULL;
 }

@@ -5,6 +5,7 @@
 #include "io/listener.h"
 #include "io/loop.h"
 #include "route/env.h"
+#include "task/scratch.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@ struct weir_worker {
     struct weir_listener listener;
     struct weir_http_endpoint endpoint;
     struct weir_client *client; /* the outgoing side */
+    struct weir_task_scratch scratch;
     struct weir_env *env;       /* the current one; a reference, changed on this thread only */
     pthread_t thread;
     atomic_uint *n_connections; /* of all workers together */

@@ -44,7 +44,7 @@ static int read_single(struct weir_cs *cs, struct weir_slice event, struct weir_
                        struct weir_event_choice *c)
 {
     const char *why;
-    int rc = weir_json_parse_reuse(json, event, NULL, &cs->tape2, NULL);
+    int rc = weir_json_parse_reuse(json, event, NULL, &cs->scratch->envelope, NULL);
     uint32_t choices = rc == 0 ? weir_json_get(json, 0, WEIR_SLICE("choices")) : WEIR_JSON_NONE;
     return choices != WEIR_JSON_NONE
                ? weir_event_read(json, weir_json_first(json, choices), cs->request.is_chat, c, &why)
@@ -287,28 +287,28 @@ static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event)
 static void take_text(struct weir_cs_choice *choice, const struct weir_json *json,
                       const struct weir_event_choice *c, struct weir_slice event)
 {
-    struct weir_buf text = {0};
-    weir_json_string_append(json, c->text, &text);
+    struct weir_buf *text = &choice->cs->scratch->text;
+    weir_buf_clear(text);
+    weir_json_string_append(json, c->text, text);
     if (choice->high != 0) {
-        weir_cs__join_half(json, c->text, &choice->high, &text);
+        weir_cs__join_half(json, c->text, &choice->high, text);
     }
-    hold_half(choice, json, c, &text);
+    hold_half(choice, json, c, text);
     if (choice->path == NULL) {
-        weir_cs__keep_whole(choice, weir_buf_slice(&text));
+        weir_cs__keep_whole(choice, weir_buf_slice(text));
         weir_cs__emit(choice->cs, event);
-    } else if (text.n != 0) {
-        add_text(choice, event, weir_buf_slice(&text), has_logprobs(json, c));
+    } else if (text->n != 0) {
+        add_text(choice, event, weir_buf_slice(text), has_logprobs(json, c));
     } else {
         add_emptied(choice, event);
     }
-    weir_buf_dispose(&text);
 }
 
 static void write_part(struct weir_cs *cs, const struct weir_json *json,
                        const struct weir_event_choice *c, const struct weir_event_cut *cut)
 {
-    weir_buf_clear(&cs->scratch);
-    weir_event_write_part(json, c, cs->request.is_chat, cut, &cs->scratch);
+    weir_buf_clear(&cs->scratch->out);
+    weir_event_write_part(json, c, cs->request.is_chat, cut, &cs->scratch->out);
 }
 
 /* Reasoning leaves before its text, the rest after it; what ends the event goes with the last. */
@@ -321,7 +321,7 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
         flush_high(choice);
         cut.role = role_in_place(choice);
         write_part(cs, json, c, &cut);
-        add_plain(choice, weir_buf_slice(&cs->scratch));
+        add_plain(choice, weir_buf_slice(&cs->scratch->out));
     }
     cut = (struct weir_event_cut){.part = WEIR_EVENT_TEXT,
                                   .with_usage = with_usage && !c->has_rest,
@@ -329,14 +329,14 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
                                   .with_logprobs = true,
                                   .role = role_of_text(choice)};
     write_part(cs, json, c, &cut);
-    take_text(choice, json, c, weir_buf_slice(&cs->scratch));
+    take_text(choice, json, c, weir_buf_slice(&cs->scratch->out));
     if (c->has_rest) {
         cut = (struct weir_event_cut){.part = WEIR_EVENT_REST,
                                       .with_usage = with_usage,
                                       .with_finish = true,
                                       .role = role_in_place(choice)};
         write_part(cs, json, c, &cut);
-        add_plain(choice, weir_buf_slice(&cs->scratch));
+        add_plain(choice, weir_buf_slice(&cs->scratch->out));
     }
 }
 
@@ -358,10 +358,10 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
                                                          : role_in_place(choice)};
         write_part(cs, json, c, &cut);
         if (c->has_text) {
-            take_text(choice, json, c, weir_buf_slice(&cs->scratch));
+            take_text(choice, json, c, weir_buf_slice(&cs->scratch->out));
         } else {
             flush_high(choice);
-            add_plain(choice, weir_buf_slice(&cs->scratch));
+            add_plain(choice, weir_buf_slice(&cs->scratch->out));
         }
     }
     if (c->has_finish) {
@@ -467,13 +467,13 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     if (batch->n_findings != 0) {
         weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
     }
-    weir_buf_clear(&cs->scratch);
-    weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch);
+    weir_buf_clear(&cs->scratch->out);
+    weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch->out);
     weir_event_logprobs_dispose(&logprobs);
     weir_buf_dispose(&joined);
     weir_cs__forget_until(cs, &choice->items, batch->end_cp);
     weir_path_release(choice->path, batch->end_cp);
-    weir_cs__emit(cs, weir_buf_slice(&cs->scratch));
+    weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
 }
 
 static void drain_path(struct weir_cs_choice *choice)

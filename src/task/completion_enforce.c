@@ -122,7 +122,7 @@ static void emit(struct weir_cs_choice *choice, const struct event *e)
     struct weir_cs *cs = choice->cs;
     struct weir_json json;
     struct weir_buf out = {0};
-    if (weir_json_parse_reuse(&json, e->envelope, NULL, &cs->tape2, NULL) == 0) {
+    if (weir_json_parse_reuse(&json, e->envelope, NULL, &cs->scratch->envelope, NULL) == 0) {
         uint32_t choices = weir_json_get(&json, 0, WEIR_SLICE("choices"));
         write_event(cs, &json, weir_json_first(&json, choices), e, &out);
         weir_cs__emit(cs, weir_buf_slice(&out));

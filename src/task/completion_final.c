@@ -220,7 +220,8 @@ struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choi
     weir_cs__write_tools(&w, choice);
     weir_json_write_end_object(&w);
     struct weir_slice text = WEIR_SLICE("[]");
-    if (weir_json_parse_reuse(&message, weir_buf_slice(&out), NULL, &cs->tape2, NULL) == 0) {
+    if (weir_json_parse_reuse(&message, weir_buf_slice(&out), NULL, &cs->scratch->envelope, NULL) ==
+        0) {
         text = weir_completion_history(cs->task, cs->request.json, &message, 0);
     }
     weir_buf_dispose(&out);
@@ -355,7 +356,8 @@ static void write_envelope(struct weir_cs *cs, struct weir_buf *out)
     struct weir_json_write w;
     weir_json_write_init(&w, out);
     weir_json_write_begin_object(&w);
-    if (weir_json_parse_reuse(&first, weir_buf_slice(&cs->first), NULL, &cs->tape2, NULL) == 0) {
+    if (weir_json_parse_reuse(&first, weir_buf_slice(&cs->first), NULL, &cs->scratch->envelope,
+                              NULL) == 0) {
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             uint32_t at = weir_json_get(&first, 0, weir_slice_cstr(names[i]));
             if (at != WEIR_JSON_NONE) {
@@ -387,8 +389,8 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     } else if (has_detections || has_warnings || has_lead) {
         write_envelope(cs, &envelope);
     }
-    if (envelope.n != 0 &&
-        weir_json_parse_reuse(&json, weir_buf_slice(&envelope), NULL, &cs->tape2, NULL) == 0) {
+    if (envelope.n != 0 && weir_json_parse_reuse(&json, weir_buf_slice(&envelope), NULL,
+                                                 &cs->scratch->envelope, NULL) == 0) {
         struct weir_event_final final = {.detections = weir_buf_slice(&detections),
                                          .warnings = has_warnings ? weir_buf_slice(&warnings)
                                                                   : WEIR_SLICE("")};

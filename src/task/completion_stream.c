@@ -88,7 +88,7 @@ static void send_leading(struct weir_cs *cs, struct weir_slice event)
 {
     struct weir_json json;
     struct weir_buf out = {0};
-    if (weir_json_parse_reuse(&json, event, NULL, &cs->tape2, NULL) == 0) {
+    if (weir_json_parse_reuse(&json, event, NULL, &cs->scratch->envelope, NULL) == 0) {
         struct weir_event_lead lead = {.detections = weir_buf_slice(&cs->lead_detections),
                                        .warnings = weir_buf_slice(&cs->lead_warnings)};
         weir_event_write_lead(&json, &lead, &out);
@@ -237,15 +237,15 @@ static void end(struct weir_cs *cs)
 
 static void finish(struct weir_cs *cs)
 {
-    weir_buf_clear(&cs->scratch);
-    if (cs->request.output.n != 0 || has_lead(cs)) {
-        weir_cs__write_final(cs, &cs->scratch);
+    weir_buf_clear(&cs->scratch->out);
+    if (cs->has_output || has_lead(cs)) {
+        weir_cs__write_final(cs, &cs->scratch->out);
     }
-    if (cs->request.output.n != 0) {
+    if (cs->has_output) {
         weir_policy_count(cs->request.policy, WEIR_POLICY_OUTPUT, cs->outcome);
     }
-    if (cs->scratch.n != 0) {
-        weir_cs__emit(cs, weir_buf_slice(&cs->scratch));
+    if (cs->scratch->out.n != 0) {
+        weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
     }
     end(cs);
 }
@@ -306,7 +306,7 @@ static void take_misc(struct weir_cs *cs, const struct weir_json *json)
 static void take_event(struct weir_cs *cs, struct weir_slice event)
 {
     struct weir_json json;
-    if (weir_json_parse_reuse(&json, event, NULL, &cs->tape, NULL) != 0) {
+    if (weir_json_parse_reuse(&json, event, NULL, &cs->scratch->event, NULL) != 0) {
         weir_cs__fail_model(cs, "an event is not JSON");
         return;
     }
@@ -330,12 +330,14 @@ static void take_event(struct weir_cs *cs, struct weir_slice event)
     cs->n_frames++;
 }
 
-/* Nobody looks at the output: byte for byte. */
+/* Nobody looks at the output: byte for byte. Nothing is held and nothing waits, so that only a
+ * caller who is full needs a decision. */
 static void pass(struct weir_cs *cs, const struct weir_model_frame *frame)
 {
     struct weir_out_raw event = {.bytes = frame->raw, .json = frame->json, .sse_id = frame->sse_id};
     if (cs->out->ops->raw(cs->out, &event) == WEIR_FLOW_FULL) {
         weir_source_set_full(&cs->source, true);
+        control_source(cs);
     }
 }
 
@@ -345,12 +347,13 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     if (cs->is_over || frame->is_error) {
         return; /* the fault that follows tells */
     }
-    if (cs->request.output.n != 0) {
+    if (cs->has_output) {
         take_event(cs, frame->json);
     } else if (has_lead(cs)) {
         weir_cs__emit(cs, frame->json);
     } else {
         pass(cs, frame);
+        return;
     }
     weir_cs__advance(cs);
 }
@@ -494,9 +497,7 @@ static void undo(void *ctx)
     while ((link = weir_list_first(&cs->misc)) != NULL) {
         weir_cs__item_free(cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
     }
-    weir_json_tape_dispose(&cs->tape);
-    weir_json_tape_dispose(&cs->tape2);
-    weir_buf_dispose(&cs->scratch);
+    weir_task_scratch_trim(cs->scratch);
     weir_buf_dispose(&cs->usage);
     weir_buf_dispose(&cs->first);
     weir_buf_dispose(&cs->lead_detections);
@@ -505,7 +506,8 @@ static void undo(void *ctx)
 
 static void look_at_plan(struct weir_cs *cs)
 {
-    cs->enforces = weir_policy_enforces(cs->request.policy) && cs->request.output.n != 0;
+    cs->has_output = cs->request.output.n != 0;
+    cs->enforces = weir_policy_enforces(cs->request.policy) && cs->has_output;
     cs->has_chunked = weir_path_is_needed(&cs->request.output) && !cs->enforces;
     cs->has_whole = weir_path_has_whole(&cs->request.output);
 }
@@ -516,6 +518,7 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
 {
     struct weir_cs *cs = weir_arena_zalloc(task->arena, sizeof *cs);
     cs->task = task;
+    cs->scratch = task->scratch;
     cs->request = *request;
     cs->strategy = strategy;
     cs->out = out;

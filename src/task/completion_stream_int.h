@@ -8,6 +8,7 @@
 #include "task/enforce.h"
 #include "task/event.h"
 #include "task/path.h"
+#include "task/scratch.h"
 #include "task/source.h"
 
 /*
@@ -77,38 +78,38 @@ struct weir_cs_choice {
     struct weir_scan_group *group;
 };
 
+/* What every event needs stands in front. */
 struct weir_cs {
     struct weir_task_ctx *task;
-    struct weir_task_completion request;
-    const struct weir_gather_strategy *strategy;
     struct weir_out *out;
-    struct weir_model_run *run;
-    struct weir_model_request model_request;
-    struct weir_input input;
+    struct weir_task_scratch *scratch;
+    bool has_output;  /* some detector looks at what the model says */
+    bool has_chunked; /* some works on chunks */
+    bool has_whole;   /* some looks at the whole */
+    bool enforces;    /* the route blocks or redacts */
+    bool source_done;
+    bool whole_done;
+    bool is_over;                    /* end or fail was said */
     struct weir_buf lead_detections; /* what the first event that leaves takes along: arrays */
     struct weir_buf lead_warnings;
-    uint64_t prompt_tokens;
-    struct weir_json_tape tape;  /* of the event that arrives */
-    struct weir_json_tape tape2; /* of an envelope */
-    struct weir_buf scratch;
     struct weir_list choices; /* in order of first sight */
-    size_t n_choices;
-    struct weir_list misc; /* events without choices, in order */
-    struct weir_buf usage; /* the last usage event: leaves last */
-    struct weir_buf first; /* the first event */
+    struct weir_list misc;    /* events without choices, in order */
     uint64_t n_frames;
     uint64_t seq;
     size_t held_bytes;
     struct weir_source source;
+    struct weir_task_completion request;
+    const struct weir_gather_strategy *strategy;
+    struct weir_model_run *run;
+    struct weir_model_request model_request;
+    struct weir_input input;
+    uint64_t prompt_tokens;
+    size_t n_choices;
+    struct weir_buf usage;    /* the last usage event: leaves last */
+    struct weir_buf first;    /* the first event */
     struct weir_post cleanup; /* after a failure: what still runs is stopped */
     struct weir_scan *whole_scan;
     enum weir_policy_outcome outcome; /* of the output */
-    bool has_chunked;                 /* some detector works on chunks */
-    bool has_whole;                   /* some looks at the whole */
-    bool enforces;                    /* the route blocks or redacts */
-    bool source_done;
-    bool whole_done;
-    bool is_over; /* end or fail was said */
 };
 
 /* completion_stream.c */

@@ -23,6 +23,7 @@ struct weir_task_detector {
 };
 
 struct weir_gather_strategy;
+struct weir_task_scratch;
 
 struct weir_task_env {
     const struct weir_task_detector *detectors;
@@ -46,7 +47,8 @@ struct weir_task_ctx {
     struct weir_loop *loop;
     struct weir_client *client;
     struct weir_call_context call;
-    struct weir_arena *arena; /* the request's: everything a task makes goes with it */
+    struct weir_arena *arena;          /* the request's: everything a task makes goes with it */
+    struct weir_task_scratch *scratch; /* the worker's */
 };
 
 #endif

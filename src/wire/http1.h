@@ -70,27 +70,29 @@ enum { WEIR_HTTP1_FEW_HEADERS = 24 };
 
 struct weir_http1_reader {
     enum weir_http1_role role;
+    int bad_status; /* after WEIR_EBAD or WEIR_ELIMIT: 400, 413, 414, 417, 431, 501, 505 */
     const struct weir_http1_limits *limits; /* borrowed */
-    struct weir_buf held; /* a head that came in pieces; empty and without memory otherwise */
-    struct weir_http1_head head;
-    struct weir_slice data; /* of the last DATA */
-    int bad_status;         /* after WEIR_EBAD or WEIR_ELIMIT: 400, 413, 414, 417, 431, 501, 505 */
-    const char *bad_what;   /* and why, a static phrase */
+    struct weir_slice data;                 /* of the last DATA */
 
-    /* The rest is the reader's own. */
-    int bad_err;
+    /* The reader's own; first what is needed for a body. */
     unsigned char state;      /* enum weir_http1__state */
     bool has_head_out;        /* the last event was HEAD: release with the next feed */
     bool is_no_body_expected; /* until the next final response has ended */
     bool is_first_line_read;  /* of the head being gathered */
     char last;                /* the byte before the next one of that head */
-    size_t line_bytes;        /* how much of its current line was seen */
     uint64_t left;            /* of the body or the chunk */
     uint64_t body_bytes;      /* chunked: announced so far */
     uint32_t chunk_digits;
     uint32_t ext_bytes;     /* of this chunk's extensions */
     uint32_t all_ext_bytes; /* of all chunks' extensions */
+    int bad_err;
     size_t trailer_bytes;
+    size_t line_bytes; /* how much of its current line was seen */
+
+    const char *bad_what; /* why it was refused, a static phrase */
+    struct weir_buf held; /* a head that came in pieces; empty and without memory otherwise */
+    struct weir_http1_head head;
+    /* Its own, too. */
     size_t cap_headers;
     struct weir_http1_header *many_headers; /* instead of few_headers, when there are more */
     struct weir_http1_header few_headers[WEIR_HTTP1_FEW_HEADERS];

@@ -14,6 +14,7 @@
 #include "task/gather.h"
 #include "task/out.h"
 #include "task/plan.h"
+#include "task/scratch.h"
 #include "unit/cmocka_all.h"
 
 #include <stdio.h>
@@ -88,6 +89,7 @@ struct stage {
     struct weir_arena arena;
     struct weir_task_env env;
     struct weir_task_ctx task;
+    struct weir_task_scratch work;
     struct weir_call_context context;
     struct stage_chunker chunkers[STAGE_CHUNKERS];
     size_t n_chunkers;

@@ -93,8 +93,11 @@ static inline struct stage *stage_new(void)
                                      .max_choices = 4,
                                      .max_tool_calls = 4,
                                      .strategy = weir_gather_strategy_at(0)};
-    st->task = (struct weir_task_ctx){
-        .env = &st->env, .loop = &st->loop, .call = st->context, .arena = &st->arena};
+    st->task = (struct weir_task_ctx){.env = &st->env,
+                                      .loop = &st->loop,
+                                      .call = st->context,
+                                      .arena = &st->arena,
+                                      .scratch = &st->work};
     return st;
 }
 
@@ -115,6 +118,7 @@ static inline void stage_free(struct stage *st)
 {
     stage_drop(st);
     weir_loop_dispose(&st->loop);
+    weir_task_scratch_dispose(&st->work);
     weir_buf_dispose(&st->lines);
     weir_buf_dispose(&st->scratch);
     free(st);
