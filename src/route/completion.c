@@ -8,6 +8,7 @@
 #include "route/masks.h"
 #include "route/reply.h"
 #include "route/stream_out.h"
+#include "route/stream_trace.h"
 #include "route/unary.h"
 #include "task/completion.h"
 #include "task/completion_stream.h"
@@ -111,6 +112,7 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
                                                   .heartbeat_ms = env->conf->streaming.heartbeat_ms,
                                                   .batching = batching};
         out = weir_stream_out_new(s, &options);
+        weir_request_of(s)->task.trace = weir_stream_trace_open(s, out);
     }
     weir_buf_dispose(&why);
     return out;

@@ -354,6 +354,15 @@ void weir_stream_out_refuse(struct weir_stream_out *o, int status, struct weir_s
     }
 }
 
+void weir_stream_out_aside(struct weir_stream_out *o, struct weir_slice name,
+                           struct weir_slice json)
+{
+    if (!o->is_over && !o->is_blocked) {
+        weir_sse_append_event(&o->scratch, name, json);
+        flush(o);
+    }
+}
+
 static const struct weir_out_ops OPS = {
     .event = out_event,
     .raw = out_raw,

@@ -68,6 +68,11 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
  * error event. */
 void weir_stream_out_refuse(struct weir_stream_out *o, int status, struct weir_slice details);
 
+/* An event beside the answer: it leaves at once, passes no chain and counts for nothing. A caller
+ * who takes no bytes does without. */
+void weir_stream_out_aside(struct weir_stream_out *o, struct weir_slice name,
+                           struct weir_slice json);
+
 /* A duplex answer shares the stream with whoever reads the body: that one's handler passes
  * on_resume and on_gone on to these. */
 void weir_stream_out_resumed(struct weir_stream_out *o);

@@ -89,6 +89,7 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
                                         .plan = &cs->request.output,
                                         .strategy = cs->strategy,
                                         .max_held_bytes = cs->task->env->max_held_bytes,
+                                        .choice = index,
                                         .on_progress = weir_cs__on_progress,
                                         .ctx = choice});
     }
@@ -283,6 +284,22 @@ static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event)
     weir_buf_dispose(&out);
 }
 
+/* No detector works on chunks: text leaves as it comes. */
+static void note_passed(struct weir_cs_choice *choice, struct weir_slice text)
+{
+    const struct weir_task_trace *trace = choice->cs->task->trace;
+    if (trace != NULL) {
+        struct weir_task_step step = {.kind = WEIR_TASK_STEP_RAW,
+                                      .choice = choice->index,
+                                      .start_cp = choice->n_passed_cp,
+                                      .end_cp = choice->n_passed_cp + weir_utf8_count(text)};
+        trace->note(trace, &step);
+        step.kind = WEIR_TASK_STEP_BATCH;
+        trace->note(trace, &step);
+        choice->n_passed_cp = step.end_cp;
+    }
+}
+
 /* The text part of an event: `event` is that part alone. */
 static void take_text(struct weir_cs_choice *choice, const struct weir_json *json,
                       const struct weir_event_choice *c, struct weir_slice event)
@@ -296,6 +313,7 @@ static void take_text(struct weir_cs_choice *choice, const struct weir_json *jso
     hold_half(choice, json, c, text);
     if (choice->path == NULL) {
         weir_cs__keep_whole(choice, weir_buf_slice(text));
+        note_passed(choice, weir_buf_slice(text));
         weir_cs__emit(choice->cs, event);
     } else if (text->n != 0) {
         add_text(choice, event, weir_buf_slice(text), has_logprobs(json, c));
@@ -472,8 +490,8 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     weir_event_logprobs_dispose(&logprobs);
     weir_buf_dispose(&joined);
     weir_cs__forget_until(cs, &choice->items, batch->end_cp);
-    weir_path_release(choice->path, batch->end_cp);
     weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
+    weir_path_release(choice->path, batch->end_cp);
 }
 
 static void drain_path(struct weir_cs_choice *choice)

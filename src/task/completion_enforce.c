@@ -38,6 +38,7 @@ void weir_cs__enforce_init(struct weir_cs_choice *choice)
                                                     .plan = &cs->request.output,
                                                     .policy = cs->request.policy,
                                                     .max_held_bytes = cs->task->env->max_held_bytes,
+                                                    .choice = choice->index,
                                                     .on_progress = weir_cs__on_progress,
                                                     .ctx = choice});
     choice->enforced = e;

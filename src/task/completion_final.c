@@ -5,6 +5,7 @@
  */
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "task/completion_stream_int.h"
 #include "task/results.h"
 #include "wire/json_write.h"
@@ -291,6 +292,12 @@ void weir_cs__start_whole(struct weir_cs *cs)
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
         choice->group = weir_scan_add_group(cs->whole_scan);
+        if (cs->task->trace != NULL) {
+            choice->group->watched =
+                (struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
+                                        .choice = choice->index,
+                                        .end_cp = weir_utf8_count(weir_buf_slice(&choice->whole))};
+        }
         for (size_t i = 0; i < cs->request.output.n; i++) {
             if (weir_path_is_whole(&cs->request.output.uses[i])) {
                 add_use(cs, choice, &cs->request.output.uses[i]);

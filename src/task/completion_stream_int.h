@@ -69,6 +69,7 @@ struct weir_cs_choice {
     } role;
     struct weir_list items;
     bool has_content;
+    size_t n_passed_cp;    /* when somebody watches and nothing is held back */
     struct weir_buf whole; /* the text so far, for detectors that look at all of it */
     struct weir_cs_tool *tools;
     size_t n_tools;

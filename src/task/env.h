@@ -7,6 +7,7 @@
 #include "chunk/chunk.h"
 #include "detect/detect.h"
 #include "model/model.h"
+#include "task/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,8 +48,9 @@ struct weir_task_ctx {
     struct weir_loop *loop;
     struct weir_client *client;
     struct weir_call_context call;
-    struct weir_arena *arena;          /* the request's: everything a task makes goes with it */
-    struct weir_task_scratch *scratch; /* the worker's */
+    struct weir_arena *arena;            /* the request's: everything a task makes goes with it */
+    struct weir_task_scratch *scratch;   /* the worker's */
+    const struct weir_task_trace *trace; /* NULL: nobody watches */
 };
 
 #endif

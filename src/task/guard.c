@@ -97,14 +97,17 @@ static void on_path(void *ctx)
     }
 }
 
-static struct weir_path *path_of(struct weir_guard *g, struct channel *c)
+static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel)
 {
+    struct channel *c = &g->channels[channel];
     if (c->path == NULL) {
         c->path = weir_path_new(&(struct weir_path_options){
             .task = g->options.task,
             .plan = g->options.plan,
             .strategy = weir_gather_strategy_find(WEIR_SLICE("aligned")),
             .max_held_bytes = g->options.max_held_bytes,
+            .choice = g->options.choice,
+            .channel = channel,
             .on_progress = on_path,
             .ctx = g});
     }
@@ -117,6 +120,20 @@ static void release(struct weir_guard *g)
     if (g->releasing != NO_CHANNEL) {
         weir_path_release(g->channels[g->releasing].path, g->releasing_cp);
         g->releasing = NO_CHANNEL;
+    }
+}
+
+/* Where all is held, nobody else tells who watches. */
+static void note_whole(const struct weir_guard *g, enum weir_task_step_kind kind,
+                       enum weir_channel channel, size_t start_cp)
+{
+    const struct weir_task_trace *trace = g->options.task->trace;
+    if (trace != NULL) {
+        trace->note(trace, &(struct weir_task_step){.kind = kind,
+                                                    .choice = g->options.choice,
+                                                    .channel = channel,
+                                                    .start_cp = start_cp,
+                                                    .end_cp = g->channels[channel].n_whole_cp});
     }
 }
 
@@ -140,12 +157,14 @@ int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t fr
     g->has_ended = false;
     g->is_clear = false;
     if (!g->holds_all) {
-        return weir_path_push(path_of(g, c), frame, text, NULL);
+        return weir_path_push(path_of(g, channel), frame, text, NULL);
     }
     if (!weir_utf8_is_valid(text)) {
         return WEIR_EBAD;
     }
+    size_t start_cp = c->n_whole_cp;
     c->n_whole_cp += weir_utf8_count(text);
+    note_whole(g, WEIR_TASK_STEP_RAW, channel, start_cp);
     return weir_buf_append(&c->whole, text);
 }
 
@@ -183,6 +202,10 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
         struct weir_slice text = weir_buf_slice(&g->channels[i].whole);
         if (text.n != 0) {
             g->groups[i] = weir_scan_add_group(g->scan);
+            g->groups[i]->watched = (struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
+                                                            .choice = g->options.choice,
+                                                            .channel = (enum weir_channel)i,
+                                                            .end_cp = g->channels[i].n_whole_cp};
             weir_scan_add_text(g->groups[i], plan, text);
             has_any = true;
         }
@@ -365,6 +388,9 @@ static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
             *piece = (struct weir_guard_piece){.channel = channel, .end_cp = c->n_whole_cp};
             point_at(g, g->groups[channel], piece);
             decide(g, weir_buf_slice(&c->whole), piece);
+            if (piece->what == WEIR_GUARD_TEXT) {
+                note_whole(g, WEIR_TASK_STEP_BATCH, channel, 0);
+            }
             return 0;
         }
     }

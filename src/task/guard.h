@@ -32,6 +32,7 @@ struct weir_guard_options {
     const struct weir_plan *plan;
     const struct weir_policy *policy;
     size_t max_held_bytes; /* per channel: see path.h */
+    uint64_t choice;       /* for those who watch */
     /* Something happened that pop may tell. Never from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;

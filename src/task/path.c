@@ -164,6 +164,8 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     path->plan = options->plan;
     path->strategy = options->strategy;
     path->max_held_bytes = options->max_held_bytes;
+    path->choice = options->choice;
+    path->channel = options->channel;
     path->on_progress = options->on_progress;
     path->ctx = options->ctx;
     weir_list_init(&path->segments);
@@ -185,8 +187,17 @@ void weir_path_free(struct weir_path *path)
     free(path);
 }
 
+void weir_path__note(const struct weir_path *path, const struct weir_task_step *step)
+{
+    struct weir_task_step ours = *step;
+    ours.choice = path->choice;
+    ours.channel = path->channel;
+    path->task->trace->note(path->task->trace, &ours);
+}
+
 int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice text, void *tag)
 {
+    size_t start_cp = path->log.end_cp;
     struct weir_path_segment *seg = last(path);
     if (seg == NULL || seg->has_ended) {
         seg = new_segment(path);
@@ -194,6 +205,11 @@ int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice tex
     int rc = weir_textlog_append(&path->log, frame, text, tag);
     if (rc != 0) {
         return rc;
+    }
+    if (path->task->trace != NULL) {
+        weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_RAW,
+                                                       .start_cp = start_cp,
+                                                       .end_cp = path->log.end_cp});
     }
     for (size_t i = 0; i < seg->n_cutters; i++) {
         weir_chunk_push(seg->cutters[i].stream, frame, text);
@@ -256,6 +272,12 @@ struct weir_slice weir_path_text(const struct weir_path *path,
 void weir_path_release(struct weir_path *path, size_t end_cp)
 {
     weir_textlog_trim(&path->log, end_cp);
+    if (path->task->trace != NULL) {
+        weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_BATCH,
+                                                       .start_cp = path->left_cp,
+                                                       .end_cp = end_cp});
+    }
+    path->left_cp = end_cp;
 }
 
 const struct weir_textlog *weir_path_log(const struct weir_path *path)

@@ -29,6 +29,8 @@ struct weir_path_options {
     /* When that much is held back, the owner stops pushing: findings that wait for their batch are
      * bounded by it, text by a little more, for what was under way already. */
     size_t max_held_bytes;
+    uint64_t choice; /* which path it is, for those who watch */
+    enum weir_channel channel;
     /* Something happened that pop may tell. Never from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;

@@ -11,6 +11,9 @@ struct weir_path {
     const struct weir_plan *plan;
     const struct weir_gather_strategy *strategy;
     size_t max_held_bytes;
+    uint64_t choice;
+    enum weir_channel channel;
+    size_t left_cp; /* that was released */
     void (*on_progress)(void *ctx);
     void *ctx;
     struct weir_textlog log;
@@ -65,6 +68,7 @@ struct weir_path_slot {
     struct weir_slice content; /* what the input points to */
     struct weir_detect_input input;
     struct weir_detect_call *call;
+    uint64_t sent_us; /* when somebody watches */
     bool is_done;
 };
 
@@ -87,6 +91,9 @@ void weir_path__pull(struct weir_path_cutter *c);
 bool weir_path__pull_more(struct weir_path_segment *seg);
 
 void weir_path__drop_lane(struct weir_path_lane *lane);
+
+/* Tells who watches; `took_us` and a detector belong to verdicts. Not to be called without. */
+void weir_path__note(const struct weir_path *path, const struct weir_task_step *step);
 
 /* The aggregator has failed: path->fault says who and why. */
 void weir_path__blame(struct weir_path_segment *seg);

@@ -131,6 +131,19 @@ static void commit(struct weir_path_lane *lane)
 
 static void start_slots(struct weir_path_lane *lane);
 
+static void note_verdict(const struct weir_path_slot *slot)
+{
+    const struct weir_path *path = slot->lane->segment->path;
+    const struct weir_task_trace *trace = path->task->trace;
+    if (trace != NULL && slot->call->fault.origin == WEIR_FAULT_NONE) {
+        weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
+                                                       .start_cp = slot->start_cp,
+                                                       .end_cp = slot->end_cp,
+                                                       .detector = slot->lane->use->d->id,
+                                                       .took_us = trace->now_us() - slot->sent_us});
+    }
+}
+
 static void on_detected(void *ctx, struct weir_detect_call *call)
 {
     struct weir_path_slot *slot = ctx;
@@ -139,6 +152,7 @@ static void on_detected(void *ctx, struct weir_detect_call *call)
     (void)call;
     slot->is_done = true;
     lane->n_running--;
+    note_verdict(slot);
     start_slots(lane);
     commit(lane);
     path->on_progress(path->ctx);
@@ -159,9 +173,13 @@ static void start_slot(struct weir_path_slot *slot)
                                   .client = task->client,
                                   .context = &task->call,
                                   .max_body_bytes = task->env->max_service_body_bytes};
+    slot->sent_us = task->trace != NULL ? task->trace->now_us() : 0;
     slot->call = weir_detect_start(lane->use->d->detector, &env, &slot->input, on_detected, slot);
     slot->is_done = slot->call->is_done;
     lane->n_running += !slot->is_done;
+    if (slot->is_done) {
+        note_verdict(slot);
+    }
 }
 
 static struct weir_path_slot *slot_after(const struct weir_path_slot *slot)
@@ -247,6 +265,11 @@ static void take_chunk(struct weir_path_cutter *c, const struct weir_chunk *chun
     if (chunk->text.p != NULL && !weir_blank_same(chunk->text, s)) {
         blame_cutter(c, "a chunk's text is not the text that was sent");
         return;
+    }
+    if (seg->path->task->trace != NULL) {
+        weir_path__note(seg->path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_CHUNK,
+                                                            .start_cp = chunk->start_cp,
+                                                            .end_cp = chunk->end_cp});
     }
     struct weir_path_text *text = text_new(s);
     for (size_t i = 0; i < seg->n_lanes; i++) {

@@ -150,9 +150,22 @@ static void use_contents(struct weir_scan_job *job)
     job->input.n_contents = c->n_chunks;
 }
 
+static void note_verdict(const struct weir_scan *scan, const struct weir_scan_job *job)
+{
+    const struct weir_task_trace *trace = scan->task->trace;
+    bool has_answer = job->call != NULL && job->call->fault.origin == WEIR_FAULT_NONE;
+    if (trace != NULL && has_answer && job->group->watched.kind == WEIR_TASK_STEP_VERDICT) {
+        struct weir_task_step step = job->group->watched;
+        step.detector = job->use->d->id;
+        step.took_us = trace->now_us() - job->sent_us;
+        trace->note(trace, &step);
+    }
+}
+
 static void finish_job(struct weir_scan *scan, struct weir_scan_job *job)
 {
     scan->n_jobs_left--;
+    note_verdict(scan, job);
     weir_scan__leave(scan, job->lane);
     if (job->call != NULL && job->call->fault.origin != WEIR_FAULT_NONE) {
         weir_scan__fail(scan, &job->call->fault);
@@ -178,6 +191,7 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
                                   .client = task->client,
                                   .context = &task->call,
                                   .max_body_bytes = task->env->max_service_body_bytes};
+    job->sent_us = task->trace != NULL ? task->trace->now_us() : 0;
     job->call = weir_detect_start(detector, &env, &job->input, on_detected, job);
     if (job->call->is_done) {
         finish_job(scan, job);

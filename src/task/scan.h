@@ -34,6 +34,9 @@ struct weir_scan_group {
     struct weir_scan_group *next;
     struct weir_scan_job *jobs; /* in order of adding */
     struct weir_scan_job **jobs_tail;
+    /* What who watches is told of each answer: kind VERDICT, choice and range. All-zero: nothing.
+     */
+    struct weir_task_step watched;
 };
 
 typedef void (*weir_scan_done_fn)(void *ctx, struct weir_scan *scan);

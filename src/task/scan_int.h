@@ -82,6 +82,7 @@ struct weir_scan_job {
     struct weir_scan_cutting *cutting; /* NULL: looks at the whole */
     struct weir_detect_input input;
     struct weir_detect_call *call;
+    uint64_t sent_us; /* when somebody watches */
 };
 
 struct weir_scan {

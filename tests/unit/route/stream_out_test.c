@@ -1,3 +1,4 @@
+#include "route/stream_trace.h"
 #include "unit/route/outlet.h"
 
 /* ---- without batching ---- */
@@ -66,6 +67,64 @@ static void a_full_connection_holds_the_task(void **state)
         fake_expect(t.f, SSE(TEXT("d")) DONE);
         outlet_close(&t);
     }
+}
+
+/* ---- beside the answer ---- */
+
+static void asides_pass_everything(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, "{batching: {mode: on}}");
+    outlet_event(&t, TEXT("a"));
+    outlet_event(&t, TEXT("b"));
+    weir_stream_out_aside(t.o, WEIR_SLICE("note"), WEIR_SLICE("1"));
+    fake_expect(t.f, SSE(TEXT("a")) "event: note\n" SSE("1"));
+    t.f->answers_full = true;
+    weir_stream_out_aside(t.o, WEIR_SLICE("note"), WEIR_SLICE("2"));
+    weir_stream_out_aside(t.o, WEIR_SLICE("note"), WEIR_SLICE("3")); /* nobody takes it */
+    fake_expect(t.f, "event: note\n" SSE("2"));
+    fake_drain(t.f);
+    outlet_end(&t);
+    weir_stream_out_aside(t.o, WEIR_SLICE("note"), WEIR_SLICE("4"));
+    fake_expect(t.f, SSE(TEXT("b")) DONE);
+    outlet_close(&t);
+}
+
+static void steps_have_times_and_places(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, NULL);
+    const struct weir_http_field ask = {WEIR_SLICE("x-weir-trace"), WEIR_SLICE("1")};
+    t.f->fields[0] = ask;
+    t.f->stream.req.n_fields = 1;
+    assert_null(weir_stream_trace_open(&t.f->stream, t.o)); /* playground: false */
+    t.f->conf.conf->playground = true;
+    t.f->fields[0].value = WEIR_SLICE("0");
+    assert_null(weir_stream_trace_open(&t.f->stream, t.o));
+    t.f->fields[0] = ask;
+    t.f->stream.started_ms = UINT64_MAX / 1000; /* later than now: no time has passed */
+    const struct weir_task_trace *trace = weir_stream_trace_open(&t.f->stream, t.o);
+    trace->note(trace, &(struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
+                                                .choice = 2,
+                                                .channel = WEIR_CHANNEL_REASONING,
+                                                .start_cp = 3,
+                                                .end_cp = 9,
+                                                .detector = WEIR_SLICE("a\"b"),
+                                                .took_us = 1250});
+    trace->note(trace, &(struct weir_task_step){.kind = WEIR_TASK_STEP_RAW, .end_cp = 1});
+    fake_expect(
+        t.f, "event: weir-trace\n" SSE(
+                 "{\"t_ms\":0.0,\"kind\":\"verdict\",\"choice\":2,"
+                 "\"channel\":\"reasoning\",\"detector\":\"a\\\"b\","
+                 "\"start\":3,\"end\":9,\"ms\":1.25}") "event: weir-trace\n" SSE("{\"t_ms\":0.0,"
+                                                                                 "\"kind\":\"raw\","
+                                                                                 "\"choice\":0,"
+                                                                                 "\"start\":0,"
+                                                                                 "\"end\":1}"));
+    outlet_end(&t);
+    outlet_close(&t);
 }
 
 /* ---- what batching leaves alone ---- */
@@ -478,6 +537,8 @@ int main(void)
         cmocka_unit_test(lines_have_no_done),
         cmocka_unit_test(nothing_is_an_answer),
         cmocka_unit_test(a_full_connection_holds_the_task),
+        cmocka_unit_test(asides_pass_everything),
+        cmocka_unit_test(steps_have_times_and_places),
         cmocka_unit_test(untouched_events_keep_their_bytes),
         cmocka_unit_test(merged_events_keep_the_last_id),
         cmocka_unit_test(text_leaves_at_its_deadline),

@@ -1,0 +1,40 @@
+#ifndef WEIR_TASK_TRACE_H
+#define WEIR_TASK_TRACE_H
+
+#include "base/slice.h"
+#include "task/channel.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Somebody who watches a guarded stream being made: told when and where something happens to the
+ * text, never what the text is. Without a watcher (NULL in weir_task_ctx) it costs a branch.
+ *
+ *   RAW ─► CHUNK ─► VERDICT, one per detector ─► BATCH
+ *
+ * `note` is called in the middle of things: it must not call back.
+ */
+enum weir_task_step_kind {
+    WEIR_TASK_STEP_RAW,     /* text came from the model */
+    WEIR_TASK_STEP_CHUNK,   /* a chunk is complete and goes to its detectors */
+    WEIR_TASK_STEP_VERDICT, /* a detector has answered */
+    WEIR_TASK_STEP_BATCH,   /* text has left */
+};
+
+struct weir_task_step {
+    enum weir_task_step_kind kind;
+    uint64_t choice;
+    enum weir_channel channel;
+    size_t start_cp; /* in the channel's text */
+    size_t end_cp;
+    struct weir_slice detector; /* VERDICT: whose … */
+    uint64_t took_us;           /* … and how long it took */
+};
+
+struct weir_task_trace {
+    uint64_t (*now_us)(void); /* monotonic, and moving within a turn */
+    void (*note)(const struct weir_task_trace *trace, const struct weir_task_step *step);
+};
+
+#endif
