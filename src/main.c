@@ -2,8 +2,10 @@
 #include "app/detect.h"
 #include "app/mock.h"
 #include "app/serve.h"
+#include "detect/xsd.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static int run(const struct weir_args *args)
@@ -25,6 +27,9 @@ static int run(const struct weir_args *args)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], WEIR_XSD_COMMAND) == 0) {
+        weir_xsd_serve();
+    }
     struct weir_args_input input = {.argc = argc,
                                     .argv = argv,
                                     .env = weir_conf_env_process,

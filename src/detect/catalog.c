@@ -26,6 +26,7 @@ static const struct entry entries[] = {
      "Texts that are no JSON as this JSON Schema wants it"},
     {"file_type", "yaml-with-schema:$SCHEMA",
      "Texts that are no YAML as this JSON Schema wants it"},
+    {"file_type", "xml-with-schema:$SCHEMA", "Texts that are no XML as this XML Schema wants it"},
     {"secrets", "private_key", "Private keys between their BEGIN and END lines"},
     {"secrets", "jwt", "JSON web tokens whose header reads as one"},
     {"secrets", "basic_auth_url", "URLs with a name and a password in them"},

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "detect/jsonschema.h"
 #include "detect/xmldoc.h"
+#include "detect/xsd.h"
 #include "detect/yamldoc.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ struct type {
 struct entry {
     const struct type *type;
     struct weir_jsonschema *schema;
+    struct weir_xsd *xsd;
 };
 
 struct settings {
@@ -88,8 +90,7 @@ static int check_yaml(const struct entry *e, struct weir_slice text, struct weir
 
 static int check_xml(const struct entry *e, struct weir_slice text, struct weir_builtin_run *run)
 {
-    (void)e;
-    return weir_xmldoc_check(text, NULL, run);
+    return e->xsd != NULL ? weir_xsd_check(e->xsd, text, run) : weir_xmldoc_check(text, NULL, run);
 }
 
 static const struct type types[] = {
@@ -98,6 +99,7 @@ static const struct type types[] = {
     {"xml", "invalid_xml", NULL, check_xml},
     {"json-with-schema:", "invalid_json", "json_schema_mismatch", check_json},
     {"yaml-with-schema:", "invalid_yaml", "yaml_schema_mismatch", check_yaml},
+    {"xml-with-schema:", "invalid_xml", "xml_schema_mismatch", check_xml},
 };
 
 enum { N_TYPES = sizeof types / sizeof types[0] };
@@ -122,7 +124,8 @@ static bool add_entry(struct settings *s, struct weir_slice text, struct weir_bu
         int n = text.n < 64 ? (int)text.n : 64;
         weir_buf_printf(why,
                         "`file_type` has no type `%.*s`: use `json`, `yaml`, `xml`, "
-                        "`json-with-schema:` or `yaml-with-schema:` and a JSON Schema",
+                        "`json-with-schema:` or `yaml-with-schema:` and a JSON Schema, or "
+                        "`xml-with-schema:` and an XML Schema",
                         n, text.p);
         return false;
     }
@@ -131,6 +134,10 @@ static bool add_entry(struct settings *s, struct weir_slice text, struct weir_bu
     }
     s->has_schema = true;
     struct weir_slice schema = weir_slice_sub(text, strlen(e->type->name), text.n);
+    if (e->type->read == check_xml) {
+        e->xsd = weir_xsd_new(schema, why);
+        return e->xsd != NULL;
+    }
     e->schema = weir_jsonschema_new(schema, why);
     return e->schema != NULL;
 }
@@ -140,6 +147,7 @@ static void free_settings(void *p)
     struct settings *s = p;
     for (size_t i = 0; i < s->n_entries; i++) {
         weir_jsonschema_free(s->entries[i].schema);
+        weir_xsd_free(s->entries[i].xsd);
     }
     free(s);
 }

@@ -1,6 +1,7 @@
 """Built-in detectors of the embedded configuration, asked over the API."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from configs import CONTENT
 
@@ -144,3 +145,52 @@ def test_refused_json_schemas(weir):
     assert "detector `bad`: the schema is no good at #/properties/a/$ref" in (
         done.stderr + done.stdout
     ).decode()
+
+
+XS = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">%s</xs:schema>'
+NUMBER = "xml-with-schema:" + XS % '<xs:element name="n" type="xs:int"/>'
+
+
+def test_xml_schemas(weir):
+    w = weir()
+    assert kinds(w, "<n>5</n>", NUMBER, "xml") == []
+    for _ in range(2):
+        assert kinds(w, "<n>fünf</n>", NUMBER) == ["xml_schema_mismatch"]
+    assert kinds(w, "<n>5", NUMBER) == ["invalid_xml"]
+    xxe = '<!DOCTYPE n [<!ENTITY x SYSTEM "file:///etc/hostname">]><n>&x;</n>'
+    assert kinds(w, xxe, NUMBER) == ["invalid_xml"]
+
+
+def test_refused_xml_schemas(weir):
+    w = weir()
+    for word in ["import", "include", "redefine"]:
+        schema = XS % f'<xs:{word} schemaLocation="http://127.0.0.1:1/x.xsd"/>'
+        assert f"xs:{word} in line 1: other documents" in refused(w, "xml-with-schema:" + schema)
+    assert "<!DOCTYPE" in refused(w, "xml-with-schema:<!DOCTYPE a>" + XS % "")
+    assert "no good" in refused(w, "xml-with-schema:<a/>")
+    assert "at most 65536 bytes" in refused(w, "xml-with-schema:" + XS % (" " * 65536))
+    bad = {"type": "text_contents", "builtin": "file_type", "chunker_id": "whole_doc_chunker"}
+    bad["params"] = {"file_type": ["xml-with-schema:" + XS % "<xs:include/>"]}
+    done = weir.run("--check-config", "--config", weir.write_config({"detectors": {"bad": bad}}))
+    assert done.returncode == 1
+    assert "detector `bad`: the XML Schema has an xs:include" in (
+        done.stderr + done.stdout
+    ).decode()
+
+
+def test_a_schema_that_never_ends(weir):
+    """Others are answered while it is judged, and it is given up."""
+    w = weir(args=["--workers", "1"])
+    rule = '<xs:restriction base="xs:string"><xs:pattern value="(a|aa|aaa|aaaa)+b"/>'
+    rule = f"<xs:simpleType>{rule}</xs:restriction></xs:simpleType>"
+    slow = "xml-with-schema:" + XS % f'<xs:element name="r">{rule}</xs:element>'
+    asked = {"file_type": {"file_type": [slow]}}
+    with ThreadPoolExecutor() as pool:
+        lost = pool.submit(detect, w, "<r>" + "a" * 200_000 + "</r>", asked)
+        n_meanwhile = 0
+        while not lost.done():
+            assert kinds(w, "{}", "json") == []
+            n_meanwhile += not lost.done()
+        assert n_meanwhile > 0
+        assert lost.result().status_code == 422
+    assert "too much time" in lost.result().json()["details"]
