@@ -275,9 +275,9 @@ static bool on_file(void *ctx, const char *path, int fd, bool is_inside)
     return ferror(stdout) == 0;
 }
 
-static void on_error(void *ctx, const char *path, int err)
+static void on_error(void *ctx, const char *path, const char *why)
 {
-    complain(ctx, path, strerror(err));
+    complain(ctx, path, why);
 }
 
 static void search(struct detect *d, const char *const *paths, size_t n)

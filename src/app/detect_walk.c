@@ -99,14 +99,15 @@ static bool visit_directory(struct walk *w, int fd, unsigned depth)
 {
     DIR *dir = depth < MAX_DEPTH ? fdopendir(fd) : NULL;
     if (dir == NULL) {
-        w->events->on_error(w->ctx, path_of(w), depth < MAX_DEPTH ? errno : ELOOP);
+        const char *why = depth < MAX_DEPTH ? strerror(errno) : "more than 256 folders deep";
+        w->events->on_error(w->ctx, path_of(w), why);
         close(fd);
         return true;
     }
     struct names names = {0};
     int err = read_names(dir, &names);
     if (err != 0) {
-        w->events->on_error(w->ctx, path_of(w), err);
+        w->events->on_error(w->ctx, path_of(w), strerror(err));
     }
     bool goes_on = visit_names(w, dirfd(dir), &names, depth);
     closedir(dir);
@@ -122,7 +123,7 @@ static bool is_wanted(struct walk *w, int parent, const char *name, unsigned dep
         return true;
     }
     if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        w->events->on_error(w->ctx, path_of(w), errno);
+        w->events->on_error(w->ctx, path_of(w), strerror(errno));
         return false;
     }
     return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
@@ -138,7 +139,7 @@ static bool visit(struct walk *w, int parent, const char *name, unsigned depth)
     int flags = depth != 0 ? O_NOFOLLOW | O_NONBLOCK : 0;
     int fd = openat(parent, name, O_RDONLY | O_CLOEXEC | flags);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        w->events->on_error(w->ctx, path_of(w), errno);
+        w->events->on_error(w->ctx, path_of(w), strerror(errno));
         if (fd >= 0) {
             close(fd);
         }

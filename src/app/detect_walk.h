@@ -12,8 +12,8 @@
 struct weir_detect_walk_events {
     /* An open file, closed after the call; `is_inside`: found in a directory. False: stop. */
     bool (*on_file)(void *ctx, const char *path, int fd, bool is_inside);
-    /* What could not be opened or read; `err` is an errno value. */
-    void (*on_error)(void *ctx, const char *path, int err);
+    /* What could not be opened or read, and why. */
+    void (*on_error)(void *ctx, const char *path, const char *why);
 };
 
 /* False: on_file wanted no more. */

@@ -52,7 +52,15 @@ static const struct entry entries[] = {
     {"unicode", "bidi_control", "Controls that make a text read in another order"},
     {"unicode", "homoglyph", "Letters that look like those of another script"},
     {"unicode", "zalgo", "Letters buried under marks"},
-    {"prompt_injection", "prompt_injection", "Attempts to give a model other instructions"},
+    {"prompt_injection", "instruction_override", "Orders to ignore the instructions so far"},
+    {"prompt_injection", "system_prompt_leak", "Requests for the system prompt"},
+    {"prompt_injection", "role_play_jailbreak", "Roles that know no restrictions"},
+    {"prompt_injection", "refusal_suppression", "Orders never to refuse"},
+    {"prompt_injection", "role_markup", "Markup of a chat's turns, forged"},
+    {"prompt_injection", "indirect_injection", "Orders for whatever model reads a document"},
+    {"prompt_injection", "exfiltration", "Orders to carry the conversation away"},
+    {"prompt_injection", "encoded_payload", "Orders in a code, to be decoded and followed"},
+    {"prompt_injection", "tool_abuse", "Orders to use tools behind the user's back"},
 };
 
 static void put(struct weir_json_write *w, struct weir_map *seen, const char *name,

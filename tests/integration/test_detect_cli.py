@@ -157,6 +157,16 @@ def test_what_cannot_be_read_is_an_error(weir, tmp_path):
     if os.geteuid() != 0:
         good.chmod(0)
         assert "Permission denied" in detect(weir, tmp_path, status=1).err
+    deep = tmp_path / "deep"
+    deep.mkdir()
+    here = os.open(deep, os.O_RDONLY)
+    for _ in range(300):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    assert "more than 256 folders deep" in detect(weir, deep, status=1).err
     assert "Not a directory" in detect(weir, good / "x", status=1).err
 
 
