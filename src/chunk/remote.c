@@ -163,7 +163,8 @@ static void derive_frames(struct stream *s, size_t start_cp, struct weir_chunk *
 static const char *take_range(struct stream *s, int64_t start, int64_t end,
                               struct weir_chunk *chunk)
 {
-    if (start < 0 || end < start) {
+    bool is_believed = s->options.is_lenient && !s->options.is_whole; /* zeros included */
+    if (start < 0 || end < 0 || (end < start && !is_believed)) {
         return "a range that is none";
     }
     if (!s->options.is_lenient && (uint64_t)end > s->sent_cp) {

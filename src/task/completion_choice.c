@@ -21,7 +21,7 @@ static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD: also what a lone ha
 struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice json)
 {
     struct weir_cs_item *item = weir_mem_alloc(sizeof *item + json.n);
-    *item = (struct weir_cs_item){.seq = cs->seq++, .n = json.n};
+    *item = (struct weir_cs_item){.seq = cs->seq++, .frame = cs->n_frames, .n = json.n};
     memcpy(item->json, json.p, json.n);
     cs->held_bytes += json.n;
     return item;
@@ -39,9 +39,8 @@ static struct weir_slice json_of(const struct weir_cs_item *item)
     return weir_slice_make(item->json, item->n);
 }
 
-/* Reads an event with one choice, of our own writing. */
-static int read_single(struct weir_cs *cs, struct weir_slice event, struct weir_json *json,
-                       struct weir_event_choice *c)
+int weir_cs__read_single(struct weir_cs *cs, struct weir_slice event, struct weir_json *json,
+                         struct weir_event_choice *c)
 {
     const char *why;
     int rc = weir_json_parse_reuse(json, event, NULL, &cs->scratch->envelope, NULL);
@@ -105,6 +104,7 @@ void weir_cs__free_choice(struct weir_cs_choice *choice)
         weir_cs__item_free(choice->cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
     }
     weir_cs__enforce_free(choice);
+    weir_cs__free_told(choice);
     weir_path_free(choice->path);
     weir_buf_dispose(&choice->whole);
     weir_buf_dispose(&choice->high_json);
@@ -274,7 +274,7 @@ static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event)
     struct weir_event_choice c;
     struct weir_json_edit e = {0};
     struct weir_buf out = {0};
-    if (read_single(cs, event, &json, &c) == 0 && c.text != WEIR_JSON_NONE) {
+    if (weir_cs__read_single(cs, event, &json, &c) == 0 && c.text != WEIR_JSON_NONE) {
         weir_json_edit_begin(&e, &json);
         weir_json_edit_replace_string(&e, c.text, WEIR_SLICE(""));
         weir_json_edit_write(&e, &out);
@@ -343,7 +343,7 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
     }
     cut = (struct weir_event_cut){.part = WEIR_EVENT_TEXT,
                                   .with_usage = with_usage && !c->has_rest,
-                                  .with_finish = !c->has_rest,
+                                  .with_finish = !c->has_rest && !weir_cs__holds_finish(choice, c),
                                   .with_logprobs = true,
                                   .role = role_of_text(choice)};
     write_part(cs, json, c, &cut);
@@ -358,6 +358,13 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
     }
 }
 
+static void mark_ending(struct weir_cs_choice *choice)
+{
+    if (!weir_list_is_empty(&choice->items)) {
+        WEIR_LIST_ENTRY(choice->items.prev, struct weir_cs_item, link)->is_ending = true;
+    }
+}
+
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
                           const struct weir_event_choice *c, bool is_last)
 {
@@ -366,23 +373,25 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
         return;
     }
     weir_cs__collect_tools(choice, json, c);
+    weir_cs__hold_finish(choice, json, c);
     if (c->has_text && (c->has_reasoning || c->has_rest)) {
         take_parts(choice, json, c, is_last);
     } else {
         struct weir_event_cut cut = {.with_usage = is_last,
-                                     .with_finish = true,
+                                     .with_finish = !weir_cs__holds_finish(choice, c),
                                      .with_logprobs = true,
                                      .role = c->has_text ? role_of_text(choice)
                                                          : role_in_place(choice)};
         write_part(cs, json, c, &cut);
         if (c->has_text) {
             take_text(choice, json, c, weir_buf_slice(&cs->scratch->out));
-        } else {
+        } else if (!weir_cs__absorbs(choice, json, c, weir_buf_slice(&cs->scratch->out))) {
             flush_high(choice);
             add_plain(choice, weir_buf_slice(&cs->scratch->out));
         }
     }
     if (c->has_finish) {
+        mark_ending(choice);
         weir_cs__end_choice(choice);
     }
     if (!cs->is_over) {
@@ -397,6 +406,7 @@ void weir_cs__end_choice(struct weir_cs_choice *choice)
         return;
     }
     flush_high(choice);
+    choice->has_ended = true;
     if (choice->path != NULL && !choice->cs->is_over) {
         weir_path_end(choice->path);
     }
@@ -409,7 +419,7 @@ static void emit_leading(struct weir_cs_choice *choice)
     struct weir_list *link;
     while ((link = weir_list_first(&choice->items)) != NULL) {
         struct weir_cs_item *item = WEIR_LIST_ENTRY(link, struct weir_cs_item, link);
-        if (item->has_text) {
+        if (item->has_text || !weir_cs__may_lead(choice, item)) {
             return;
         }
         weir_cs__drain_misc(choice->cs);
@@ -436,7 +446,7 @@ struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *
         if (item->has_logprobs && !item->is_tainted && item->end_cp <= end_cp) {
             struct weir_json json;
             struct weir_event_choice c;
-            if (read_single(cs, json_of(item), &json, &c) == 0) {
+            if (weir_cs__read_single(cs, json_of(item), &json, &c) == 0) {
                 weir_event_logprobs_add(logprobs, &json, &c);
             }
         }
@@ -468,7 +478,7 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     struct weir_event_choice c;
     weir_cs__drain_misc(cs);
     struct weir_cs_item *last = weir_cs__touch(cs, &choice->items, batch->end_cp, false, &logprobs);
-    if (last == NULL || read_single(cs, json_of(last), &json, &c) != 0) {
+    if (last == NULL || weir_cs__read_single(cs, json_of(last), &json, &c) != 0) {
         weir_event_logprobs_dispose(&logprobs);
         weir_cs__fail_model(cs, "a batch has no event");
         return;
@@ -502,9 +512,15 @@ static void drain_path(struct weir_cs_choice *choice)
     while (rc == 0 && !cs->is_over) {
         emit_leading(choice);
         rc = weir_path_pop(choice->path, &batch);
-        if (rc == 0) {
+        if (rc == 0 && batch.told != NULL) {
+            weir_cs__emit_told(choice, &batch);
+        } else if (rc == 0) {
             emit_batch(choice, &batch);
         }
+        choice->has_sent = choice->has_sent || rc == 0;
+    }
+    if (rc == WEIR_EAGAIN && weir_cs__settle_told(choice)) {
+        emit_leading(choice);
     }
     if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
         weir_cs__fail(cs, weir_path_fault(choice->path));

@@ -385,7 +385,7 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     struct weir_buf warnings = {0};
     struct weir_buf envelope = {0};
     struct weir_json json;
-    bool has_detections = cs->has_whole && cs->whole_scan != NULL;
+    bool has_detections = cs->has_whole && (cs->whole_scan != NULL || cs->task->env->is_fms);
     bool has_warnings = write_warnings(cs, &warnings);
     bool has_lead = cs->lead_detections.n != 0 || cs->lead_warnings.n != 0; /* nothing has left */
     if (has_detections) {

@@ -40,6 +40,7 @@ void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault)
     if (cs->is_over) {
         return;
     }
+    weir_cs__flush_told(cs);
     cs->is_over = true;
     weir_source_end(&cs->source);
     weir_loop_post(cs->task->loop, &cs->cleanup);
@@ -291,6 +292,9 @@ static void take_usage(struct weir_cs *cs, const struct weir_json *json)
         weir_cs__enforce_usage(cs, json);
     } else {
         weir_buf_append(&cs->usage, json->src);
+    }
+    if (cs->task->env->is_fms && !cs->has_chunked) {
+        weir_cs__emit(cs, json->src); /* and again with what is said at the end */
     }
 }
 

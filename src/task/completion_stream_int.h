@@ -14,17 +14,19 @@
 /*
  * Inside: the life of the stream (completion_stream.c), events of a choice on their way out
  * (completion_choice.c), on routes that block or redact (completion_enforce.c), what is said at the
- * end (completion_final.c).
+ * end (completion_final.c), what `compat: fms` does differently (completion_fms.c).
  */
 
 /* An event on its way out, in the order of its choice. */
 struct weir_cs_item {
     struct weir_list link;
-    uint64_t seq; /* of arrival, all choices together */
+    uint64_t seq;   /* of arrival, all choices together */
+    uint64_t frame; /* the event's number */
     size_t start_cp;
     size_t end_cp; /* of its text; equal: none */
     bool has_text;
     bool has_logprobs;
+    bool is_ending;  /* its finish_reason waits for the path's end */
     bool is_tainted; /* its text does not leave as it was */
     size_t n;        /* bytes of JSON behind this struct */
     char json[];
@@ -77,6 +79,12 @@ struct weir_cs_choice {
     uint16_t high;     /* first half of a surrogate pair whose second half is awaited; 0: none */
     struct weir_buf high_json; /* the event it came in */
     struct weir_scan_group *group;
+    bool has_ended; /* finish_reason has come, or the end of the stream */
+    bool has_sent;  /* compat fms: a batch has left */
+    /* Told: event 0 and the one that lent its envelope last, in no list; NULL: none. */
+    struct weir_cs_item *kept[2];
+    struct weir_buf ending; /* told: an event with text whose finish_reason waits … */
+    struct weir_buf latest; /* … and the event that has it if no batch follows */
 };
 
 /* What every event needs stands in front. */
@@ -158,6 +166,23 @@ void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json);
 void weir_cs__enforce_end(struct weir_cs_choice *choice);
 void weir_cs__enforce_drain(struct weir_cs_choice *choice);
 bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice);
+
+/* Reads an event with one choice, of our own writing, with the tape of envelopes. */
+int weir_cs__read_single(struct weir_cs *cs, struct weir_slice event, struct weir_json *json,
+                         struct weir_event_choice *c);
+
+/* completion_fms.c */
+bool weir_cs__absorbs(struct weir_cs_choice *choice, const struct weir_json *json,
+                      const struct weir_event_choice *c, struct weir_slice event);
+/* May an event without text leave, in front of all others? */
+bool weir_cs__may_lead(const struct weir_cs_choice *choice, const struct weir_cs_item *item);
+bool weir_cs__holds_finish(const struct weir_cs_choice *choice, const struct weir_event_choice *c);
+void weir_cs__hold_finish(struct weir_cs_choice *choice, const struct weir_json *json,
+                          const struct weir_event_choice *c);
+void weir_cs__emit_told(struct weir_cs_choice *choice, const struct weir_gather_batch *batch);
+bool weir_cs__settle_told(struct weir_cs_choice *choice); /* true: nothing holds the rest back */
+void weir_cs__flush_told(struct weir_cs *cs);
+void weir_cs__free_told(struct weir_cs_choice *choice);
 
 /* completion_final.c */
 void weir_cs__take_tools(struct weir_cs_choice *choice, const struct weir_json *json,

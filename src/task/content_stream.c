@@ -142,14 +142,14 @@ static void advance(struct weir_content_stream *cs)
 }
 
 /* The lines that end in a batch are held no longer; their tags are their sizes. */
-static void let_go(struct weir_content_stream *cs, size_t end_cp)
+static void let_go(struct weir_content_stream *cs, const struct weir_gather_batch *batch)
 {
     const struct weir_textlog *log = weir_path_log(cs->path);
-    size_t n_ended = weir_textlog_cut(log, end_cp).n_ended;
+    size_t n_ended = weir_path_n_ended(cs->path, batch);
     for (size_t i = 0; i < n_ended; i++) {
         cs->held_bytes -= (uintptr_t)weir_textlog_frame(log, i).tag;
     }
-    weir_path_release(cs->path, end_cp);
+    weir_path_leave(cs->path, batch);
 }
 
 static void drain(struct weir_content_stream *cs)
@@ -158,7 +158,7 @@ static void drain(struct weir_content_stream *cs)
     int rc = WEIR_EAGAIN;
     while (cs->path != NULL && !cs->is_over && (rc = weir_path_pop(cs->path, &batch)) == 0) {
         send_batch(cs, &batch);
-        let_go(cs, batch.end_cp);
+        let_go(cs, &batch);
     }
     if (rc != 0 && rc != WEIR_EAGAIN) {
         fail(cs, weir_path_fault(cs->path));

@@ -212,6 +212,23 @@ static bool is_common(const struct weir_json *json, uint32_t key)
     return false;
 }
 
+bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *c)
+{
+    if (c->has_text || c->has_finish || c->has_reasoning || c->has_rest ||
+        c->body == WEIR_JSON_NONE ||
+        weir_json_get_set(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE ||
+        weir_json_get_set(json, c->node, WEIR_SLICE("logprobs")) != WEIR_JSON_NONE) {
+        return false;
+    }
+    uint32_t key = weir_json_first(json, c->node);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, c->node, key)) {
+        if (!is_common(json, key) && says_something(json, key + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The envelope goes on behind the batch: only what is about this text leaves now. */
 static void hold_rest(struct weir_json_edit *e, const struct weir_json *json, uint32_t node)
 {
@@ -280,6 +297,21 @@ struct weir_slice weir_event_unsuitable_output(void)
         "[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]");
 }
 
+/* An envelope may have had no text of its own: it gets the member then. */
+static void set_text(struct weir_json_edit *e, const struct weir_event_choice *c, bool is_chat,
+                     struct weir_slice text, struct weir_buf *scratch)
+{
+    if (c->text != WEIR_JSON_NONE) {
+        weir_json_edit_replace_string(e, c->text, text);
+        return;
+    }
+    struct weir_json_write w;
+    weir_json_write_init(&w, scratch);
+    weir_json_write_string(&w, text);
+    weir_json_edit_set(e, c->body, is_chat ? WEIR_SLICE("content") : WEIR_SLICE("text"),
+                       weir_buf_slice(scratch));
+}
+
 void weir_event_write_batch(const struct weir_json *envelope, const struct weir_event_choice *c,
                             bool is_chat, const struct weir_event_batch *batch,
                             struct weir_buf *out)
@@ -287,8 +319,9 @@ void weir_event_write_batch(const struct weir_json *envelope, const struct weir_
     struct weir_json_edit e = {0};
     struct weir_buf detections = {0};
     struct weir_buf warnings = {0};
+    struct weir_buf text = {0};
     weir_json_edit_begin(&e, envelope);
-    weir_json_edit_replace_string(&e, c->text, batch->text);
+    set_text(&e, c, is_chat, batch->text, &text);
     if (batch->is_partial) {
         hold_rest(&e, envelope, c->node);
     }
@@ -305,6 +338,25 @@ void weir_event_write_batch(const struct weir_json *envelope, const struct weir_
     weir_json_edit_dispose(&e);
     weir_buf_dispose(&detections);
     weir_buf_dispose(&warnings);
+    weir_buf_dispose(&text);
+}
+
+void weir_event_write_ending(const struct weir_json *json, const struct weir_event_choice *c,
+                             const struct weir_json *ending, uint32_t ending_node,
+                             struct weir_buf *out)
+{
+    static const char *const names[] = {"finish_reason", "stop_reason"};
+    struct weir_json_edit e = {0};
+    weir_json_edit_begin(&e, json);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct weir_slice name = weir_slice_cstr(names[i]);
+        uint32_t at = weir_json_get(ending, ending_node, name);
+        if (at != WEIR_JSON_NONE) {
+            weir_json_edit_set(&e, c->node, name, weir_json_raw(ending, at));
+        }
+    }
+    weir_json_edit_write(&e, out);
+    weir_json_edit_dispose(&e);
 }
 
 void weir_event_write_final(const struct weir_json *json, const struct weir_event_final *final,

@@ -46,6 +46,9 @@ enum weir_event_role {
     WEIR_ROLE_REMOVED,
 };
 
+/* Does the event say nothing about this choice but who speaks? */
+bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *choice);
+
 /* What of an event to keep: parts are written as events of their own. */
 enum weir_event_part {
     WEIR_EVENT_ALL,       /* the choice as it is */
@@ -82,6 +85,12 @@ struct weir_event_batch {
 void weir_event_write_batch(const struct weir_json *envelope,
                             const struct weir_event_choice *choice, bool is_chat,
                             const struct weir_event_batch *batch, struct weir_buf *out);
+
+/* Appends `json` (an event with one choice) with the finish_reason, and what is like it, of another
+ * event's choice. */
+void weir_event_write_ending(const struct weir_json *json, const struct weir_event_choice *choice,
+                             const struct weir_json *ending, uint32_t ending_node,
+                             struct weir_buf *out);
 
 /* Joins the logprobs of several events. All-zero is empty. */
 struct weir_event_logprobs {

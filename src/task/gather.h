@@ -27,6 +27,7 @@
 struct weir_gather;
 struct weir_gather_strategy;
 struct weir_textlog;
+struct weir_path_told;
 
 /* How the aggregator asks about the text. Offsets never lie before the end of the last batch. */
 struct weir_gather_text {
@@ -64,6 +65,7 @@ struct weir_gather_batch {
     size_t end_cp;
     const struct weir_detection *const *findings;
     size_t n_findings;
+    const struct weir_path_told *told; /* never set here: see path.h */
 };
 
 /* fault, the words for it, the code calls return */

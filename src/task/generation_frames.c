@@ -76,6 +76,12 @@ void weir_gs__free_frames(struct weir_gs *gs)
     for (size_t i = 0; i < n; i++) {
         weir_gs__frame_free(gs, frame_at(gs, i));
     }
+    for (size_t i = 0; i < sizeof gs->kept / sizeof gs->kept[0]; i++) {
+        if (gs->kept[i] != NULL) {
+            weir_gs__frame_free(gs, gs->kept[i]);
+            gs->kept[i] = NULL;
+        }
+    }
 }
 
 /* ---- objects ---- */
@@ -208,6 +214,107 @@ static void write_touched(struct weir_gs *gs, struct weir_textlog_cut cut, struc
     weir_buf_dispose(&tokens);
 }
 
+/* ---- told: the messages a batch names ---- */
+
+static struct weir_slice tokens_of(const struct weir_gs_frame *frame)
+{
+    return weir_slice_make(frame->json, frame->n_tokens_json);
+}
+
+static struct weir_slice input_tokens_of(const struct weir_gs_frame *frame)
+{
+    return weir_slice_make(frame->json + frame->n_tokens_json, frame->n_input_json);
+}
+
+/* The messages a batch names, as far as they are still known. */
+struct named {
+    const struct weir_gs_frame *lowest[2]; /* the first two; NULL: none */
+    const struct weir_gs_frame *highest;
+    struct weir_buf tokens; /* of all */
+};
+
+static void add_named(struct named *named, const struct weir_gs_frame *frame)
+{
+    if (named->lowest[0] == NULL) {
+        named->lowest[0] = frame;
+    } else if (named->lowest[1] == NULL) {
+        named->lowest[1] = frame;
+    }
+    named->highest = frame;
+    append_elements(&named->tokens, tokens_of(frame));
+}
+
+static void find_named(const struct weir_gs *gs, const struct weir_path_told *told,
+                       struct named *named)
+{
+    const struct weir_textlog *log = weir_path_log(gs->path);
+    size_t end = weir_textlog_frames_below(log, told->last_frame + 1);
+    *named = (struct named){0};
+    if (gs->kept[0] != NULL && told->first_frame == 0) {
+        add_named(named, gs->kept[0]);
+    }
+    if (gs->kept[1] != NULL && gs->kept_number >= told->first_frame &&
+        gs->kept_number <= told->last_frame) {
+        add_named(named, gs->kept[1]);
+    }
+    for (size_t i = weir_textlog_frames_below(log, told->first_frame); i < end; i++) {
+        add_named(named, frame_at(gs, i));
+    }
+}
+
+/* Everything as the highest has it. A batch that begins with message 0 has what that says about the
+ * input, and the next one's input tokens. */
+static void speak_for(const struct named *named, bool is_beginning, struct weir_gs_object *o)
+{
+    o->tokens = weir_buf_slice(&named->tokens);
+    if (named->highest == NULL) {
+        return;
+    }
+    o->said = named->highest->said;
+    o->input_tokens = input_tokens_of(named->highest);
+    if (is_beginning) {
+        const struct weir_model_generated *first = &named->lowest[0]->said;
+        o->said.seed = first->has_details ? first->seed : o->said.seed;
+        o->said.input_token_count = first->input_token_count;
+        o->input_tokens =
+            named->lowest[1] != NULL ? input_tokens_of(named->lowest[1]) : WEIR_SLICE("");
+    }
+}
+
+/* The highest one named may be named again; message 0 is by a chunker that names none. */
+static void forget_ended(struct weir_gs *gs, size_t n_ended, const struct weir_gs_frame *highest)
+{
+    for (size_t i = 0; i < n_ended; i++) {
+        struct weir_gs_frame *frame = frame_at(gs, i);
+        struct weir_gs_frame *gone = frame;
+        uint64_t number = weir_textlog_frame(weir_path_log(gs->path), i).number;
+        if (number == 0) {
+            gone = gs->kept[0];
+            gs->kept[0] = frame;
+        } else if (frame == highest) {
+            gone = gs->kept[1];
+            gs->kept[1] = frame;
+            gs->kept_number = number;
+        }
+        if (gone != NULL) {
+            weir_gs__frame_free(gs, gone);
+        }
+    }
+}
+
+static void write_told(struct weir_gs *gs, const struct weir_gather_batch *batch,
+                       struct weir_gs_object *o, struct weir_buf *out)
+{
+    struct named named;
+    find_named(gs, batch->told, &named);
+    speak_for(&named, batch->told->first_frame == 0, o);
+    write_object(o, out);
+    gs->last = o->said;
+    gs->has_sent = true;
+    forget_ended(gs, weir_path_n_ended(gs->path, batch), named.highest);
+    weir_buf_dispose(&named.tokens);
+}
+
 void weir_gs__write_batch(struct weir_gs *gs, const struct weir_gather_batch *batch,
                           struct weir_buf *out)
 {
@@ -218,7 +325,11 @@ void weir_gs__write_batch(struct weir_gs *gs, const struct weir_gather_batch *ba
                                .has_arrays = gs->task->env->is_fms,
                                .start_cp = batch->start_cp,
                                .end_cp = batch->end_cp};
-    write_touched(gs, weir_textlog_cut(weir_path_log(gs->path), batch->end_cp), &o, out);
+    if (batch->told != NULL) {
+        write_told(gs, batch, &o, out);
+    } else {
+        write_touched(gs, weir_textlog_cut(weir_path_log(gs->path), batch->end_cp), &o, out);
+    }
 }
 
 void weir_gs__write_final(struct weir_gs *gs, struct weir_buf *out)
@@ -229,7 +340,7 @@ void weir_gs__write_final(struct weir_gs *gs, struct weir_buf *out)
                                .start_cp = gs->length_cp,
                                .end_cp = gs->length_cp};
     struct weir_textlog_cut cut = {0, 0};
-    if (gs->path != NULL) { /* messages without text behind the last batch */
+    if (gs->path != NULL && !weir_path_is_told(gs->path)) { /* messages behind the last batch */
         cut = weir_textlog_cut(weir_path_log(gs->path), gs->length_cp);
     }
     if (gs->has_whole || cut.n_touched != 0) {

@@ -114,7 +114,7 @@ static void drain(struct weir_gs *gs)
     int rc = 0;
     while (gs->path != NULL && !gs->is_over && (rc = weir_path_pop(gs->path, &batch)) == 0) {
         weir_gs__write_batch(gs, &batch, &gs->scratch);
-        weir_path_release(gs->path, batch.end_cp);
+        weir_path_leave(gs->path, &batch);
         emit(gs);
     }
     if (rc != 0 && rc != WEIR_EAGAIN) {

@@ -53,6 +53,9 @@ struct weir_gs {
     struct weir_buf second_input;      /* input tokens of the second message … */
     bool has_sent_second;              /* … which leave before their turn, once */
     bool has_sent;                     /* some object has left */
+    /* Told: message 0 and the last one an object spoke for, their text gone; NULL: none. */
+    struct weir_gs_frame *kept[2];
+    uint64_t kept_number; /* the second one's */
 
     struct weir_buf whole; /* the text, for detectors that look at all of it */
     struct weir_scan *whole_scan;

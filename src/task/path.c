@@ -79,7 +79,8 @@ static void open_cutters(struct weir_path_segment *seg)
                                  .client = task->client,
                                  .context = &task->call,
                                  .max_body_bytes = task->env->max_service_body_bytes};
-    struct weir_chunk_options options = {.start_cp = seg->start_cp};
+    struct weir_chunk_options options = {.start_cp = seg->start_cp,
+                                         .is_lenient = seg->path->is_told};
     for (size_t i = 0; i < seg->n_cutters; i++) {
         struct weir_path_cutter *c = &seg->cutters[i];
         c->last_end_cp = seg->start_cp;
@@ -111,6 +112,7 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
     struct weir_path_segment *seg = weir_mem_zalloc(sizeof *seg);
     seg->path = path;
     seg->start_cp = path->log.end_cp;
+    weir_list_init(&seg->rows);
     seg->lanes = weir_mem_array(max, sizeof *seg->lanes);
     seg->cutters = weir_mem_array(max, sizeof *seg->cutters);
     struct weir_slice *ids = weir_mem_array(max, sizeof *ids);
@@ -121,6 +123,11 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
                                           .text = weir_gather_text_of(&path->log),
                                           .start_cp = seg->start_cp,
                                           .max_bytes = path->max_held_bytes};
+    if (path->is_told) {
+        options.strategy = weir_gather_strategy_at(0);
+        options.text = weir_path__told_text(seg);
+        options.start_cp = 0;
+    }
     seg->gather = weir_gather_new(&options);
     free(ids);
     weir_list_append(&path->segments, &seg->link);
@@ -137,6 +144,7 @@ static void free_segment(struct weir_path_segment *seg)
     for (size_t i = 0; i < seg->n_cutters; i++) {
         weir_chunk_close(seg->cutters[i].stream);
     }
+    weir_path__drop_rows(seg);
     weir_gather_free(seg->gather);
     free(seg->cutters);
     free(seg->lanes);
@@ -157,6 +165,22 @@ static struct weir_path_segment *last(const struct weir_path *path)
 
 /* ---- the path ---- */
 
+static bool has_one_chunker(const struct weir_plan *plan)
+{
+    const struct weir_chunker *one = NULL;
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct weir_chunker *chunker = plan->uses[i].d->chunker;
+        if (weir_path_is_whole(&plan->uses[i])) {
+            continue;
+        }
+        if (one != NULL && chunker != one) {
+            return false;
+        }
+        one = chunker;
+    }
+    return one != NULL;
+}
+
 struct weir_path *weir_path_new(const struct weir_path_options *options)
 {
     struct weir_path *path = weir_mem_zalloc(sizeof *path);
@@ -168,6 +192,7 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     path->channel = options->channel;
     path->on_progress = options->on_progress;
     path->ctx = options->ctx;
+    path->is_told = path->task->env->is_fms && has_one_chunker(path->plan);
     weir_list_init(&path->segments);
     size_t max_bytes = options->max_held_bytes + path->task->env->max_event_bytes + BURST_BYTES;
     weir_textlog_init(&path->log, &(struct weir_textlog_limits){.max_bytes = max_bytes});
@@ -182,6 +207,7 @@ void weir_path_free(struct weir_path *path)
     while (!weir_list_is_empty(&path->segments)) {
         free_segment(first(path));
     }
+    weir_path__drop_leaving(path);
     weir_textlog_dispose(&path->log);
     weir_arena_dispose(&path->faults);
     free(path);
@@ -234,7 +260,9 @@ void weir_path_end(struct weir_path *path)
         return;
     }
     seg->has_ended = true;
-    weir_gather_source_end(seg->gather, path->log.end_cp);
+    if (!path->is_told) {
+        weir_gather_source_end(seg->gather, path->log.end_cp);
+    }
     for (size_t i = 0; i < seg->n_cutters; i++) {
         weir_chunk_end(seg->cutters[i].stream);
         weir_path__pull(&seg->cutters[i]);
@@ -252,10 +280,12 @@ int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch)
         if (rc != WEIR_EAGAIN) {
             if (rc != 0) {
                 weir_path__blame(seg);
+            } else if (path->is_told) {
+                weir_path__take_row(seg, batch);
             }
             return rc;
         }
-        if (weir_gather_is_done(seg->gather)) {
+        if (seg->has_ended && weir_gather_is_done(seg->gather)) {
             free_segment(seg);
         } else if (!weir_path__pull_more(seg)) {
             return WEIR_EAGAIN;
@@ -266,7 +296,8 @@ int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch)
 struct weir_slice weir_path_text(const struct weir_path *path,
                                  const struct weir_gather_batch *batch)
 {
-    return weir_textlog_slice(&path->log, batch->start_cp, batch->end_cp);
+    return batch->told != NULL ? batch->told->text
+                               : weir_textlog_slice(&path->log, batch->start_cp, batch->end_cp);
 }
 
 void weir_path_release(struct weir_path *path, size_t end_cp)

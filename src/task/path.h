@@ -19,8 +19,20 @@
  * A chunk goes to its detectors the moment it is complete, to all of them at once; so many calls of
  * one detector run at once, and answers are put back into chunk order before the aggregator sees
  * them. Text that comes after `end` opens the chunkers anew at the present offset.
+ *
+ * With `compat: fms` spans are relative to their chunk, and where all detectors share a chunker it
+ * is believed: a batch is one of its chunks, with the text, offsets and frames it told, right or
+ * wrong, and what it leaves out never leaves. Detectors on different chunkers need offsets that can
+ * be compared, so there everything is checked as always.
  */
 struct weir_path;
+
+/* A batch of a chunker that is believed. Valid as long as the batch's findings. */
+struct weir_path_told {
+    struct weir_slice text;
+    uint64_t first_frame; /* those it was made of, inclusive */
+    uint64_t last_frame;
+};
 
 struct weir_path_options {
     struct weir_task_ctx *task;
@@ -64,6 +76,9 @@ void weir_path_end(struct weir_path *path);
  * valid until the next call. */
 int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch);
 
+/* Are batches told? All of a path's, or none. */
+bool weir_path_is_told(const struct weir_path *path);
+
 /* The batch's text, until the next push or release. */
 struct weir_slice weir_path_text(const struct weir_path *path,
                                  const struct weir_gather_batch *batch);
@@ -71,7 +86,18 @@ struct weir_slice weir_path_text(const struct weir_path *path,
 /* The frames that have text here still, with their tags: which of them a batch touches. */
 const struct weir_textlog *weir_path_log(const struct weir_path *path);
 
-/* The batch has left: its text is forgotten, and the frames that end in it. */
+/* How far the text has left with a batch: its end; of a told one, which may be anywhere, the place
+ * nearest to it in the last frame it was made of. */
+size_t weir_path_leaves_cp(const struct weir_path *path, const struct weir_gather_batch *batch);
+
+/* How many of the frames held leave with it: those that end there, none behind the last it was made
+ * of. */
+size_t weir_path_n_ended(const struct weir_path *path, const struct weir_gather_batch *batch);
+
+/* The batch has left: its text is forgotten, and those frames. */
+void weir_path_leave(struct weir_path *path, const struct weir_gather_batch *batch);
+
+/* The text up to there has left: it is forgotten, and the frames that end in it. */
 void weir_path_release(struct weir_path *path, size_t end_cp);
 
 const struct weir_fault *weir_path_fault(const struct weir_path *path);

@@ -4,7 +4,8 @@
 #include "base/list.h"
 #include "task/path.h"
 
-/* Inside path: segments (path.c), chunks to calls to verdicts (path_lane.c). */
+/* Inside path: segments (path.c), chunks to calls to verdicts (path_lane.c), chunkers that are
+ * believed (path_told.c). */
 
 struct weir_path {
     struct weir_task_ctx *task;
@@ -20,6 +21,8 @@ struct weir_path {
     struct weir_list segments; /* oldest first; only the last one may be open */
     struct weir_fault fault;
     struct weir_arena faults; /* what faults point to */
+    bool is_told;
+    struct weir_path_row *leaving; /* told: the chunk popped last */
 };
 
 struct weir_path_segment;
@@ -43,6 +46,15 @@ struct weir_path_text {
     struct weir_slice text; /* in the same block */
 };
 
+/* Told: a chunk that waits for its verdicts. */
+struct weir_path_row {
+    struct weir_list link;
+    size_t start_cp;
+    size_t end_cp;
+    struct weir_path_told told;
+    struct weir_path_text *text;
+};
+
 /* One detector. */
 struct weir_path_lane {
     struct weir_path_segment *segment;
@@ -61,8 +73,9 @@ struct weir_path_lane {
 struct weir_path_slot {
     struct weir_list link;
     struct weir_path_lane *lane;
-    size_t start_cp;
+    size_t start_cp; /* as the aggregator counts */
     size_t end_cp;
+    size_t shift_cp;   /* from the chunk's offsets to those that leave */
     size_t answers_cp; /* findings that start here or later belong to the next chunk */
     struct weir_path_text *text;
     struct weir_slice content; /* what the input points to */
@@ -82,6 +95,10 @@ struct weir_path_segment {
     struct weir_path_cutter *cutters;
     size_t n_cutters;
     bool has_ended;
+    struct weir_list rows; /* told: chunks that have not left */
+    size_t row_bytes;
+    size_t n_told; /* ever */
+    bool is_counted;
 };
 
 /* Takes some of what the chunker has ready and moves everything on that can move. */
@@ -91,6 +108,17 @@ void weir_path__pull(struct weir_path_cutter *c);
 bool weir_path__pull_more(struct weir_path_segment *seg);
 
 void weir_path__drop_lane(struct weir_path_lane *lane);
+void weir_path__text_unref(struct weir_path_text *t);
+
+/* path_told.c: how the aggregator asks about chunks instead of code points; a chunk that came, the
+ * one that leaves, the last one's end, and the end of them all. */
+struct weir_gather_text weir_path__told_text(struct weir_path_segment *seg);
+void weir_path__add_row(struct weir_path_segment *seg, const struct weir_chunk *chunk,
+                        struct weir_path_text *text);
+void weir_path__take_row(struct weir_path_segment *seg, struct weir_gather_batch *batch);
+void weir_path__drop_leaving(struct weir_path *path);
+void weir_path__count_rows(struct weir_path_segment *seg);
+void weir_path__drop_rows(struct weir_path_segment *seg);
 
 /* Tells who watches; `took_us` and a detector belong to verdicts. Not to be called without. */
 void weir_path__note(const struct weir_path *path, const struct weir_task_step *step);

@@ -30,7 +30,7 @@ static struct weir_path_text *text_new(struct weir_slice s)
     return t;
 }
 
-static void text_unref(struct weir_path_text *t)
+void weir_path__text_unref(struct weir_path_text *t)
 {
     if (t != NULL && --t->refs == 0) {
         free(t);
@@ -44,7 +44,7 @@ static void free_slot(struct weir_path_slot *slot)
     weir_list_remove(&slot->link);
     slot->lane->n_slots--;
     weir_detect_free(slot->call);
-    text_unref(slot->text);
+    weir_path__text_unref(slot->text);
     free(slot);
 }
 
@@ -58,7 +58,7 @@ void weir_path__drop_lane(struct weir_path_lane *lane)
 
 /* ---- verdicts ---- */
 
-/* Findings with offsets of the stream; those that belong to the next chunk are left out. */
+/* Findings with the offsets that leave; those that belong to the next chunk are left out. */
 static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
                                              struct weir_detection **moved)
 {
@@ -73,8 +73,8 @@ static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
     for (size_t i = 0; i < n; i++) {
         struct weir_detection d = call->lists[0].items[i];
         if (d.start_cp < slot->answers_cp) {
-            d.start_cp += slot->start_cp;
-            d.end_cp += slot->start_cp;
+            d.start_cp += slot->shift_cp;
+            d.end_cp += slot->shift_cp;
             (*moved)[v.n_findings++] = d;
         }
     }
@@ -96,7 +96,8 @@ static void end_lane(struct weir_path_lane *lane)
 {
     const struct weir_path_cutter *c = lane->cutter;
     if (c->fault.origin != WEIR_FAULT_NONE) {
-        fail_lane(lane, &c->fault, c->last_end_cp);
+        const struct weir_path_segment *seg = lane->segment;
+        fail_lane(lane, &c->fault, seg->path->is_told ? seg->n_told : c->last_end_cp);
     } else {
         weir_gather_end(lane->segment->gather, lane->index);
     }
@@ -207,10 +208,12 @@ static void add_slot(struct weir_path_lane *lane, const struct weir_chunk *chunk
                      struct weir_path_text *text)
 {
     struct weir_path_slot *slot = weir_mem_zalloc(sizeof *slot);
+    const struct weir_path_segment *seg = lane->segment;
     bool is_window = chunk->seen_end_cp != chunk->end_cp;
     slot->lane = lane;
-    slot->start_cp = chunk->start_cp;
-    slot->end_cp = chunk->end_cp;
+    slot->start_cp = seg->path->is_told ? seg->n_told : chunk->start_cp;
+    slot->end_cp = seg->path->is_told ? seg->n_told + 1 : chunk->end_cp;
+    slot->shift_cp = seg->path->task->env->is_fms ? 0 : chunk->start_cp;
     slot->answers_cp = is_window ? chunk->end_cp - chunk->start_cp : SIZE_MAX;
     slot->text = text;
     text->refs++;
@@ -249,23 +252,10 @@ static void blame_cutter(struct weir_path_cutter *c, const char *why)
     fail_cutter(c, &fault);
 }
 
-static void take_chunk(struct weir_path_cutter *c, const struct weir_chunk *chunk)
+/* The chunk goes to the chunker's detectors. */
+static void ask(struct weir_path_cutter *c, const struct weir_chunk *chunk, struct weir_slice s)
 {
     struct weir_path_segment *seg = c->segment;
-    const char *why = fault_of(c, chunk);
-    if (why != NULL) {
-        blame_cutter(c, why);
-        return;
-    }
-    c->last_end_cp = chunk->end_cp;
-    if (chunk->end_cp == chunk->start_cp) {
-        return;
-    }
-    struct weir_slice s = weir_textlog_slice(&seg->path->log, chunk->start_cp, chunk->seen_end_cp);
-    if (chunk->text.p != NULL && !weir_blank_same(chunk->text, s)) {
-        blame_cutter(c, "a chunk's text is not the text that was sent");
-        return;
-    }
     if (seg->path->task->trace != NULL) {
         weir_path__note(seg->path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_CHUNK,
                                                             .start_cp = chunk->start_cp,
@@ -277,7 +267,41 @@ static void take_chunk(struct weir_path_cutter *c, const struct weir_chunk *chun
             add_slot(&seg->lanes[i], chunk, text);
         }
     }
-    text_unref(text);
+    if (seg->path->is_told) {
+        weir_path__add_row(seg, chunk, text);
+    }
+    weir_path__text_unref(text);
+}
+
+static struct weir_slice our_text(const struct weir_path_cutter *c, const struct weir_chunk *chunk)
+{
+    return weir_textlog_slice(&c->segment->path->log, chunk->start_cp, chunk->seen_end_cp);
+}
+
+static void take_checked(struct weir_path_cutter *c, const struct weir_chunk *chunk)
+{
+    const char *why = fault_of(c, chunk);
+    if (why != NULL) {
+        blame_cutter(c, why);
+        return;
+    }
+    c->last_end_cp = chunk->end_cp;
+    if (chunk->end_cp == chunk->start_cp) {
+        return;
+    }
+    struct weir_slice s = our_text(c, chunk);
+    if (chunk->text.p != NULL && !weir_blank_same(chunk->text, s)) {
+        blame_cutter(c, "a chunk's text is not the text that was sent");
+        return;
+    }
+    ask(c, chunk, s);
+}
+
+/* Built-in chunkers tell ranges and no texts. */
+static void take_told(struct weir_path_cutter *c, const struct weir_chunk *chunk)
+{
+    c->last_end_cp = chunk->end_cp;
+    ask(c, chunk, chunk->text.p != NULL ? chunk->text : our_text(c, chunk));
 }
 
 static void commit_all(struct weir_path_cutter *c)
@@ -298,18 +322,21 @@ static bool has_room(const struct weir_path_cutter *c)
             return false;
         }
     }
-    return true;
+    return seg->row_bytes < seg->path->max_held_bytes;
 }
 
 void weir_path__pull(struct weir_path_cutter *c)
 {
     struct weir_chunk chunk;
+    bool is_told = c->segment->path->is_told;
     int rc = 0;
     int n_left = PULL_CHUNKS;
     while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c)) {
         rc = weir_chunk_next(c->stream, &chunk);
-        if (rc == 0) {
-            take_chunk(c, &chunk);
+        if (rc == 0 && is_told) {
+            take_told(c, &chunk);
+        } else if (rc == 0) {
+            take_checked(c, &chunk);
         }
     }
     c->is_held_back = !c->has_ended && rc == 0;
@@ -317,6 +344,9 @@ void weir_path__pull(struct weir_path_cutter *c)
         c->has_ended = true;
     } else if (rc != 0 && rc != WEIR_EAGAIN) {
         fail_cutter(c, &c->stream->fault);
+    }
+    if (is_told && c->has_ended) {
+        weir_path__count_rows(c->segment);
     }
     commit_all(c);
 }

@@ -282,6 +282,21 @@ struct weir_textlog_frame weir_textlog_frame(const struct weir_textlog *log, siz
     };
 }
 
+size_t weir_textlog_frames_below(const struct weir_textlog *log, uint64_t number)
+{
+    size_t low = 0;
+    size_t high = log->frames.n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (entry_at(log, mid)->number < number) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
 /* How many held frames start at or before `at_cp`. */
 static size_t frames_upto(const struct weir_textlog *log, size_t at_cp)
 {
@@ -320,8 +335,14 @@ struct weir_textlog_cut weir_textlog_cut(const struct weir_textlog *log, size_t 
 
 void weir_textlog_trim(struct weir_textlog *log, size_t to_cp)
 {
+    weir_textlog_trim_some(log, to_cp, weir_textlog_cut(log, to_cp).n_ended);
+}
+
+void weir_textlog_trim_some(struct weir_textlog *log, size_t to_cp, size_t n_frames)
+{
     size_t to_byte = weir_textlog_byte_at(log, to_cp);
-    row_drop(&log->frames, sizeof(struct entry), weir_textlog_cut(log, to_cp).n_ended);
+    WEIR_ASSERT(n_frames <= weir_textlog_cut(log, to_cp).n_ended);
+    row_drop(&log->frames, sizeof(struct entry), n_frames);
     size_t strides = to_byte / MARK_STRIDE_BYTES - log->from_byte / MARK_STRIDE_BYTES;
     row_drop(&log->marks, sizeof(size_t), strides);
     row_drop(&log->text, 1, to_byte - log->from_byte);

@@ -85,6 +85,9 @@ static inline size_t weir_textlog_n_frames(const struct weir_textlog *log)
 }
 struct weir_textlog_frame weir_textlog_frame(const struct weir_textlog *log, size_t index);
 
+/* How many held frames have a number below this one. Numbers must never have gone down. */
+size_t weir_textlog_frames_below(const struct weir_textlog *log, uint64_t number);
+
 /* Index of the frame that has the code point; at_cp < end_cp. */
 size_t weir_textlog_frame_at(const struct weir_textlog *log, size_t at_cp);
 
@@ -101,6 +104,9 @@ struct weir_textlog_cut weir_textlog_cut(const struct weir_textlog *log, size_t 
 
 /* Forgets the text before to_cp and the frames that end there or earlier. */
 void weir_textlog_trim(struct weir_textlog *log, size_t to_cp);
+
+/* The same with no more than `n_frames` of them: empty ones at to_cp may stay. */
+void weir_textlog_trim_some(struct weir_textlog *log, size_t to_cp, size_t n_frames);
 
 /* Memory behind the log, in bytes: for accounting and tests. */
 size_t weir_textlog_footprint(const struct weir_textlog *log);

@@ -337,7 +337,7 @@ static void nonsense_in_a_stream(void **state)
         {{2, 4, 5, 5, "cd"}, "2-4/5-5:cd|", "2-4/5-5:cd|"},
         {{1, 3, 4, 4, "bc"}, "EPEER", "1-3/4-4:bc|"},           /* overlaps */
         {{2, 9, 5, 5, "cdefghi"}, "EPEER", "2-9/5-5:cdefghi|"}, /* beyond */
-        {{3, 2, 5, 5, ""}, "EPEER", "EPEER"},
+        {{3, 2, 5, 5, "c"}, "EPEER", "3-2/5-5:c|"},
         {{-3, 2, 5, 5, ""}, "EPEER", "EPEER"},
         {{2, 3, 3, 5, "c"}, "EPEER", "2-3/3-5:c|"}, /* a frame never sent */
         {{2, 3, 5, 7, "c"}, "EPEER", "2-3/5-7:c|"},

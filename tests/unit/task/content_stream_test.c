@@ -179,6 +179,54 @@ static void test_dropped_anywhere(void **state)
                          "answer f\n");
 }
 
+/* compat fms: places as the chunker tells them, spans relative to their chunk, nothing behind. */
+static void test_fms(void **state)
+{
+    (void)state;
+    struct stage *st = stage_with("f");
+    st->env.is_fms = true;
+    script_run(st, &HOOKS,
+               "line One bad.\n"
+               "line And\n"
+               "tell far 0 8 0 0 One bad.\n"
+               "answer f\n" ANSWER(BAD("f", 4, 7), 0, 8) "tell far 40 0 0 0 bad\n"
+                                                         "answer f\n" ANSWER(BAD("f", 0, 3), 40,
+                                                                             0) "line more\n"
+                                                                                "eof\n"
+                                                                                "-\n"
+                                                                                "chunked far\n"
+                                                                                "> end\n");
+    stage_free(st);
+}
+
+/* Lines are held until the chunker has told of them, by numbers or by places. */
+static void test_fms_body_waits(void **state)
+{
+    (void)state;
+    struct stage *st = stage_with("f");
+    st->env.is_fms = true;
+    st->env.max_held_bytes = 40;
+    script_run(
+        st, &HOOKS,
+        "line 1234567890\n"
+        "reading\n"
+        "line 1234567890\n"
+        "paused\n"
+        "tell far 0 0 0 0 1234567890\n"
+        "answer f\n" ANSWER("", 0, 0) "paused\n"
+                                      "tell far 0 0 1 1 1234567890\n"
+                                      "answer f\n" ANSWER(
+                                          "", 0, 0) "reading\n"
+                                                    "line 1234567890\n"
+                                                    "paused\n"
+                                                    "tell far 20 30 0 0 1234567890\n"
+                                                    "answer f\n" ANSWER("", 20, 30) "reading\n"
+                                                                                    "eof\n"
+                                                                                    "chunked far\n"
+                                                                                    "> end\n");
+    stage_free(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +237,8 @@ int main(void)
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_body_waits),
         cmocka_unit_test(test_dropped_anywhere),
+        cmocka_unit_test(test_fms),
+        cmocka_unit_test(test_fms_body_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGE_DETECTORS = 8, STAGE_CHUNKERS = 4, STAGE_FOUND = 8, STAGE_RANGES = 64 };
+enum { STAGE_DETECTORS = 9, STAGE_CHUNKERS = 4, STAGE_FOUND = 8, STAGE_RANGES = 64 };
 
 struct stage;
 
@@ -35,6 +35,7 @@ struct stage_chunker {
 
 struct stage_range {
     size_t start_cp, end_cp;
+    uint64_t first_frame, last_frame;
     char *text; /* the chunker's own, or NULL */
 };
 
@@ -190,6 +191,8 @@ static inline int stage_chunk_next(struct weir_chunk_stream *base, struct weir_c
     *out = (struct weir_chunk){.start_cp = r->start_cp,
                                .end_cp = r->end_cp,
                                .seen_end_cp = r->end_cp,
+                               .first_frame = r->first_frame,
+                               .last_frame = r->last_frame,
                                .text = weir_slice_cstr(r->text)};
     return 0;
 }

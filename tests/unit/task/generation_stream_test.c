@@ -192,6 +192,121 @@ static void test_fms_arrays(void **state)
     stage_free(st);
 }
 
+static struct stage *fms_with(const char *output)
+{
+    struct stage *st = stage_with(output);
+    st->env.is_fms = true;
+    return st;
+}
+
+#define NO_INPUT "\"input_tokens\":[],"
+
+/* compat fms: an object speaks for the messages its chunk names, all their tokens with it; the one
+ * that begins with message 0 has what that says of the input. Nothing follows the last chunk. */
+static void test_fms_named_messages(void **state)
+{
+    (void)state;
+    struct stage *st = fms_with("f");
+    script_run(st, &HOOKS,
+               "gen One\n"
+               "gen  bad. T\n"
+               "gen wo.\n"
+               "tell far 0 8 0 1 One bad.\n"
+               "answer f\n" OBJECT("One bad.", FOUND("f", 4, 7),
+                                   COUNT0 TOKEN2("One", " bad. T") NO_INPUT PLACE(
+                                       0, 8)) "tell far 8 13 1 2  Two.\n"
+                                              "last \n"
+                                              "answer f\n" OBJECT(
+                                                  " Two.", NONE,
+                                                  COUNT0 TOKEN2(" bad. T", "wo.") NO_INPUT PLACE(
+                                                      8, 13)) "done\n"
+                                                              "tell far 13 13 3 3 \n"
+                                                              "answer f\n" OBJECT(
+                                                                  "", NONE,
+                                                                  EOS COUNT0
+                                                                  "\"tokens\":[]," NO_INPUT PLACE(
+                                                                      13, 13)) "chunked far\n"
+                                                                               "> end\n");
+    stage_free(st);
+}
+
+/* A chunker that numbers nothing names message 0 each time; one that names what never came speaks
+ * for nothing. */
+static void test_fms_zeros(void **state)
+{
+    (void)state;
+    struct stage *st = fms_with("f");
+    script_run(st, &HOOKS,
+               "gen One.\n"
+               "gen Two.\n"
+               "tell far 0 4 0 0 One.\n"
+               "answer f\n" OBJECT("One.", NONE,
+                                   COUNT0 TOKEN1("One.") NO_INPUT PLACE(
+                                       0, 4)) "tell far 4 8 0 0 Two.\n"
+                                              "answer f\n" OBJECT(
+                                                  "Two.", NONE,
+                                                  COUNT0 TOKEN1("One.") NO_INPUT PLACE(
+                                                      4, 8)) "last Three\n"
+                                                             "tell far 8 13 7 9 Three\n"
+                                                             "answer f\n" OBJECT(
+                                                                 "Three", NONE,
+                                                                 COUNT0
+                                                                 "\"tokens\":[]," NO_INPUT PLACE(
+                                                                     8, 13)) "done\n"
+                                                                             "-\n"
+                                                                             "chunked far\n"
+                                                                             "> end\n");
+    stage_free(st);
+}
+
+static void test_fms_first_object(void **state)
+{
+    (void)state;
+    struct stage *st = fms_with("f");
+    struct weir_model_token token = {.text = WEIR_SLICE("q")};
+    struct weir_model_generated first = {
+        .text = WEIR_SLICE(""), .has_details = true, .seed = 77, .input_token_count = 3};
+    struct weir_model_generated second = {.text = WEIR_SLICE("Hi."),
+                                          .has_details = true,
+                                          .seed = 5,
+                                          .input_tokens = &token,
+                                          .n_input_tokens = 1};
+    script_play(st, &HOOKS, "", SIZE_MAX);
+    script_generated(st, &first);
+    script_generated(st, &second);
+    script_run(
+        st, &GO_ON,
+        "tell far 0 3 0 1 Hi.\n"
+        "answer f\n" OBJECT("Hi.", NONE,
+                            "\"finish_reason\":\"NOT_FINISHED\","
+                            "\"generated_token_count\":0,\"seed\":77,"
+                            "\"input_token_count\":3,\"tokens\":[],"
+                            "\"input_tokens\":[{\"text\":\"q\"}]," PLACE(0, 3)) "done\n"
+                                                                                "chunked far\n"
+                                                                                "> end\n");
+    stage_free(st);
+}
+
+static struct stage *new_fms(void)
+{
+    return fms_with("f");
+}
+
+static void test_fms_dropped_anywhere(void **state)
+{
+    (void)state;
+    script_drop_anywhere(&HOOKS, new_fms,
+                         "gen One\n"
+                         "gen .\n"
+                         "tell far 0 0 0 0 One\n"
+                         "answer f One\n"
+                         "gen More.\n"
+                         "tell far 4 9 2 2 More.\n"
+                         "done\n"
+                         "answer f More.\n"
+                         "chunked far\n");
+}
+
 static void test_input(void **state)
 {
     (void)state;
@@ -313,6 +428,10 @@ int main(void)
         cmocka_unit_test(test_second_message_is_late),
         cmocka_unit_test(test_whole_documents),
         cmocka_unit_test(test_fms_arrays),
+        cmocka_unit_test(test_fms_named_messages),
+        cmocka_unit_test(test_fms_zeros),
+        cmocka_unit_test(test_fms_first_object),
+        cmocka_unit_test(test_fms_dropped_anywhere),
         cmocka_unit_test(test_input),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_held_ceiling),

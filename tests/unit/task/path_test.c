@@ -25,7 +25,7 @@ static void drain(struct stage *st)
                             d->detector_id.p, d->start_cp);
         }
         weir_buf_append(&st->lines, WEIR_SLICE("]\n"));
-        weir_path_release(s->path, batch.end_cp);
+        weir_path_leave(s->path, &batch);
     }
     if (!s->has_failed && rc != WEIR_EAGAIN) {
         const struct weir_fault *f = weir_path_fault(s->path);
@@ -391,6 +391,185 @@ static void test_dropped_anywhere(void **state)
                          "answer f more\n");
 }
 
+/* ---- compat fms ---- */
+
+static struct stage *fms_with(const char *ids)
+{
+    struct stage *st = stage_with(ids);
+    st->env.is_fms = true;
+    return st;
+}
+
+static void play_fms(const char *ids, const char *script)
+{
+    struct stage *st = fms_with(ids);
+    script_run(st, &HOOKS, script);
+    stage_free(st);
+}
+
+/* Text, offsets and order are the chunker's; gaps, overlaps, zeros and ends beyond the text are its
+ * own affair; spans are relative to their chunk; what it leaves out does not leave. */
+static void test_fms_believes_the_chunker(void **state)
+{
+    (void)state;
+    play_fms("f", "line One two bad three\n"
+                  "tell far 0 3 0 0 One\n"
+                  "tell far 8 11 0 0 BAD bad\n"
+                  "tell far 2 99 0 7 e two\n"
+                  "tell far 5 0 0 0 bad\n"
+                  "tell far 0 0 0 0 \n"
+                  "calls 5\n"
+                  "answer f One\n"
+                  "> 0-3 'One' []\n"
+                  "answer f BAD bad\n"
+                  "> 8-11 'BAD bad' [f@4]\n"
+                  "answer f e two\n"
+                  "> 2-99 'e two' []\n"
+                  "answer f bad\n"
+                  "> 5-0 'bad' [f@0]\n"
+                  "answer f\n"
+                  "> 0-0 '' []\n"
+                  "eof\n"
+                  "chunked far\n");
+}
+
+/* A chunk leaves when all detectors have answered for it, in the order of the chunks. */
+static void test_fms_lock_step(void **state)
+{
+    (void)state;
+    play_fms("f g", "line bad one. bad two.\n"
+                    "tell far 0 0 0 0 bad one.\n"
+                    "tell far 0 0 0 0  bad two.\n"
+                    "answer f  bad two.\n"
+                    "answer g  bad two.\n"
+                    "answer g bad one.\n"
+                    "-\n"
+                    "answer f bad one.\n"
+                    "> 0-0 'bad one.' [f@0 g@0]\n"
+                    "> 0-0 ' bad two.' [f@1 g@1]\n"
+                    "eof\n"
+                    "chunked far\n");
+}
+
+static void test_fms_failures(void **state)
+{
+    (void)state;
+    play_fms("f g", "line a b c\n"
+                    "tell far 0 0 0 0 a\n"
+                    "tell far 0 0 0 0 b\n"
+                    "refuse g b\n"
+                    "answer f b\n"
+                    "answer f a\n"
+                    "-\n"
+                    "answer g a\n"
+                    "> 0-0 'a' []\n"
+                    "> fail detector g EPEER \n");
+    play_fms("f", "line a b c\n"
+                  "tell far 0 0 0 0 a\n"
+                  "unchunked far\n"
+                  "-\n"
+                  "answer f a\n"
+                  "> 0-0 'a' []\n"
+                  "> fail chunker far ERESET \n");
+}
+
+/* Ending early is no error; text that comes later goes nowhere, and after the end to a new stream
+ * whose offsets go on where it began. */
+static void test_fms_chunker_ends_early(void **state)
+{
+    (void)state;
+    play_fms("f", "line One. \n"
+                  "tell far 0 4 0 0 One.\n"
+                  "chunked far\n"
+                  "answer f One.\n"
+                  "> 0-4 'One.' []\n"
+                  "line Two.\n"
+                  "eof\n"
+                  "-\n"
+                  "line More.\n"
+                  "tell far 9 14 2 2 More.\n"
+                  "eof\n"
+                  "chunked far\n"
+                  "answer f More.\n"
+                  "> 9-14 'More.' []\n");
+}
+
+/* Built-in chunkers tell ranges, and nothing of the text is lost. */
+static void test_fms_built_in(void **state)
+{
+    (void)state;
+    play_fms("a b", "line One. Two b\n"
+                    "answer b One.\n"
+                    "answer a One.\n"
+                    "> 0-4 'One.' []\n"
+                    "line ad\n"
+                    "eof\n"
+                    "answer a  Two bad\n"
+                    "answer b  Two bad\n"
+                    "> 4-12 ' Two bad' [a@5 b@5]\n");
+}
+
+/* Where chunkers differ, offsets must mean something: everything is checked, text is ours. */
+static void test_fms_two_chunkers(void **state)
+{
+    (void)state;
+    play_fms("a w", "line Oh bad. So\n"
+                    "answer w Oh \n"
+                    "answer a Oh bad.\n"
+                    "-\n"
+                    "answer w bad. \n"
+                    "> 0-7 'Oh bad.' [a@3]\n"
+                    "eof\n"
+                    "answer a  So\n"
+                    "answer w So\n"
+                    "> 7-10 ' So' [w@0]\n");
+    play_fms("a f", "line One.\n"
+                    "tell far 0 9 0 0 One.\n"
+                    "answer a One.\n"
+                    "> fail chunker far EPEER a chunk ends beyond the text\n");
+}
+
+/* A chunker that answers more than it may be given waits for its detectors. */
+static void test_fms_rows_are_bounded(void **state)
+{
+    (void)state;
+    struct stage *st = fms_with("f");
+    st->env.max_held_bytes = 64;
+    script_run(st, &HOOKS,
+               "line abc\n"
+               "tell far 0 3 0 0 a chunk of sixty-four bytes, which is as much as may wait at one\n"
+               "tell far 0 3 0 0 ijk\n"
+               "calls 1\n"
+               "answer f a chunk of sixty-four bytes, which is as much as may wait at one\n"
+               "> 0-3 'a chunk of sixty-four bytes, which is as much as may wait at one' []\n"
+               "calls 1\n"
+               "answer f ijk\n"
+               "> 0-3 'ijk' []\n");
+    stage_free(st);
+}
+
+static struct stage *new_fms(void)
+{
+    return fms_with("f g");
+}
+
+static void test_fms_dropped_anywhere(void **state)
+{
+    (void)state;
+    script_drop_anywhere(&HOOKS, new_fms,
+                         "line One. Two.\n"
+                         "tell far 0 4 0 0 One.\n"
+                         "tell far 0 4 0 0 Two.\n"
+                         "answer g Two.\n"
+                         "answer g One.\n"
+                         "answer f One.\n"
+                         "eof\n"
+                         "chunked far\n"
+                         "line more\n"
+                         "answer f Two.\n"
+                         "unchunked far\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +588,14 @@ int main(void)
         cmocka_unit_test(test_tiny_chunks),
         cmocka_unit_test(test_what_it_waits_for),
         cmocka_unit_test(test_dropped_anywhere),
+        cmocka_unit_test(test_fms_believes_the_chunker),
+        cmocka_unit_test(test_fms_lock_step),
+        cmocka_unit_test(test_fms_failures),
+        cmocka_unit_test(test_fms_chunker_ends_early),
+        cmocka_unit_test(test_fms_built_in),
+        cmocka_unit_test(test_fms_two_chunkers),
+        cmocka_unit_test(test_fms_rows_are_bounded),
+        cmocka_unit_test(test_fms_dropped_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
  *   tokens N            the answer of the tokenizer
  *   done, broken        the end, or the connection breaks
  *   chunk ID A B        the chunker told to: a chunk [A, B); with a text: its own words
+ *   tell ID A B F L T   the same, of frames F to L, with the text T
  *   chunked ID          it has ended; unchunked ID: it has failed
  *   answer ID TEXT      the detector's call on that text is answered; no text: its oldest call
  *   refuse ID TEXT      it fails
@@ -125,16 +126,21 @@ static inline struct stage_chunks *script_chunks(struct stage *st, struct weir_s
     return oldest;
 }
 
-static inline void script_chunk(struct stage *st, struct weir_slice rest)
+static inline void script_chunk(struct stage *st, struct weir_slice rest, bool is_told)
 {
     struct stage_chunks *s = script_chunks(st, weir_slice_cut(&rest, ' '));
-    uint64_t start;
-    uint64_t end;
-    assert_int_equal(weir_slice_u64(weir_slice_cut(&rest, ' '), &start), 0);
-    assert_int_equal(weir_slice_u64(weir_slice_cut(&rest, ' '), &end), 0);
+    uint64_t n[4] = {0};
+    for (size_t i = 0; i < (is_told ? 4u : 2u); i++) {
+        assert_int_equal(weir_slice_u64(weir_slice_cut(&rest, ' '), &n[i]), 0);
+    }
     assert_true(s->n_ranges < STAGE_RANGES);
-    s->ranges[s->n_ranges++] = (struct stage_range){
-        .start_cp = start, .end_cp = end, .text = rest.n != 0 ? strndup(rest.p, rest.n) : NULL};
+    s->ranges[s->n_ranges++] = (struct stage_range){.start_cp = n[0],
+                                                    .end_cp = n[1],
+                                                    .first_frame = n[2],
+                                                    .last_frame = n[3],
+                                                    .text = rest.n != 0 ? strndup(rest.p, rest.n)
+                                                            : is_told   ? strdup("")
+                                                                        : NULL};
     s->on_ready(s->ctx, &s->base);
 }
 
@@ -251,8 +257,8 @@ static inline bool script_service(struct stage *st, struct weir_slice verb, stru
 {
     if (script_is(verb, "answer") || script_is(verb, "refuse")) {
         script_answer(st, rest, script_is(verb, "refuse"));
-    } else if (script_is(verb, "chunk")) {
-        script_chunk(st, rest);
+    } else if (script_is(verb, "chunk") || script_is(verb, "tell")) {
+        script_chunk(st, rest, script_is(verb, "tell"));
     } else if (script_is(verb, "chunked")) {
         script_end_chunks(st, rest, WEIR_ECLOSED);
     } else if (script_is(verb, "unchunked")) {

@@ -77,6 +77,7 @@ static inline struct stage *stage_new(void)
     stage_add_detector(st, "b", WEIR_DETECT_CONTENTS, dots, false);
     stage_add_detector(st, "w", WEIR_DETECT_CONTENTS, words, false);
     stage_add_detector(st, "f", WEIR_DETECT_CONTENTS, far, false);
+    stage_add_detector(st, "g", WEIR_DETECT_CONTENTS, far, false);
     stage_add_detector(st, "now", WEIR_DETECT_CONTENTS, dots, true);
     stage_add_detector(st, "doc", WEIR_DETECT_CONTENTS, &weir_chunk_whole, false);
     stage_add_detector(st, "chat", WEIR_DETECT_CHAT, NULL, false);
