@@ -362,8 +362,12 @@ static void decode_text(struct weir_http_stream *s, const struct weir_json *body
         weir_unary_refuse(s, &r->f);
         return;
     }
-    start(r, WEIR_PLAN_TYPE(WEIR_DETECT_CONTENTS) | WEIR_PLAN_TYPE(WEIR_DETECT_GENERATION),
-          prompt_error(r));
+    const char *why = prompt_error(r);
+    if (why != NULL) {
+        weir_reply_error(s, 422, weir_slice_cstr(why));
+        return;
+    }
+    start(r, WEIR_PLAN_TYPE(WEIR_DETECT_CONTENTS) | WEIR_PLAN_TYPE(WEIR_DETECT_GENERATION), NULL);
 }
 
 void weir_completion_begin_text(void *env, struct weir_http_stream *s)

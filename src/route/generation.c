@@ -91,9 +91,10 @@ static int check(struct weir_generation_reading *r, struct weir_fields *f,
     if (request->inputs.n == 0) {
         return refuse(r, 422, "`inputs` is required", true);
     }
-    if (weir_masks_read(f, g->masks, "guardrail_config.input.masks", request->inputs,
-                        &request->masks, &request->n_masks) != 0) {
-        return refuse(r, 422, f->error, true);
+    int rc = weir_masks_read(f, g->masks, "guardrail_config.input.masks", request->inputs,
+                             &request->masks, &request->n_masks);
+    if (rc != 0) {
+        return refuse(r, 422, f->error, rc == WEIR_EBAD);
     }
     struct weir_plan_error error;
     if (plan_both(task, request, f->json, g, &error) != 0) {

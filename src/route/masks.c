@@ -9,6 +9,12 @@
  */
 enum { MAX_MASKS = 65536, MAX_MASKED_CP = 1024 * 1024 };
 
+static int invalid(struct weir_fields *f)
+{
+    weir_fields_fail(f, "", "invalid masks");
+    return WEIR_EBAD;
+}
+
 static int read_one(struct weir_fields *f, uint32_t pair, const char *path, size_t n_cp,
                     struct weir_scan_mask *mask)
 {
@@ -23,12 +29,12 @@ static int read_one(struct weir_fields *f, uint32_t pair, const char *path, size
             return WEIR_EINVAL;
         }
         if (n == 2 || weir_json_u64(f->json, at, &bounds[n]) != 0) {
-            return weir_fields_fail(f, "", "invalid masks");
+            return invalid(f);
         }
         n++;
     }
     if (n != 2 || bounds[0] >= bounds[1] || bounds[1] > n_cp) {
-        return weir_fields_fail(f, "", "invalid masks");
+        return invalid(f);
     }
     *mask = (struct weir_scan_mask){.start_cp = bounds[0], .end_cp = bounds[1]};
     return 0;
@@ -42,7 +48,11 @@ static int check_sum(struct weir_fields *f, const struct weir_scan_mask *masks, 
     for (size_t i = 0; i < n && sum <= max; i++) {
         sum += masks[i].end_cp - masks[i].start_cp;
     }
-    return sum <= max ? 0 : weir_fields_fail(f, "", "invalid masks: together more than %zu", max);
+    if (sum > max) {
+        weir_fields_fail(f, "", "invalid masks: together more than %zu", max);
+        return WEIR_EBAD;
+    }
+    return 0;
 }
 
 int weir_masks_read(struct weir_fields *f, uint32_t at, const char *path, struct weir_slice text,
@@ -54,15 +64,17 @@ int weir_masks_read(struct weir_fields *f, uint32_t at, const char *path, struct
         return 0;
     }
     if (f->json->nodes[at].n > MAX_MASKS) {
-        return weir_fields_fail(f, "", "invalid masks: more than %d", MAX_MASKS);
+        weir_fields_fail(f, "", "invalid masks: more than %d", MAX_MASKS);
+        return WEIR_EBAD;
     }
     size_t n_cp = weir_utf8_count(text);
     struct weir_scan_mask *out = weir_arena_array(f->arena, f->json->nodes[at].n, sizeof *out);
     uint32_t pair = weir_json_first(f->json, at);
     for (; pair != WEIR_JSON_NONE; pair = weir_json_after(f->json, at, pair)) {
         const char *where = weir_arena_printf(f->arena, "%s[%zu]", path, *n);
-        if (read_one(f, pair, where, n_cp, &out[*n]) != 0) {
-            return WEIR_EINVAL;
+        int rc = read_one(f, pair, where, n_cp, &out[*n]);
+        if (rc != 0) {
+            return rc;
         }
         (*n)++;
     }

@@ -16,7 +16,9 @@ static void check(const char *text, size_t n_expected, const char *error)
     const struct weir_scan_mask *masks;
     size_t n;
     int rc = weir_masks_read(&read_json(&r, text)->f, 0, "m", TEXT, &masks, &n);
-    assert_int_equal(rc, error == NULL ? 0 : WEIR_EINVAL);
+    bool is_typed = error == NULL ||
+                    weir_slice_starts_with(weir_slice_cstr(error), WEIR_SLICE("invalid masks"));
+    assert_int_equal(rc, error == NULL ? 0 : is_typed ? WEIR_EBAD : WEIR_EINVAL);
     if (error == NULL) {
         assert_int_equal(n, n_expected);
     }
@@ -91,7 +93,7 @@ static void test_overlaps_are_limited(void **state)
     assert_int_equal(weir_masks_read(&r.f, 0, "m", whole, &masks, &n), 0);
     assert_told(&r, NULL);
     read_json(&r, "[[0,2097152],[5,6]]");
-    assert_int_equal(weir_masks_read(&r.f, 0, "m", whole, &masks, &n), WEIR_EINVAL);
+    assert_int_equal(weir_masks_read(&r.f, 0, "m", whole, &masks, &n), WEIR_EBAD);
     assert_told(&r, "invalid masks: together more than 2097152");
     free(long_text);
 }
