@@ -25,12 +25,16 @@ import harness
 import service
 from grpcpeer import (
     CHUNK,
+    CHUNK_STREAM,
     M,
     NLP,
+    NLP_STREAM,
     NLP_TOKENIZE,
     TGIS,
+    TGIS_STREAM,
     TGIS_TOKENIZE,
     Peer,
+    StreamResult,
     Token,
     TokenizationResults,
 )
@@ -198,6 +202,29 @@ def tokens(text, spans):
     return TokenizationResults(results=made, token_count=len(made))
 
 
+def told(start, end, text, first=0, last=0):
+    """One answer of a chunker on a stream."""
+    return StreamResult(
+        start_index=start, processed_index=end, input_start_index=first, input_end_index=last,
+        results=[Token(start=start, end=end, text=text)],
+    )  # fmt: skip
+
+
+def stream_sentences(requests, context):
+    """A well-behaved chunker: sentences, each as soon as it is complete, and the rest at the end."""
+    text, start, first, last = "", 0, None, 0
+    for request in requests:
+        last = request.input_index_stream
+        first = last if first is None else first
+        text += request.text_stream
+        while m := re.match(r"[^.!?]*[.!?]", text):
+            yield told(start, start + m.end(), m.group(), first, last)
+            text, start = text[m.end() :], start + m.end()
+            first = last if text else None
+    if text:
+        yield told(start, start + len(text), text, first, last)
+
+
 # --- the model server ---
 
 
@@ -263,11 +290,27 @@ GRPC_ANSWERS = {
     NLP: lambda request, context: nlp_answer(),
     NLP_TOKENIZE: lambda request, context: TokenizationResults(token_count=9),
 }
+STREAMED = (CHUNK_STREAM, TGIS_STREAM, NLP_STREAM)
+
+
+def tgis_stream(*texts):
+    """Messages of a streamed generation, the last with the reason for the end."""
+    for i, text in enumerate(texts):
+        is_last = i + 1 == len(texts)
+        yield M["fmaas.Generated"](
+            text=text,
+            tokens=[{"text": text}] if text else [],
+            generated_token_count=i + 1,
+            seed=5,
+            input_token_count=3 if i == 0 else 0,
+            input_tokens=[{"text": "q"}] if i == 1 else [],
+            stop_reason=2 if is_last else 0,
+        )
 
 
 class World:
     """`detectors`: {id: configuration without service}; `chunkers`: {id: function}; `generation`:
-    tgis or nlp; other keywords are the configuration's."""
+    tgis or nlp; `openai`: false, or the section for a model server of the test's own; other keywords are the configuration's."""
 
     def __init__(
         self,
@@ -285,7 +328,10 @@ class World:
         self.detectors = HttpPeer(self.answer_detector)
         self.model = HttpPeer(self.answer_model)
         self.chunker_functions = dict(chunkers or {})
-        self.grpc = Peer({path: self.grpc_answer(path) for path in [CHUNK, *GRPC_ANSWERS]})
+        self.grpc = Peer(
+            {path: self.grpc_answer(path) for path in [CHUNK, *GRPC_ANSWERS]}
+            | {path: self.grpc_stream(path) for path in STREAMED}
+        )
         self.reset()
         target = self.detectors.config(**options)
         config["detectors"] = {
@@ -300,7 +346,8 @@ class World:
         if generation:
             config["generation"] = {"provider": generation, "service": grpc_target}
         if openai:
-            config["openai"] = {"service": self.model.config(max_retries=0, **options)}
+            ours = {"service": self.model.config(max_retries=0, **options)}
+            config["openai"] = openai if isinstance(openai, dict) else ours
         self.servers = harness.Servers(harness.binary(), tmp_path_factory.mktemp("world"))
         self.weir = self.servers(config=config, args=args, env=env)
         self.caller = Caller(self.weir.api_port)
@@ -321,6 +368,7 @@ class World:
         self.model_answers = dict(MODEL_ANSWERS)
         self.chunkers = dict(self.chunker_functions)
         self.grpc_answers = dict(GRPC_ANSWERS)
+        self.chunk_streams = {}
         for peer in (self.detectors, self.model):
             peer.requests.clear()
             peer.most_open.clear()
@@ -343,6 +391,18 @@ class World:
                     return chunker.answer(request, context)
                 return tokens(request.text, chunker(request.text))
             return self.grpc_answers[path](request, context)
+
+        return answer
+
+    def grpc_stream(self, path):
+        """`chunk_streams`: {id: a function of (requests, context) that gives messages}."""
+
+        def answer(request, context):
+            if path == CHUNK_STREAM:
+                name = dict(context.invocation_metadata())["mm-model-id"]
+                yield from self.chunk_streams.get(name, stream_sentences)(request, context)
+            else:
+                yield from self.grpc_answers[path](request, context)
 
         return answer
 
