@@ -21,7 +21,7 @@ struct weir_worker {
     struct weir_http_endpoint endpoint;
     struct weir_client *client; /* the outgoing side */
     struct weir_task_scratch scratch;
-    struct weir_env *env;       /* the current one; a reference, changed on this thread only */
+    struct weir_env *env; /* the current one; a reference, changed on this thread only */
     pthread_t thread;
     atomic_uint *n_connections; /* of all workers together */
     void (*on_drained)(void *ctx);
