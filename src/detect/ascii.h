@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 /* Classes of ASCII bytes, whatever the locale, and looking around in a text. */
 
@@ -52,6 +54,23 @@ static inline char weir_ascii_at(struct weir_slice s, size_t at)
 static inline char weir_ascii_before(struct weir_slice s, size_t at)
 {
     return at > 0 && at <= s.n ? s.p[at - 1] : '\0';
+}
+
+/* The first byte from `at` that is not ASCII, or the end. */
+static inline size_t weir_ascii_skip(struct weir_slice s, size_t at)
+{
+    uint64_t block;
+    while (at + sizeof block <= s.n) {
+        memcpy(&block, s.p + at, sizeof block);
+        if ((block & 0x8080808080808080u) != 0) {
+            break;
+        }
+        at += sizeof block;
+    }
+    while (at < s.n && (unsigned char)s.p[at] < 0x80) {
+        at++;
+    }
+    return at;
 }
 
 /* Does `s` contain the lower-case `needle`, letters in any case? For short texts. */

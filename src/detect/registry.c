@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "detect/file_type.h"
+#include "detect/injection.h"
 #include "detect/keywords.h"
 #include "detect/links.h"
 #include "detect/regex.h"
@@ -9,8 +10,8 @@
 #include "detect/unicode.h"
 
 static const struct weir_builtin_kind *const kinds[] = {
-    &weir_detect_regex,    &weir_detect_secrets, &weir_detect_file_type,
-    &weir_detect_keywords, &weir_detect_links,   &weir_detect_unicode,
+    &weir_detect_regex, &weir_detect_secrets, &weir_detect_file_type, &weir_detect_keywords,
+    &weir_detect_links, &weir_detect_unicode, &weir_detect_injection,
 };
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };

@@ -331,22 +331,6 @@ static bool is_set_wide(const struct scan *s, uint32_t cp)
 
 /* ---- the pass */
 
-static size_t skip_ascii(struct weir_slice t, size_t at)
-{
-    uint64_t block;
-    while (at + sizeof block <= t.n) {
-        memcpy(&block, t.p + at, sizeof block);
-        if ((block & 0x8080808080808080u) != 0) {
-            break;
-        }
-        at += sizeof block;
-    }
-    while (at < t.n && (unsigned char)t.p[at] < 0x80) {
-        at++;
-    }
-    return at;
-}
-
 /* Judges the character at `at`; returns where to go on. */
 static size_t judge_at(struct scan *s, size_t at, int *rc)
 {
@@ -400,9 +384,9 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     struct scan s = {.settings = settings, .text = text, .found = found};
     size_t first = found->n;
     int rc = 0;
-    for (size_t at = skip_ascii(text, 0); at < text.n && rc == 0;) {
+    for (size_t at = weir_ascii_skip(text, 0); at < text.n && rc == 0;) {
         at = judge_at(&s, at, &rc);
-        size_t next = skip_ascii(text, at);
+        size_t next = weir_ascii_skip(text, at);
         if (next > at) {
             s.before = (unsigned char)text.p[next - 1];
         }

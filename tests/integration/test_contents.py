@@ -1,7 +1,5 @@
 """The built-in detectors served to others, and a gateway whose detector is another gateway."""
 
-import json
-
 import pytest
 from configs import CONTENT
 
@@ -138,17 +136,6 @@ def test_keys_are_needed(weir):
     # Only what is declared is there.
     answer = w.api.post(CONTENTS, json=body, headers={**key, "detector-id": "regex"})
     assert error(answer) == (404, "detector `regex` not found")
-
-
-def test_a_caller_who_goes(w):
-    """What was looked at on another thread is let go."""
-    text = "<a>" + "<b/>" * 400000 + "</a>"
-    body = json.dumps({"contents": [text] * 4, "detector_params": {"file_type": ["xml"]}}).encode()
-    with w.unharmed():
-        for _ in range(3):
-            c = w.raw()
-            c.request("POST", CONTENTS, [("Content-Type", "application/json")], body)
-            c.close()
 
 
 def test_a_gateway_is_a_detector(w, weir):

@@ -140,8 +140,8 @@ def test_folders(weir, tmp_path):
 def test_several_paths_in_their_order(weir, tmp_path):
     for name in "ab":
         (tmp_path / name).write_text(f"{name}@example.com")
-    got = found(weir, tmp_path / "b", "-", tmp_path / "a", stdin="c@example.com")
-    assert [one["file"] for one in got] == [str(tmp_path / "b"), "-", str(tmp_path / "a")]
+    files = [one["file"] for one in found(weir, tmp_path / "b", "-", tmp_path / "a", stdin="c@example.com")]
+    assert files == [str(tmp_path / "b"), "-", str(tmp_path / "a")]
     (tmp_path / "--json").write_text("x@example.com")
     done = weir.run("detect", "--", str(tmp_path / "--json"))
     assert done.returncode == 2 and b"x@example.com" in done.stdout

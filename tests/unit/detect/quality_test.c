@@ -16,24 +16,28 @@
 #include <string.h>
 
 struct set {
-    const char *kind; /* and the file's name */
+    const char *file;
+    const char *kind;
     const char *params;
     double precision;
     double recall;
+    bool is_by_text; /* a text is found or not: where wordings are heuristic, so are spans */
 };
 
 static const struct set sets[] = {
-    {"regex",
+    {"regex", "regex",
      "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"us-phone-number\","
      "\"us-social-security-number\",\"uk-post-code\",\"iban\"]}",
-     0.98, 0.95},
-    {"secrets", "{}", 0.98, 0.95},
-    {"links", "{\"allow\":[\"allowed.test\"]}", 0.98, 0.95},
-    {"unicode", "{}", 0.98, 0.95},
-    {"keywords",
+     0.98, 0.95, false},
+    {"secrets", "secrets", "{}", 0.98, 0.95, false},
+    {"links", "links", "{\"allow\":[\"allowed.test\"]}", 0.98, 0.95, false},
+    {"unicode", "unicode", "{}", 0.98, 0.95, false},
+    {"keywords", "keywords",
      "{\"deny\":[\"wire transfer\",\"insider\",\"爆弾\",\"geheim\",\"ass\"],"
      "\"allow\":[\"insider tour\"]}",
-     0.90, 0.85},
+     0.90, 0.85, false},
+    {"prompt_injection", "prompt_injection", "{}", 0.90, 0.85, true},
+    {"prompt_injection_held", "prompt_injection", "{}", 0.90, 0.85, true},
 };
 
 struct tally {
@@ -41,6 +45,7 @@ struct tally {
     size_t n_right;
     size_t n_wrong;
     size_t n_missed;
+    size_t n_other_family;
 };
 
 static const char *class_of(struct weir_slice name)
@@ -142,7 +147,37 @@ static void compare(struct line *l, const struct weir_detect_list *list, struct 
     t->n_wrong += list->n - n_right;
 }
 
-static void judge_line(const struct weir_builtin *b, struct weir_slice source, struct tally *t)
+/* A text that has a finding to it is right with any; the family is told where it differs. */
+static void compare_text(struct line *l, const struct weir_detect_list *list, struct tally *t)
+{
+    uint32_t found = weir_json_get(&l->json, 0, WEIR_SLICE("found"));
+    uint32_t expected = weir_json_first(&l->json, found);
+    bool is_wanted = expected != WEIR_JSON_NONE;
+    bool is_family = !is_wanted || list->n == 0;
+    for (size_t i = 0; i < list->n && is_wanted; i++) {
+        is_family =
+            is_family || weir_slice_eq(list->items[i].detection, member(l, expected, "detection"));
+    }
+    t->n_right += is_wanted && list->n != 0;
+    t->n_missed += is_wanted && list->n == 0;
+    t->n_wrong += !is_wanted && list->n != 0;
+    t->n_other_family += !is_family;
+    if (is_wanted != (list->n != 0) || !is_family) {
+        print_message("  line %zu: %s: %.*s\n", l->row,
+                      !is_family  ? "another family"
+                      : is_wanted ? "missed"
+                                  : "wrong",
+                      (int)l->text.n, l->text.p);
+    }
+    for (size_t i = 0; i < list->n && (!is_wanted || !is_family); i++) {
+        const struct weir_detection *d = &list->items[i];
+        print_message("    %.*s %.2f \"%.*s\"\n", (int)d->detection.n, d->detection.p, d->score,
+                      (int)d->text.n, d->text.p);
+    }
+}
+
+static void judge_line(const struct set *set, const struct weir_builtin *b,
+                       struct weir_slice source, struct tally *t)
 {
     struct line l = {.row = ++t->n_texts};
     assert_int_equal(weir_json_parse(&l.json, source, NULL, &l.arena, NULL), 0);
@@ -152,7 +187,11 @@ static void judge_line(const struct weir_builtin *b, struct weir_slice source, s
     struct weir_detect_env env = {0};
     struct weir_detect_call *call = weir_detect_start(&b->base, &env, &input, NULL, NULL);
     assert_int_equal(call->fault.origin, WEIR_FAULT_NONE);
-    compare(&l, &call->lists[0], t);
+    if (set->is_by_text) {
+        compare_text(&l, &call->lists[0], t);
+    } else {
+        compare(&l, &call->lists[0], t);
+    }
     weir_detect_free(call);
     weir_arena_dispose(&l.arena);
 }
@@ -179,18 +218,18 @@ static void judge_set(const struct set *set)
     assert_int_equal(weir_detect_builtin_init(&b, weir_slice_cstr(set->kind), WEIR_SLICE("q"),
                                               weir_slice_cstr(set->params), &why),
                      0);
-    read_file(set->kind, &file);
+    read_file(set->file, &file);
     struct weir_slice rest = weir_buf_slice(&file);
     while (rest.p != NULL) {
         struct weir_slice source = weir_slice_cut(&rest, '\n');
         if (source.n != 0) {
-            judge_line(&b, source, &t);
+            judge_line(set, &b, source, &t);
         }
     }
     assert_true(t.n_right > 0);
     double precision = (double)t.n_right / (double)(t.n_right + t.n_wrong);
     double recall = (double)t.n_right / (double)(t.n_right + t.n_missed);
-    print_message("%-10s %3zu texts, %3zu findings: precision %.3f, recall %.3f\n", set->kind,
+    print_message("%-22s %3zu texts, %3zu findings: precision %.3f, recall %.3f\n", set->file,
                   t.n_texts, t.n_right + t.n_missed, precision, recall);
     assert_true(precision >= set->precision);
     assert_true(recall >= set->recall);

@@ -2,7 +2,6 @@
 #include "base/mem.h"
 #include "chunk/remote.h"
 #include "detect/remote.h"
-#include "model/demo.h"
 #include "model/openai.h"
 #include "server/services.h"
 #include "task/gather.h"
@@ -206,29 +205,13 @@ static void test_fms(void **state)
     weir_conf_problems_dispose(&problems);
 }
 
-/* In process: there is a model and nobody to ask. */
-static void test_demo(void **state)
-{
-    struct weir_conf_problems problems = {0};
-    struct weir_env *env = build("openai: {builtin: demo}\n", &problems);
-    struct weir_model_demo demo;
-    (void)state;
-    weir_model_demo_init(&demo);
-    assert_ptr_equal(env->tasks.openai->ops, demo.base.ops);
-    assert_true(env->has_demo_model);
-    assert_int_equal(env->n_services, 0);
-    weir_env_unref(env);
-    weir_conf_problems_dispose(&problems);
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_target),           TEST(test_detectors), TEST(test_chunkers),
-        TEST(test_limits),           TEST(test_probes),    cmocka_unit_test(test_fms),
-        cmocka_unit_test(test_demo),
+        TEST(test_target), TEST(test_detectors), TEST(test_chunkers),
+        TEST(test_limits), TEST(test_probes),    cmocka_unit_test(test_fms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

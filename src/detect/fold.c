@@ -1,0 +1,428 @@
+#include "detect/fold.h"
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "detect/ascii.h"
+
+#include <stdlib.h>
+#include <unicode/uchar.h>
+#include <unicode/unorm2.h>
+
+enum { MAX_WORD = 256, MIN_SPELLED = 4, MAX_MAPPED = 32 };
+
+static bool is_joint(char c)
+{
+    return c == ' ' || c == '.' || c == '-' || c == '_' || c == '*';
+}
+
+static bool is_leet_sign(char c)
+{
+    return c == '@' || c == '$' || c == '!' || c == '|';
+}
+
+static bool is_leet_digit(char c)
+{
+    return c != '\0' && strchr("0134578", c) != NULL;
+}
+
+/* A digit or sign after a letter and before one, from `at` on, one of the next eight bytes? */
+static bool has_leet(struct weir_slice t, size_t at)
+{
+    for (size_t i = at; i < at + 8 && i < t.n; i++) {
+        bool is_sign = weir_ascii_is_digit(t.p[i]) || t.p[i] == '@' || t.p[i] == '$';
+        if (!is_sign || !weir_ascii_is_alpha(weir_ascii_before(t, i))) {
+            continue;
+        }
+        size_t end = i;
+        while (is_leet_digit(weir_ascii_at(t, end)) || is_leet_sign(weir_ascii_at(t, end))) {
+            end++;
+        }
+        if (end > i && weir_ascii_is_alpha(weir_ascii_at(t, end))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Three equal joints with a letter between each, at `at` or one of the three bytes after it? */
+static bool has_spelled(struct weir_slice t, size_t at)
+{
+    for (size_t i = at; i < at + 4 && i + 5 < t.n; i++) {
+        if (is_joint(t.p[i]) && t.p[i + 2] == t.p[i] && t.p[i + 4] == t.p[i] &&
+            weir_ascii_is_alnum(t.p[i + 1]) && weir_ascii_is_alnum(t.p[i + 3])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Bytes that are the same two and four further on: a zero in x ^ x >> 16. */
+static bool has_thrice(const char *p)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    uint64_t differ = (x ^ (x >> 16)) | ((x >> 16) ^ (x >> 32)) | 0xFFFFFFFF00000000u;
+    return ((differ - ones) & ~differ & (ones << 7)) != 0;
+}
+
+/* Eight ASCII bytes: a digit, @ or $ among them? */
+static bool has_sign(const char *p)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    const uint64_t tops = ones << 7;
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    uint64_t digits = ~((x ^ (0x30 * ones)) + 0x76 * ones);
+    uint64_t signs = ~(((x ^ ('@' * ones)) + 0x7F * ones) & ((x ^ ('$' * ones)) + 0x7F * ones));
+    return ((digits | signs) & tops) != 0;
+}
+
+/* ASCII that folding would change, eight bytes at a time. */
+static bool is_ascii_wanted(struct weir_slice t, size_t at, size_t end)
+{
+    for (; at + 12 <= end; at += 8) {
+        const char *p = t.p + at;
+        if ((has_sign(p) && has_leet(t, at)) || ((has_thrice(p) || has_thrice(p + 4)) &&
+                                                 (has_spelled(t, at) || has_spelled(t, at + 4)))) {
+            return true;
+        }
+    }
+    for (; at < end; at += 4) {
+        if (has_leet(t, at) || has_spelled(t, at)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weir_fold_is_wanted(struct weir_slice t)
+{
+    size_t n;
+    for (size_t at = 0; at < t.n; at += n) {
+        size_t end = weir_ascii_skip(t, at);
+        if (is_ascii_wanted(t, at, end)) {
+            return true;
+        }
+        if (end == t.n) {
+            return false;
+        }
+        at = end;
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
+        bool is_dull = (cp >= 0xA0 && cp < 0xC0 && cp != 0xAD) || (cp >= 0x2010 && cp <= 0x2027);
+        if (!is_dull) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- pieces */
+
+static void add_piece(struct weir_fold *f, size_t source, size_t n_source)
+{
+    if (f->pieces == NULL || f->n_pieces == f->cap_pieces) {
+        f->cap_pieces = f->cap_pieces != 0 ? 2 * f->cap_pieces : 16;
+        f->pieces = weir_mem_realloc(f->pieces, f->cap_pieces * sizeof *f->pieces);
+    }
+    f->pieces[f->n_pieces++] = (struct weir_fold_piece){
+        .folded = (uint32_t)f->text.n, .source = (uint32_t)source, .n_source = (uint32_t)n_source};
+}
+
+/* `bytes` stand for the `n` bytes at `source`. */
+static void put(struct weir_fold *f, size_t source, size_t n, struct weir_slice bytes)
+{
+    bool is_same_size = bytes.n == n;
+    const struct weir_fold_piece *last = f->n_pieces != 0 ? &f->pieces[f->n_pieces - 1] : NULL;
+    bool goes_on = is_same_size && last != NULL && last->n_source == 0 && source == f->n_source;
+    if (!goes_on) {
+        add_piece(f, source, is_same_size ? 0 : n);
+    }
+    weir_buf_append(&f->text, bytes);
+    f->n_source = source + n;
+}
+
+static const struct weir_fold_piece *piece_at(const struct weir_fold *f, size_t at)
+{
+    size_t low = 0;
+    size_t high = f->n_pieces;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (f->pieces[middle].folded <= at) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &f->pieces[low];
+}
+
+size_t weir_fold_start(const struct weir_fold *f, size_t at)
+{
+    if (f->n_pieces == 0) {
+        return at;
+    }
+    const struct weir_fold_piece *p = piece_at(f, at);
+    return p->n_source != 0 ? p->source : p->source + (at - p->folded);
+}
+
+size_t weir_fold_end(const struct weir_fold *f, size_t at)
+{
+    if (f->n_pieces == 0 || at == 0) {
+        return at;
+    }
+    const struct weir_fold_piece *p = piece_at(f, at - 1);
+    return p->source + (p->n_source != 0 ? p->n_source : at - p->folded);
+}
+
+void weir_fold_dispose(struct weir_fold *f)
+{
+    weir_buf_dispose(&f->text);
+    free(f->pieces);
+    *f = (struct weir_fold){0};
+}
+
+/* ---- characters */
+
+/* Letters of Cyrillic, Greek and Armenian that pass for Latin ones. */
+static char lookalike(uint32_t cp)
+{
+    static const struct {
+        uint32_t cp;
+        char latin;
+    } table[] = {
+        {0x0391, 'A'}, {0x0392, 'B'}, {0x0395, 'E'}, {0x0396, 'Z'}, {0x0397, 'H'}, {0x0399, 'I'},
+        {0x039A, 'K'}, {0x039C, 'M'}, {0x039D, 'N'}, {0x039F, 'O'}, {0x03A1, 'P'}, {0x03A4, 'T'},
+        {0x03A5, 'Y'}, {0x03A7, 'X'}, {0x03B1, 'a'}, {0x03B5, 'e'}, {0x03B9, 'i'}, {0x03BA, 'k'},
+        {0x03BD, 'v'}, {0x03BF, 'o'}, {0x03C1, 'p'}, {0x03C3, 'o'}, {0x03C4, 't'}, {0x03C5, 'u'},
+        {0x03C7, 'x'}, {0x03C9, 'w'}, {0x0405, 'S'}, {0x0406, 'I'}, {0x0408, 'J'}, {0x0410, 'A'},
+        {0x0412, 'B'}, {0x0415, 'E'}, {0x041A, 'K'}, {0x041C, 'M'}, {0x041D, 'H'}, {0x041E, 'O'},
+        {0x0420, 'P'}, {0x0421, 'C'}, {0x0422, 'T'}, {0x0425, 'X'}, {0x0430, 'a'}, {0x0432, 'b'},
+        {0x0433, 'r'}, {0x0435, 'e'}, {0x043A, 'k'}, {0x043C, 'm'}, {0x043D, 'h'}, {0x043E, 'o'},
+        {0x043F, 'n'}, {0x0440, 'p'}, {0x0441, 'c'}, {0x0442, 't'}, {0x0443, 'y'}, {0x0445, 'x'},
+        {0x0455, 's'}, {0x0456, 'i'}, {0x0458, 'j'}, {0x04AF, 'y'}, {0x04BB, 'h'}, {0x04CF, 'l'},
+        {0x0501, 'd'}, {0x051B, 'q'}, {0x051D, 'w'}, {0x0561, 'w'}, {0x0570, 'h'}, {0x0578, 'n'},
+        {0x057D, 'u'}, {0x0585, 'o'}, {0x0131, 'i'}, {0x0251, 'a'}, {0x0261, 'g'},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].cp == cp) {
+            return table[i].latin;
+        }
+    }
+    return '\0';
+}
+
+static bool is_lookalike_script(uint32_t cp)
+{
+    return (cp >= 0x0370 && cp <= 0x058F) || cp == 0x0131 || cp == 0x0251 || cp == 0x0261;
+}
+
+/* Between the letters of a word; 1 and ! pass for i more often than for l. */
+static char unleet(char c)
+{
+    static const char from[] = "0134578@$!|";
+    static const char to[] = "oieastbasil";
+    const char *at = c != '\0' ? strchr(from, c) : NULL;
+    return at != NULL ? to[at - from] : c;
+}
+
+/* Han, kana, Hangul and the scripts between keep what NFKC would take apart. */
+static bool is_left_alone(uint32_t cp)
+{
+    return (cp >= 0x0900 && cp <= 0x1DFF) || (cp >= 0x2E80 && cp <= 0xFDFF) ||
+           (cp >= 0x20000 && cp <= 0x3FFFF);
+}
+
+static bool is_mark(uint32_t cp)
+{
+    return (U_GET_GC_MASK((UChar32)cp) & (U_GC_MN_MASK | U_GC_ME_MASK)) != 0;
+}
+
+/* What NFKC with case folding makes of it, without marks; false: it stays as it is. */
+static bool map_cp(uint32_t cp, struct weir_buf *out)
+{
+    UErrorCode err = U_ZERO_ERROR;
+    UChar mapped[MAX_MAPPED];
+    const UNormalizer2 *forms = unorm2_getNFKCCasefoldInstance(&err);
+    int32_t n = unorm2_getDecomposition(forms, (UChar32)cp, mapped, MAX_MAPPED, &err);
+    if (U_FAILURE(err) || n < 0) {
+        return false;
+    }
+    for (int32_t i = 0; i < n;) {
+        uint32_t c = mapped[i++];
+        char bytes[4];
+        if (c >= 0xD800 && c <= 0xDBFF && i < n) {
+            c = 0x10000 + ((c - 0xD800) << 10) + (mapped[i++] - 0xDC00U);
+        }
+        if (!is_mark(c)) {
+            weir_buf_append(out, weir_slice_make(bytes, weir_utf8_encode(c, bytes)));
+        }
+    }
+    return true;
+}
+
+struct folding {
+    struct weir_fold *f;
+    struct weir_slice t;
+    struct weir_buf mapped; /* used again and again */
+};
+
+/* Of the word around a character. */
+struct word {
+    size_t end;
+    bool is_latin_spoofed;
+    bool is_leet;
+};
+
+static void fold_wide(struct folding *g, size_t at, size_t n, uint32_t cp, const struct word *w)
+{
+    struct weir_slice same = weir_slice_sub(g->t, at, at + n);
+    char one = w->is_latin_spoofed ? lookalike(cp) : '\0';
+    if (cp >= 0xE0020 && cp <= 0xE007E) {
+        one = (char)(cp - 0xE0000); /* tags spell ASCII that nobody sees */
+    } else if (cp == 0x3002 || cp == 0xFF61) {
+        one = '.';
+    }
+    if (one != '\0') {
+        put(g->f, at, n, weir_slice_make(&one, 1));
+        return;
+    }
+    if (is_mark(cp) && !is_left_alone(cp)) {
+        return;
+    }
+    weir_buf_clear(&g->mapped);
+    bool is_mapped = !is_left_alone(cp) && map_cp(cp, &g->mapped);
+    struct weir_slice bytes = is_mapped ? weir_buf_slice(&g->mapped) : same;
+    if (bytes.n != 0) {
+        put(g->f, at, n, bytes);
+    }
+}
+
+/* ---- words */
+
+static bool is_letter_near(struct weir_slice t, size_t at)
+{
+    return weir_ascii_is_alnum(weir_ascii_before(t, at)) &&
+           weir_ascii_is_alnum(weir_ascii_at(t, at + 1));
+}
+
+/* A run of letters, digits and marks, with signs that stand for letters. */
+static struct word read_word(struct weir_slice t, size_t at)
+{
+    struct word w = {.end = at};
+    size_t n_latin = 0;
+    size_t n_digits = 0;
+    size_t n_spoofs = 0;
+    size_t from = at;
+    for (size_t n; at < t.n && at - from < MAX_WORD; at += n) {
+        n = 1;
+        char c = t.p[at];
+        uint32_t cp = (unsigned char)c;
+        if (cp >= 0x80) {
+            cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
+        }
+        bool is_sign = is_leet_sign(c) && is_letter_near(t, at);
+        bool is_part = cp < 0x80 ? weir_ascii_is_alnum(c) || is_sign
+                                 : !weir_utf8_is_space(cp) && !u_ispunct((UChar32)cp);
+        if (!is_part) {
+            break;
+        }
+        n_latin += weir_ascii_is_alpha(c);
+        n_digits += weir_ascii_is_digit(c) || is_sign;
+        n_spoofs += is_lookalike_script(cp);
+    }
+    w.end = at;
+    w.is_latin_spoofed = n_latin > 0 && n_spoofs > 0;
+    w.is_leet = n_latin >= 2 && n_digits > 0 && n_latin >= n_digits;
+    return w;
+}
+
+static void fold_word(struct folding *g, size_t at, const struct word *w)
+{
+    for (size_t n; at < w->end; at += n) {
+        n = 1;
+        char c = g->t.p[at];
+        if ((unsigned char)c >= 0x80) {
+            uint32_t cp = weir_utf8_decode(weir_slice_sub(g->t, at, g->t.n), &n);
+            fold_wide(g, at, n, cp, w);
+        } else {
+            c = w->is_leet ? unleet(c) : c;
+            put(g->f, at, 1, weir_slice_make(&c, 1));
+        }
+    }
+}
+
+/* One past the last letter of "i g n o r e" at `at`; `at` when it is no such thing. */
+static size_t spelled_end(struct weir_slice t, size_t at)
+{
+    char joint = weir_ascii_at(t, at + 1);
+    size_t end = at;
+    size_t n_letters = 0;
+    if (!is_joint(joint) || weir_ascii_is_alnum(weir_ascii_before(t, at))) {
+        return at;
+    }
+    while (weir_ascii_is_alnum(weir_ascii_at(t, end)) &&
+           !weir_ascii_is_alnum(weir_ascii_at(t, end + 1))) {
+        n_letters++;
+        if (weir_ascii_at(t, end + 1) != joint || !weir_ascii_is_alnum(weir_ascii_at(t, end + 2))) {
+            return n_letters >= MIN_SPELLED ? end + 1 : at;
+        }
+        end += 2;
+    }
+    return n_letters >= MIN_SPELLED ? end - 1 : at; /* the last joint is before a word */
+}
+
+static size_t fold_spelled(struct folding *g, size_t at, size_t end)
+{
+    for (; at < end; at += 2) {
+        put(g->f, at, 1, weir_slice_sub(g->t, at, at + 1));
+    }
+    return end;
+}
+
+void weir_fold_run(struct weir_fold *f, struct weir_slice text)
+{
+    struct folding g = {.f = f, .t = text};
+    for (size_t at = 0; at < text.n;) {
+        size_t spelled = spelled_end(text, at);
+        if (spelled > at) {
+            at = fold_spelled(&g, at, spelled);
+            continue;
+        }
+        struct word w = read_word(text, at);
+        if (w.end > at) {
+            fold_word(&g, at, &w);
+            at = w.end;
+            continue;
+        }
+        size_t n = 1;
+        uint32_t cp = (unsigned char)text.p[at];
+        if (cp >= 0x80) {
+            cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
+            fold_wide(&g, at, n, cp, &w);
+        } else {
+            put(f, at, 1, weir_slice_sub(text, at, at + 1));
+        }
+        at += n;
+    }
+    weir_buf_dispose(&g.mapped);
+}
+
+void weir_fold_wide(struct weir_buf *out, struct weir_slice text)
+{
+    struct weir_fold f = {0};
+    struct folding g = {.f = &f, .t = text};
+    struct word w = {0};
+    size_t n;
+    for (size_t at = 0; at < text.n; at += n) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
+        if (cp >= 0x80) {
+            fold_wide(&g, at, n, cp, &w);
+        } else {
+            put(&f, at, 1, weir_slice_sub(text, at, at + 1));
+        }
+    }
+    weir_buf_append(out, weir_buf_slice(&f.text));
+    weir_buf_dispose(&g.mapped);
+    weir_fold_dispose(&f);
+}

@@ -1,0 +1,53 @@
+#ifndef WEIR_DETECT_FOLD_H
+#define WEIR_DETECT_FOLD_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A text as a reader takes it, whatever it is written with, and the way back to the original:
+ *
+ *   Ｉgn<zwsp>оre  i n s t r u c t i o n s, précédentes      1gn0re, tags
+ *   Ignore         instructions,            precedentes      ignore, their letters
+ *
+ * Case of ASCII letters is left alone. Invisible characters and marks are dropped, compatibility
+ * forms become plain letters, letters of other scripts inside a Latin word become the ones they
+ * look like, digits and signs inside a word become letters, single letters in a row become a word.
+ */
+struct weir_fold_piece {
+    uint32_t folded;   /* where it begins in the folded text */
+    uint32_t source;   /* and in the original */
+    uint32_t n_source; /* bytes of the one character it is made of; 0: byte by byte the same */
+};
+
+/* All-zero is empty. */
+struct weir_fold {
+    struct weir_buf text;
+    struct weir_fold_piece *pieces; /* in order */
+    size_t n_pieces;
+    size_t cap_pieces;
+    size_t
+        n_source; /* the original up to here is folded; the next byte as it is continues a piece */
+};
+
+/* Would folding change more than letters' marks in dull punctuation? Quick, for texts that need
+ * none. */
+bool weir_fold_is_wanted(struct weir_slice text);
+
+/* Folds `text`, valid UTF-8 of less than 4 GiB, into an empty `f`. */
+void weir_fold_run(struct weir_fold *f, struct weir_slice text);
+
+/* Only the characters beyond ASCII, each by itself: how patterns for folded text are written. */
+void weir_fold_wide(struct weir_buf *out, struct weir_slice text);
+
+/* Where in the original the character begins, or ends, that made the byte at, or before, `at`. */
+size_t weir_fold_start(const struct weir_fold *f, size_t at);
+size_t weir_fold_end(const struct weir_fold *f, size_t at);
+
+void weir_fold_dispose(struct weir_fold *f);
+
+#endif

@@ -1,0 +1,279 @@
+/* The rules of all tables made into one set: keys for Vectorscan, expressions for PCRE2. */
+#include "base/mem.h"
+#include "detect/ascii.h"
+#include "detect/fold.h"
+#include "detect/injection_int.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The order is somebody else's: "models may …", "make it …", "do not …". */
+static const char reported_expr[] =
+    "(?:\\b(?:not|n.t|n...t|never|cannot|nicht|nie|no|non|nao|ne|pas|to" GAP "not|не)" GAP
+    "(?:to" GAP ")?|"
+    "\\b(?:models?|llms?|chat" JOIN "bots?|assistants?|ais?|attackers?|users?|students?|people|"
+    "drivers?|adversar(?:y|ies)|agents?|someone|anyone|they|them|he|she|it|we|who|which|"
+    "employees|developers|hackers?|systems?|jury|witness|players?|children|patients?|participants|"
+    "readers|customers|workers|bots?|chatgpt)" GAP
+    "(?:(?:may|might|could|would|will|can|sometimes|often|always|usually|to|into|does|did|"
+    "simply|just|then|should|must|not|never|cannot|tend|try|tries|trying|attempt|attempts|and)" GAP
+    "){0,3}(?:to" GAP "(?:\\w+" GAP "){0,5})?"
+    "|\\b(?:how|attempts?|trying|tries|tried|ability|tendency|asking|used|designed|commands?|"
+    "prompts?|messages|inputs?|texts?|requests|attacks?|phrases?)" GAP
+    "(?:(?:that|which|to|like|such|as|say|says|saying|ask|asks|tell|tells|may|can)" GAP "){1,3})"
+    "[\"'`]?$|(?:не|Не|НЕ|不要|别|勿) ?$";
+
+/* After it: instructions of another kind. */
+static const char other_expr[] =
+    "^\\W+(?:(?:that|which|i|we)" GAP "(?:\\w+" GAP "){0,3})?(?:about|regarding|concerning|on" GAP
+    "(?:page|how)|in" GAP "(?:the|your)" GAP "(?:manual|e-?mail|letter|booklet|leaflet))\\b";
+
+/* Named where somebody writes about such texts. */
+static const char topic_expr[] =
+    "\\b(?:prompt" GAP "injections?|injections?|jailbreak(?:s|ing)?|attack(?:s|ers?)?|adversarial|"
+    "phrases?|such" GAP "as|for" GAP "(?:example|instance)|e\\.g|examples?|keywords?|detect(?:s|or|"
+    "ion)?|filters?|blocks?|article|papers?|researchers?|strings?|patterns?|called|classif\\w+|"
+    "vulnerabilit\\w+|owasp|red" GAP "team\\w*|guardrails?|sentences?" GAP "like|known" GAP
+    "as|literally|the" GAP "(?:words?|text|sentence|line))\\b";
+
+/* Keys and stems found so far, equal ones once. */
+struct names {
+    struct weir_buf *list;
+    size_t n;
+    size_t cap;
+};
+
+struct pairs {
+    unsigned short (*list)[2];
+    size_t n;
+    size_t cap;
+};
+
+struct making {
+    struct weir_injection_set *set;
+    struct names keys;  /* a key's stems as one text */
+    struct names stems; /* expressions; what comes first is case */
+    struct pairs stem_key;
+    struct pairs key_rule;
+    struct weir_buf *why;
+};
+
+static pcre2_code *compile_expr(struct weir_slice expr, bool is_exact_case, struct weir_buf *why)
+{
+    int error;
+    PCRE2_SIZE at;
+    uint32_t options = PCRE2_USE_OFFSET_LIMIT | (is_exact_case ? 0 : PCRE2_CASELESS);
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)expr.p, expr.n, options, &error, &at, NULL);
+    if (code == NULL) {
+        weir_buf_printf(why, "prompt_injection: error %d at %zu of %.*s", error, (size_t)at,
+                        (int)expr.n, expr.p);
+        return NULL;
+    }
+    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+    return code;
+}
+
+static unsigned short name(struct names *names, struct weir_slice text, bool *is_new)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        if (weir_slice_eq(text, weir_buf_slice(&names->list[i]))) {
+            *is_new = false;
+            return (unsigned short)i;
+        }
+    }
+    if (names->n == names->cap) {
+        names->cap = names->cap != 0 ? 2 * names->cap : 64;
+        names->list = weir_mem_realloc(names->list, names->cap * sizeof *names->list);
+    }
+    names->list[names->n] = (struct weir_buf){0};
+    weir_buf_append(&names->list[names->n], text);
+    *is_new = true;
+    return (unsigned short)names->n++;
+}
+
+static void dispose_names(struct names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        weir_buf_dispose(&names->list[i]);
+    }
+    free(names->list);
+}
+
+static void pair(struct pairs *pairs, unsigned short a, unsigned short b)
+{
+    if (pairs->n == pairs->cap) {
+        pairs->cap = pairs->cap != 0 ? 2 * pairs->cap : 256;
+        pairs->list = weir_mem_realloc(pairs->list, pairs->cap * sizeof *pairs->list);
+    }
+    pairs->list[pairs->n][0] = a;
+    pairs->list[pairs->n++][1] = b;
+}
+
+static int by_first(const void *pa, const void *pb)
+{
+    const unsigned short *a = pa;
+    const unsigned short *b = pb;
+    return a[0] != b[0] ? a[0] - b[0] : a[1] - b[1];
+}
+
+static struct weir_injection_index make_index(struct pairs *pairs, size_t n_items)
+{
+    struct weir_injection_index index = {
+        .list = weir_mem_array(pairs->n + 1, sizeof *index.list),
+        .first = weir_mem_array(n_items + 1, sizeof *index.first),
+    };
+    if (pairs->n != 0) {
+        qsort(pairs->list, pairs->n, sizeof *pairs->list, by_first);
+    }
+    size_t at = 0;
+    for (size_t item = 0; item < n_items; item++) {
+        index.first[item] = at;
+        for (; at < pairs->n && pairs->list[at][0] == item; at++) {
+            index.list[at] = pairs->list[at][1];
+        }
+    }
+    index.first[n_items] = at;
+    free(pairs->list);
+    return index;
+}
+
+/* A name of its own for each literal and what must be around it: two bytes of flags, the bytes. */
+static void spell(struct weir_buf *out, const struct weir_injection_stem *stem, bool is_exact_case)
+{
+    weir_buf_append_byte(out, is_exact_case ? 'c' : 'i');
+    weir_buf_append_byte(out, (char)('0' + stem->begins_word + 2 * stem->ends_word));
+    weir_buf_append(out, weir_slice_make(stem->bytes, stem->n));
+}
+
+static unsigned short add_key(struct making *m, const struct weir_injection_key *key,
+                              bool is_exact_case)
+{
+    struct weir_buf all = {0};
+    struct weir_buf *spelled = weir_mem_array(key->n, sizeof *spelled);
+    for (size_t i = 0; i < key->n; i++) {
+        spell(&spelled[i], &key->stems[i], is_exact_case);
+        weir_buf_append(&all, weir_buf_slice(&spelled[i]));
+    }
+    bool is_new;
+    unsigned short id = name(&m->keys, weir_buf_slice(&all), &is_new);
+    for (size_t i = 0; i < key->n; i++) {
+        bool is_new_stem;
+        if (is_new) {
+            pair(&m->stem_key, name(&m->stems, weir_buf_slice(&spelled[i]), &is_new_stem), id);
+        }
+        weir_buf_dispose(&spelled[i]);
+    }
+    free(spelled);
+    weir_buf_dispose(&all);
+    return id;
+}
+
+static int add_rule(struct making *m, const struct weir_injection_rule *rule)
+{
+    struct weir_injection_compiled *c = &m->set->rules[m->set->n_rules];
+    struct weir_injection_key *keys = weir_mem_array(WEIR_INJECTION_MAX_KEYS, sizeof *keys);
+    struct weir_buf expr = {0};
+    weir_fold_wide(&expr, weir_slice_cstr(rule->expr));
+    c->rule = rule;
+    c->code = compile_expr(weir_buf_slice(&expr), rule->is_exact_case, m->why);
+    c->n_keys = weir_injection__keys(weir_buf_slice(&expr), keys);
+    for (size_t i = 0; i < c->n_keys; i++) {
+        c->keys[i] = add_key(m, &keys[i], rule->is_exact_case);
+    }
+    if (c->n_keys != 0) {
+        pair(&m->key_rule, c->keys[c->n_keys - 1], (unsigned short)m->set->n_rules);
+    }
+    bool is_ascii = weir_ascii_skip(weir_buf_slice(&expr), 0) == expr.n;
+    c->begins_with_key = c->n_keys != 0 && keys[0].is_first && is_ascii;
+    m->set->n_rules++;
+    if (c->n_keys == 0) {
+        weir_buf_printf(m->why, "prompt_injection: no key in %s", rule->expr);
+    }
+    weir_buf_dispose(&expr);
+    free(keys);
+    return c->code != NULL && c->n_keys != 0 ? 0 : -1;
+}
+
+static int add_table(struct making *m, const struct weir_injection_rule *rules, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        rc = m->set->n_rules < WEIR_INJECTION_MAX_RULES ? add_rule(m, &rules[i]) : -1;
+    }
+    return rc;
+}
+
+static struct weir_patterns *compile_stems(struct weir_injection_set *set,
+                                           const struct names *stems, struct weir_buf *why)
+{
+    set->edges = weir_mem_array(stems->n, sizeof *set->edges);
+    set->lengths = weir_mem_array(stems->n, sizeof *set->lengths);
+    struct weir_pattern *list = weir_mem_array(stems->n, sizeof *list);
+    for (size_t i = 0; i < stems->n; i++) {
+        const char *spelled = weir_buf_cstr(&stems->list[i]);
+        list[i] = (struct weir_pattern){
+            .expr = spelled + 2, .is_caseless = spelled[0] == 'i', .is_regex = false};
+        set->lengths[i] = (unsigned char)strlen(spelled + 2);
+        set->edges[i] = (unsigned char)(spelled[1] - '0');
+    }
+    struct weir_patterns *made = weir_patterns_new(list, stems->n, why);
+    free(list);
+    return made;
+}
+
+static void free_set(struct weir_injection_set *set)
+{
+    for (size_t i = 0; i < set->n_rules; i++) {
+        pcre2_code_free(set->rules[i].code);
+    }
+    pcre2_code_free(set->reported);
+    pcre2_code_free(set->topic);
+    pcre2_code_free(set->other);
+    free(set->edges);
+    free(set->lengths);
+    free(set->keys_of_stem.list);
+    free(set->keys_of_stem.first);
+    free(set->rules_of_key.list);
+    free(set->rules_of_key.first);
+    free(set);
+}
+
+static struct weir_injection_set *compile(struct weir_buf *why)
+{
+    struct weir_injection_set *set = weir_mem_zalloc(sizeof *set);
+    struct making m = {.set = set, .why = why};
+    int rc = add_table(&m, weir_injection__rules, weir_injection__n_rules);
+    rc = rc != 0 ? rc : add_table(&m, weir_injection__marks, weir_injection__n_marks);
+    rc = rc != 0 ? rc : add_table(&m, weir_injection__tongues, weir_injection__n_tongues);
+    set->reported = compile_expr(weir_slice_cstr(reported_expr), false, why);
+    set->topic = compile_expr(weir_slice_cstr(topic_expr), false, why);
+    set->other = compile_expr(weir_slice_cstr(other_expr), false, why);
+    set->n_stems = m.stems.n;
+    set->n_keys = m.keys.n;
+    set->keys_of_stem = make_index(&m.stem_key, m.stems.n);
+    set->rules_of_key = make_index(&m.key_rule, m.keys.n);
+    if (rc == 0 && set->reported != NULL && set->topic != NULL && set->other != NULL) {
+        set->stems = compile_stems(set, &m.stems, why);
+    }
+    dispose_names(&m.keys);
+    dispose_names(&m.stems);
+    if (set->stems == NULL) {
+        free_set(set);
+        return NULL;
+    }
+    return set;
+}
+
+const struct weir_injection_set *weir_injection__set(struct weir_buf *why)
+{
+    static struct weir_injection_set *made;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (made == NULL) {
+        made = compile(why);
+    }
+    struct weir_injection_set *result = made;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
