@@ -7,7 +7,7 @@
 enum {
     HTTP_UNPROCESSABLE = 422,
     PATTERN_BUDGET_US = 6000,
-    HEAVY_BUDGET_US = 500000, /* off the loop */
+    HEAVY_BUDGET_US = 500000, /* of kinds that leave the loop for it */
 };
 
 struct builtin_call {
@@ -42,7 +42,7 @@ int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why)
     struct weir_found found = {0};
     struct weir_builtin_run run = {
         .why = "too much was found in one text",
-        .budget_us = scan->job != NULL ? HEAVY_BUDGET_US : PATTERN_BUDGET_US,
+        .budget_us = kind->is_heavy != NULL ? HEAVY_BUDGET_US : PATTERN_BUDGET_US,
         .job = scan->job,
     };
     int rc = 0;

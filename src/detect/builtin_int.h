@@ -20,7 +20,8 @@ struct weir_builtin_made *weir_builtin__make(const struct weir_builtin_kind *kin
 struct weir_builtin_made *weir_builtin__ref(struct weir_builtin_made *made);
 void weir_builtin__unref(struct weir_builtin_made *made); /* NULL is fine */
 
-/* The request's members, and the configured ones that it does not have; in the arena. */
+/* The request's members, and the configured ones (b->params) that it does not have; in the arena.
+ * Any thread. */
 struct weir_slice weir_builtin__merge(const struct weir_builtin *b, struct weir_slice params,
                                       struct weir_arena *arena);
 

@@ -15,8 +15,8 @@ struct weir_builtin_job {
     struct weir_offload offload;
     const struct weir_builtin_kind *kind;
     uint64_t serial;
-    struct weir_slice params; /* as asked */
-    struct weir_slice merged; /* with the configured ones */
+    struct weir_slice params;     /* as asked */
+    struct weir_slice configured; /* that stand where nothing is asked */
     struct weir_builtin_made *made;
     bool is_new; /* made by this job */
     struct weir_builtin_scan scan;
@@ -41,7 +41,9 @@ static void work(void *ctx)
 {
     struct weir_builtin_job *job = ctx;
     if (job->made == NULL) {
-        job->made = weir_builtin__make(job->kind, job->merged, &job->why);
+        struct weir_builtin b = {.kind = job->kind, .params = job->configured};
+        struct weir_slice merged = weir_builtin__merge(&b, job->params, &job->arena);
+        job->made = weir_builtin__make(job->kind, merged, &job->why);
         job->is_new = job->made != NULL;
     }
     if (job->made == NULL) {
@@ -76,7 +78,7 @@ static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *
     }
     if (job->made == NULL) {
         job->params = weir_arena_dup(&job->arena, input->params);
-        job->merged = weir_builtin__merge(b, job->params, &job->arena);
+        job->configured = weir_arena_dup(&job->arena, b->params);
     }
     job->scan = (struct weir_builtin_scan){
         .detector_id = b->base.id, /* passed on, not looked at */

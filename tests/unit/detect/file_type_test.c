@@ -290,6 +290,18 @@ static void test_alias_bomb(void **state)
     weir_buf_dispose(&b);
 }
 
+/* Half a MiB is no limit where there is no loop to hold up. */
+static void test_large(void **state)
+{
+    (void)state;
+    struct probe p;
+    char *text = repeat("<a>", "<b c='1'>text</b>", 30000, "</a>");
+    probe_open(&p, &weir_detect_file_type, "{\"file_type\":\"xml\"}");
+    assert_string_equal(probe_line(&p, text), "");
+    probe_close(&p);
+    free(text);
+}
+
 /* ---- off the loop */
 
 struct heavy {
@@ -411,12 +423,19 @@ static void test_cancel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),         cmocka_unit_test(test_yaml),
-        cmocka_unit_test(test_xml),          cmocka_unit_test(test_several),
-        cmocka_unit_test(test_json_schema),  cmocka_unit_test(test_yaml_schema),
-        cmocka_unit_test(test_wrong_params), cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_many),         cmocka_unit_test(test_alias_bomb),
-        cmocka_unit_test(test_off_the_loop), cmocka_unit_test(test_off_the_loop_fails),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_xml),
+        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_json_schema),
+        cmocka_unit_test(test_yaml_schema),
+        cmocka_unit_test(test_wrong_params),
+        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_alias_bomb),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_off_the_loop),
+        cmocka_unit_test(test_off_the_loop_fails),
         cmocka_unit_test(test_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
