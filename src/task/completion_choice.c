@@ -238,9 +238,11 @@ void weir_cs__join_half(const struct weir_json *json, uint32_t at, uint16_t *hal
 bool weir_cs__cut_half(const struct weir_json *json, uint32_t at, uint16_t *half,
                        struct weir_buf *text)
 {
-    if (!weir_json_string_ends_high(json, at, half)) {
+    uint16_t high;
+    if (!weir_json_string_ends_high(json, at, &high)) {
         return false;
     }
+    *half = high;
     text->n -= sizeof REPLACEMENT - 1;
     return true;
 }
