@@ -100,8 +100,9 @@ struct scan {
     size_t seen;
 };
 
-/* Letters of scripts with spaces between words may be part of a URL, others end it. */
-static size_t url_char(struct weir_slice t, size_t at)
+/* Letters of scripts with spaces between words may be part of a URL; others end it, but may name
+ * the host. */
+static size_t url_char(struct weir_slice t, size_t at, bool is_in_name)
 {
     char c = t.p[at];
     size_t n = 1;
@@ -110,7 +111,7 @@ static size_t url_char(struct weir_slice t, size_t at)
         return ends ? 0 : 1;
     }
     uint32_t cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
-    return cp < 0x2E80 && u_isalnum((UChar32)cp) ? n : 0;
+    return (cp < 0x2E80 || is_in_name) && u_isalnum((UChar32)cp) ? n : 0;
 }
 
 /* Closing brackets that were not opened inside, and the sentence's punctuation, are not of it. */
@@ -119,7 +120,9 @@ static size_t url_end(struct weir_slice t, size_t from)
     size_t to = from;
     int round = 0;
     int square = 0;
-    for (size_t n; to < t.n && (n = url_char(t, to)) != 0; to += n) {
+    bool is_in_name = true; /* the first label of the host */
+    for (size_t n; to < t.n && (n = url_char(t, to, is_in_name)) != 0; to += n) {
+        is_in_name = is_in_name && strchr("./?#:@", t.p[to]) == NULL;
         round += (t.p[to] == '(') - (t.p[to] == ')');
         square += (t.p[to] == '[') - (t.p[to] == ']');
         if (round < 0 || square < 0) {

@@ -80,31 +80,41 @@ static bool fits_shape(const struct weir_secret_shape *shape, struct weir_secret
            weir_secrets__entropy(body) >= least_bits;
 }
 
+/* Names with values have a progress of their own: a value may be a vendor's. */
+enum { VENDOR, ASSIGNED, N_PROGRESS };
+
 struct scan {
     struct weir_slice text;
     struct weir_found *found;
-    size_t seen; /* the end of the last finding of a judge */
+    size_t seen[N_PROGRESS]; /* the end of the last finding of a judge */
 };
+
+static bool is_found_by(struct scan *s, const struct weir_secret_judge *judge,
+                        struct weir_secret_look *look)
+{
+    bool is_assigned =
+        judge->judge == weir_secrets__assignment || judge->judge == weir_secrets__assigned_password;
+    size_t *seen = &s->seen[is_assigned ? ASSIGNED : VENDOR];
+    look->floor = *seen;
+    bool is_found = look->end > *seen && judge->judge(look);
+    *seen = look->seen > *seen ? look->seen : *seen;
+    if (is_found && look->to > *seen) {
+        *seen = look->to;
+    }
+    return is_found;
+}
 
 static int on_match(void *ctx, unsigned id, size_t end_byte)
 {
     struct scan *s = ctx;
-    struct weir_secret_look look = {.text = s->text, .end = end_byte, .floor = s->seen};
+    struct weir_secret_look look = {.text = s->text, .end = end_byte};
     bool is_shape = id < weir_secrets__n_shapes;
-    bool is_found;
-    if (is_shape) {
-        is_found = fits_shape(&weir_secrets__shapes[id], &look);
-    } else {
-        is_found =
-            end_byte > s->seen && weir_secrets__judges[id - weir_secrets__n_shapes].judge(&look);
-    }
-    if (!is_shape && look.seen > s->seen) {
-        s->seen = look.seen;
-    }
+    bool is_found = is_shape
+                        ? fits_shape(&weir_secrets__shapes[id], &look)
+                        : is_found_by(s, &weir_secrets__judges[id - weir_secrets__n_shapes], &look);
     if (!is_found) {
         return 0;
     }
-    s->seen = is_shape || look.to < s->seen ? s->seen : look.to;
     struct weir_found_span span = {
         .start_byte = look.from,
         .end_byte = look.to,

@@ -165,6 +165,21 @@ static bool ends_authority(char c)
            c == '\0' || c == '?' || c == '`' || c == ')';
 }
 
+/* Schemes have parts: mongodb+srv. */
+static size_t scheme_start(struct weir_slice t, size_t at)
+{
+    enum { MAX_SCHEME = 32 };
+    size_t from = at;
+    while (from > 0 && at - from < MAX_SCHEME &&
+           (weir_secrets__has(WEIR_SECRET_URL_DOT, t.p[from - 1]) || t.p[from - 1] == '+')) {
+        from--;
+    }
+    while (from < at && !weir_ascii_is_alpha(t.p[from])) {
+        from++;
+    }
+    return from;
+}
+
 static bool judge_url(struct weir_secret_look *l)
 {
     struct weir_slice t = l->text;
@@ -178,7 +193,7 @@ static bool judge_url(struct weir_secret_look *l)
             at = i;
         }
     }
-    size_t from = weir_secrets__run_back(t, l->end - 3, WEIR_SECRET_URL, 32);
+    size_t from = scheme_start(t, l->end - 3);
     if (colon == 0 || at < colon + 2 || at + 1 >= i || from == l->end - 3) {
         return false;
     }

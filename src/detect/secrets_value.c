@@ -66,11 +66,10 @@ double weir_secrets__entropy(struct weir_slice value)
 bool weir_secrets__is_placeholder(struct weir_slice value)
 {
     enum { SAME = 6 };
-    static const char *const words[] = {"your",       "placeholder", "redacted",  "changeme",
-                                        "change_me",  "replace",     "insert",    "dummy",
-                                        "xxxx",       "my_secret",   "my-secret", "todo",
-                                        "not-a-real", "not_a_real",  "notareal",  "fixme",
-                                        "example-",   "example_",    "-example",  NULL};
+    static const char *const words[] = {
+        "your",       "placeholder", "redacted", "changeme",  "change_me", "replace",
+        "insert",     "dummy",       "xxxx",     "my_secret", "my-secret", "todo",
+        "not-a-real", "not_a_real",  "notareal", "fixme",     "example",   NULL};
     size_t same = 1;
     for (size_t i = 1; i < value.n; i++) {
         same = value.p[i] == value.p[i - 1] ? same + 1 : 1;

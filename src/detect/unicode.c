@@ -67,6 +67,8 @@ struct scan {
     uint32_t before; /* the character before this one */
     size_t word_end; /* words up to here have been judged */
     bool is_in_flag; /* tags after a black flag */
+    bool is_han_known;
+    bool is_han;
     bool is_rtl_known;
     bool is_rtl;
 };
@@ -323,10 +325,20 @@ static size_t run_end(struct weir_slice t, size_t at, in_run_fn is_in, size_t *n
     return at;
 }
 
-/* Full-width letters beside Han or kana are how such text sets Latin ones. */
-static bool is_set_wide(const struct scan *s, uint32_t cp)
+/* Full-width letters in a text with Han or kana are how such text sets Latin ones. */
+static bool is_set_wide(struct scan *s, uint32_t cp)
 {
-    return cp >= 0xFF00 && cp <= 0xFFFF && is_han(s->before);
+    if (cp < 0xFF00 || cp > 0xFFFF) {
+        return false;
+    }
+    for (size_t at = 0; at < s->text.n && !s->is_han_known;) {
+        size_t n;
+        s->is_han = is_han(weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n));
+        s->is_han_known = s->is_han;
+        at += n;
+    }
+    s->is_han_known = true;
+    return s->is_han;
 }
 
 /* ---- the pass */
