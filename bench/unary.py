@@ -131,8 +131,8 @@ def report(found, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--requests", type=int, default=40000, help="of one turn")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=20000, help="of one turn")
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--detectors", type=int, nargs="*", default=[1, 10])
     parser.add_argument("--binary", help="another server than build/release/weir")
     args = parser.parse_args()
