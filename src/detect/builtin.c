@@ -187,6 +187,13 @@ int weir_builtin_init(struct weir_builtin *b, const struct weir_builtin_kind *ki
     return b->made != NULL ? 0 : WEIR_EINVAL;
 }
 
+int weir_builtin_init_like(struct weir_builtin *b, const struct weir_builtin *of,
+                           struct weir_slice params, struct weir_arena *arena, struct weir_buf *why)
+{
+    struct weir_slice merged = weir_builtin__merge(of, params, arena);
+    return weir_builtin_init(b, of->kind, of->base.id, merged, why);
+}
+
 const struct weir_builtin *weir_builtin_of(const struct weir_detector *d)
 {
     return d->ops == &OPS ? (const struct weir_builtin *)d : NULL;

@@ -66,6 +66,12 @@ struct weir_builtin {
 int weir_builtin_init(struct weir_builtin *b, const struct weir_builtin_kind *kind,
                       struct weir_slice id, struct weir_slice params, struct weir_buf *why);
 
+/* The same detector with other parameters, as a request would send them, made once: for routes.
+ * What it needs to remember is in the arena; `of` must outlive it. */
+int weir_builtin_init_like(struct weir_builtin *b, const struct weir_builtin *of,
+                           struct weir_slice params, struct weir_arena *arena,
+                           struct weir_buf *why);
+
 /* The built-in that a detector is, or NULL: it is a service. */
 const struct weir_builtin *weir_builtin_of(const struct weir_detector *d);
 

@@ -1,11 +1,18 @@
 #include "server/guards.h"
 
 #include "base/buf.h"
+#include "detect/builtin.h"
 #include "route/openai.h"
 #include "task/channel.h"
 #include "wire/json.h"
 
-/* A route's parameters, as a detector is sent them. */
+struct builder {
+    struct weir_env *env;
+    struct weir_arena *arena;
+    struct weir_conf_problems *problems;
+};
+
+/* A route's parameters, as a service is sent them. */
 static struct weir_slice params_of(const struct weir_conf_use *use, struct weir_arena *arena)
 {
     struct weir_json json;
@@ -15,16 +22,47 @@ static struct weir_slice params_of(const struct weir_conf_use *use, struct weir_
     return weir_plan_params(&json, 0, arena);
 }
 
-static struct weir_plan plan_of(struct weir_env *env, const struct weir_conf_use *uses, size_t n)
+static void dispose_builtin(void *ctx)
 {
-    struct weir_plan_use *made = weir_arena_array(&env->arena, n, sizeof *made);
+    weir_builtin_dispose(ctx);
+}
+
+/* A built-in with a route's own parameters is a detector of its own: what is wrong with them shows
+ * now, and nothing is compiled while a request waits. */
+static const struct weir_task_detector *
+variant_of(struct builder *b, const struct weir_task_detector *d, const struct weir_conf_use *use)
+{
+    struct weir_builtin *made = weir_arena_zalloc(b->arena, sizeof *made);
+    struct weir_task_detector *variant = weir_arena_alloc(b->arena, sizeof *variant);
+    struct weir_buf why = {0};
+    *variant = *d;
+    variant->detector = &made->base;
+    if (weir_builtin_init_like(made, weir_builtin_of(d->detector), use->params, b->arena, &why) !=
+        0) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, use->at, "detector `%.*s`: %s",
+                               (int)d->id.n, d->id.p, weir_buf_cstr(&why));
+    }
+    weir_arena_defer(b->arena, dispose_builtin, made);
+    weir_buf_dispose(&why);
+    return variant;
+}
+
+static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *uses, size_t n)
+{
+    struct weir_plan_use *made = weir_arena_array(b->arena, n, sizeof *made);
     size_t n_made = 0;
     for (size_t i = 0; i < n; i++) {
         const struct weir_task_detector *d =
-            weir_map_get(&env->tasks.detectors_by_id, uses[i].detector->id.s);
-        if (d != NULL) { /* else the configuration has an error, told already */
-            made[n_made++] = (struct weir_plan_use){
-                .d = d, .threshold = uses[i].threshold, .params = params_of(&uses[i], &env->arena)};
+            weir_map_get(&b->env->tasks.detectors_by_id, uses[i].detector->id.s);
+        if (d == NULL) { /* could not be made, told already: this environment is not used */
+            continue;
+        }
+        struct weir_plan_use *use = &made[n_made++];
+        *use = (struct weir_plan_use){.d = d, .threshold = uses[i].threshold};
+        use->params = params_of(&uses[i], b->arena);
+        if (weir_builtin_of(d->detector) != NULL && !weir_slice_eq_cstr(use->params, "{}")) {
+            use->d = variant_of(b, d, &uses[i]);
+            use->params = WEIR_SLICE("{}");
         }
     }
     return (struct weir_plan){.uses = made, .n = n_made};
@@ -64,11 +102,11 @@ static void add_field(struct weir_guarded *g, struct weir_slice name, struct wei
     g->fields[g->n_fields++] = (struct weir_http_field){name, value};
 }
 
-static void build(struct weir_env *env, const struct weir_conf_route *conf, struct weir_guarded *g)
+static void build(struct builder *b, const struct weir_conf_route *conf, struct weir_guarded *g)
 {
     g->conf = conf;
-    g->input = plan_of(env, conf->input, conf->n_input);
-    g->output = plan_of(env, conf->output, conf->n_output);
+    g->input = plan_of(b, conf->input, conf->n_input);
+    g->output = plan_of(b, conf->output, conf->n_output);
     g->policy =
         (struct weir_policy){.action = action_of(conf->on_detection),
                              .fallback = conf->fallback_message.s,
@@ -79,16 +117,17 @@ static void build(struct weir_env *env, const struct weir_conf_route *conf, stru
     add_field(g, WEIR_SLICE("x-weir-policy"),
               weir_slice_cstr(weir_conf_action_name(conf->on_detection)));
     if (g->output.n != 0) {
-        add_field(g, WEIR_SLICE("x-weir-guarded"), guarded_channels(g, &env->arena));
+        add_field(g, WEIR_SLICE("x-weir-guarded"), guarded_channels(g, b->arena));
     }
 }
 
-void weir_guards_build(struct weir_env *env)
+void weir_guards_build(struct weir_env *env, struct weir_conf_problems *problems)
 {
+    struct builder b = {.env = env, .arena = &env->arena, .problems = problems};
     const struct weir_conf *conf = env->conf;
     struct weir_guarded *all = weir_arena_array(&env->arena, conf->n_routes, sizeof *all);
     for (size_t i = 0; i < conf->n_routes; i++) {
-        build(env, &conf->routes[i], &all[i]);
+        build(&b, &conf->routes[i], &all[i]);
     }
     env->guarded = all;
     env->route_tasks = env->tasks;

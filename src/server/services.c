@@ -235,7 +235,6 @@ static void dispose_builtin_detector(void *ctx)
     weir_builtin_dispose(ctx);
 }
 
-/* A kind that this build does not have is left out: a request that names it gets a 404. */
 static const struct weir_detector *build_builtin_detector(struct builder *b,
                                                           const struct weir_conf_detector *d)
 {
@@ -244,7 +243,7 @@ static const struct weir_detector *build_builtin_detector(struct builder *b,
     int rc = weir_detect_builtin_init(made, d->builtin.s, d->id.s, d->params, &why);
     if (rc == 0) {
         weir_arena_defer(b->arena, dispose_builtin_detector, made);
-    } else if (rc != WEIR_ENOTFOUND) {
+    } else {
         weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->params_at, "detector `%.*s`: %s",
                                (int)d->id.s.n, d->id.s.p, weir_buf_cstr(&why));
     }
@@ -314,7 +313,7 @@ void weir_services_build(struct weir_env *env, struct weir_conf_problems *proble
     build_chunkers(&b);
     build_detectors(&b);
     fill_limits(&env->tasks, b.conf);
-    weir_guards_build(env);
+    weir_guards_build(env, problems);
     env->services = b.probes;
     env->n_services = b.n_probes;
     weir_map_dispose(&b.probe_ids);

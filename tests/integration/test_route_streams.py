@@ -135,3 +135,33 @@ def test_without_detectors_events_pass_byte_for_byte(module_weir, m):
     got = ask(w, "/v1/chat/completions", mock).text
     assert [json.loads(line[6:]).keys() for line in got.splitlines() if line[:7] == "data: {"]
     assert "\r\n" in got
+
+
+def tree_with_params(m, params):
+    tree = streams.config(m)
+    tree["chunkers"] = {"windows": {"builtin": "window", "size": 160, "overlap": 64}}
+    tree["detectors"] = {
+        "pii": {
+            "type": "text_contents",
+            "builtin": "regex",
+            "params": {"regex": ["email"]},
+            "chunker_id": "windows",
+        }
+    }
+    tree["routes"] = [{"name": "default", "output": {"pii": params}, "on_detection": "redact"}]
+    return tree
+
+
+def test_a_routes_own_parameters_replace_the_detectors(module_weir, m):
+    w = module_weir(tree_with_params(m, {"regex": ["credit-card"]}))
+    mock = {"text": "Mail jo@example.com, card 4111 1111 1111 1111."}
+    answer = ask(w, "/v1/chat/completions", mock)
+    text = streams.content(streams.events(answer.text))
+    assert text == "Mail jo@example.com, card [credit_card]."
+
+
+def test_a_routes_parameters_are_checked_at_the_start(weir, m):
+    path = weir.write_config(tree_with_params(m, {"regex": ["a(("]}))
+    done = weir.run("--check-config", "--config", path)
+    assert done.returncode == 1
+    assert "detector `pii`: the pattern is not a regular expression" in done.stdout.decode()
