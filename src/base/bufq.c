@@ -7,7 +7,7 @@
 
 /* Small first blocks keep a mostly idle connection cheap, and with its header one is 1 KiB, which
  * the allocator still serves from its fastest lists; large ones keep iovecs few. */
-enum { FIRST_BLOCK_BYTES = 1024 - 32, NEXT_BLOCK_BYTES = 16 * 1024 - 64 };
+enum { FIRST_BLOCK_BYTES = 1024 - 32, LARGEST_BLOCK_BYTES = 16 * 1024 - 64 };
 
 struct weir_bufq_block {
     struct weir_bufq_block *next;
@@ -34,7 +34,8 @@ void weir_bufq_dispose(struct weir_bufq *q)
 
 static struct weir_bufq_block *add_block(struct weir_bufq *q, size_t want)
 {
-    size_t cap = q->head == NULL ? FIRST_BLOCK_BYTES : NEXT_BLOCK_BYTES;
+    size_t cap = q->tail == NULL ? FIRST_BLOCK_BYTES : 4 * q->tail->cap;
+    cap = cap < LARGEST_BLOCK_BYTES ? cap : LARGEST_BLOCK_BYTES;
     if (cap < want) {
         cap = want;
     }

@@ -47,12 +47,12 @@ static bool is_first(const struct weir_task_completion *r, struct weir_slice nam
 }
 
 /* compat fms: the members the public program knows come first, in its order. */
-static struct weir_slice reorder(struct weir_task_ctx *task, const struct weir_task_completion *r,
-                                 struct weir_slice body)
+static void reorder(const struct weir_task_completion *r, struct weir_buf *body)
 {
+    struct weir_arena work = {0};
     struct weir_json json;
-    if (weir_json_parse(&json, body, NULL, task->arena, NULL) != 0) {
-        return body;
+    if (weir_json_parse(&json, weir_buf_slice(body), NULL, &work, NULL) != 0) {
+        return;
     }
     static const char *const chat[] = {"stream", "model", "messages", "tools"};
     static const char *const text[] = {"stream", "model", "prompt"};
@@ -71,14 +71,16 @@ static struct weir_slice reorder(struct weir_task_ctx *task, const struct weir_t
     }
     uint32_t key = weir_json_first(&json, 0);
     for (; key != WEIR_JSON_NONE; key = weir_json_after(&json, 0, key)) {
-        struct weir_slice name = weir_json_string(&json, key, task->arena);
+        struct weir_slice name = weir_json_string(&json, key, &work);
         if (!is_first(r, name)) {
             weir_json_write_key(&w, name);
             weir_json_write_raw(&w, weir_json_raw(&json, key + 1));
         }
     }
     weir_json_write_end_object(&w);
-    return keep(task, &out);
+    weir_arena_dispose(&work);
+    weir_buf_dispose(body);
+    *body = out;
 }
 
 struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
@@ -94,8 +96,10 @@ struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
     }
     weir_json_edit_write(&e, &out);
     weir_json_edit_dispose(&e);
-    struct weir_slice body = keep(task, &out);
-    return task->env->is_fms && r->policy == NULL ? reorder(task, r, body) : body;
+    if (task->env->is_fms && r->policy == NULL) {
+        reorder(r, &out);
+    }
+    return keep(task, &out);
 }
 
 struct weir_slice weir_completion_history(struct weir_task_ctx *task,

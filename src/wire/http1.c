@@ -38,7 +38,7 @@ void weir_http1_init(struct weir_http1_reader *r, enum weir_http1_role role,
 void weir_http1_dispose(struct weir_http1_reader *r)
 {
     weir_buf_dispose(&r->held);
-    free(r->many_headers);
+    free(r->headers);
     *r = (struct weir_http1_reader){0};
 }
 
@@ -50,9 +50,10 @@ void weir_http1_release(struct weir_http1_reader *r)
     if (r->held.p != NULL) {
         weir_buf_dispose(&r->held);
     }
-    if (r->many_headers != NULL) {
-        free(r->many_headers);
-        r->many_headers = NULL;
+    if (r->headers != NULL) {
+        free(r->headers);
+        r->headers = NULL;
+        r->cap_headers = 0;
     }
     r->head.method = r->head.target = r->head.host = (struct weir_slice){0};
     r->head.headers = NULL;

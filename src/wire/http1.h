@@ -65,9 +65,6 @@ enum weir_http1_role {
     WEIR_HTTP1_RESPONSES, /* reads what services answer */
 };
 
-/* So many headers cost no allocation; what SDKs send usually fits. */
-enum { WEIR_HTTP1_FEW_HEADERS = 24 };
-
 struct weir_http1_reader {
     enum weir_http1_role role;
     int bad_status; /* after WEIR_EBAD or WEIR_ELIMIT: 400, 413, 414, 417, 431, 501, 505 */
@@ -94,8 +91,7 @@ struct weir_http1_reader {
     struct weir_http1_head head;
     /* Its own, too. */
     size_t cap_headers;
-    struct weir_http1_header *many_headers; /* instead of few_headers, when there are more */
-    struct weir_http1_header few_headers[WEIR_HTTP1_FEW_HEADERS];
+    struct weir_http1_header *headers; /* the memory of head.headers: nothing between two heads */
 };
 
 void weir_http1_init(struct weir_http1_reader *r, enum weir_http1_role role,

@@ -12,7 +12,10 @@
 #include "base/mem.h"
 #include "wire/http1_int.h"
 
-enum { MAX_METHOD_BYTES = 32 };
+enum {
+    MAX_METHOD_BYTES = 32,
+    FEW_HEADERS = 24, /* places at first; what SDKs send usually fits */
+};
 
 /* Before the first byte of a head: 0 with `*at` on it, or WEIR_EAGAIN. */
 static int find_start(struct weir_http1_reader *r, struct weir_slice in, size_t *at)
@@ -205,14 +208,9 @@ static struct weir_http1_header *next_place(struct weir_http1_reader *r)
         return NULL;
     }
     if (head->n_headers == r->cap_headers) {
-        size_t bytes = r->cap_headers * sizeof *head->headers;
-        bool is_first_move = r->many_headers == NULL;
-        r->many_headers = weir_mem_realloc(r->many_headers, 2 * bytes);
-        if (is_first_move) {
-            memcpy(r->many_headers, r->few_headers, bytes);
-        }
-        head->headers = r->many_headers;
-        r->cap_headers *= 2;
+        r->cap_headers = r->cap_headers != 0 ? 2 * r->cap_headers : FEW_HEADERS;
+        head->headers = weir_mem_realloc(head->headers, r->cap_headers * sizeof *head->headers);
+        r->headers = head->headers;
     }
     return &head->headers[head->n_headers];
 }
@@ -240,8 +238,7 @@ static int take_fields(struct weir_http1_reader *r, struct cursor *c,
 static int parse(struct weir_http1_reader *r, struct weir_slice bytes)
 {
     struct cursor c = {bytes.p, bytes.p + bytes.n};
-    r->head = (struct weir_http1_head){.headers = r->few_headers};
-    r->cap_headers = WEIR_HTTP1_FEW_HEADERS;
+    r->head = (struct weir_http1_head){.headers = r->headers};
     int rc = r->role == WEIR_HTTP1_REQUESTS ? take_request_line(r, &c) : take_status_line(r, &c);
     struct weir_http1__facts facts = {0};
     if (rc == 0) {
