@@ -279,6 +279,21 @@ static void test_split_surrogates(void **state)
               "> end\n");
 }
 
+/* The second half alone in its event. */
+static void test_second_half_alone(void **state)
+{
+    (void)state;
+    play("a", "say 0 A\\ud83d\n"
+              "say 0 \\ude00\n"
+              "say 0 b.\n"
+              "answer a A😀b.\n"
+              "> 0 \"A😀b.\" []\n"
+              "finish 0\n"
+              "> 0 stop\n"
+              "done\n"
+              "> end\n");
+}
+
 /* What stands once in an event leaves once, also when its text ends in half a character. */
 static void test_half_with_an_ending(void **state)
 {
@@ -650,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_finish_on_every_event),
         cmocka_unit_test(test_text_after_finish),
         cmocka_unit_test(test_split_surrogates),
+        cmocka_unit_test(test_second_half_alone),
         cmocka_unit_test(test_half_with_an_ending),
         cmocka_unit_test(test_whole_documents),
         cmocka_unit_test(test_whole_documents_only),
