@@ -6,6 +6,9 @@
 #include "wire/json_write.h"
 #include "wire/sse.h"
 
+/* Those that run on this thread: a worker that must end tells them. */
+static _Thread_local struct weir_list running;
+
 /* ---- bytes ---- */
 
 static void start(struct weir_stream_out *o)
@@ -363,6 +366,16 @@ void weir_stream_out_aside(struct weir_stream_out *o, struct weir_slice name,
     }
 }
 
+void weir_stream_out_end_all(void)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(&running)) != NULL) {
+        weir_list_remove(link);
+        weir_stream_out_refuse(WEIR_LIST_ENTRY(link, struct weir_stream_out, link), 503,
+                               WEIR_SLICE("the server is stopping"));
+    }
+}
+
 static const struct weir_out_ops OPS = {
     .event = out_event,
     .raw = out_raw,
@@ -411,6 +424,7 @@ static const struct weir_http_handler HANDLER = {.on_resume = on_resume, .on_gon
 static void undo(void *ctx)
 {
     struct weir_stream_out *o = ctx;
+    weir_list_remove(&o->link);
     weir_loop_cancel(o->stream->loop, &o->timer);
     weir_chain_free(o->chain);
     o->chain = NULL;
@@ -431,6 +445,7 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
     if (options->batching != NULL && options->batching->is_used) {
         o->chain = weir_chain_new(&options->batching->chain, on_chain, o);
     }
+    weir_list_append(&running, &o->link);
     weir_arena_defer(&s->arena, undo, o);
     if (!options->is_duplex) {
         s->handler = &HANDLER;

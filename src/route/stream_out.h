@@ -2,6 +2,7 @@
 #define WEIR_ROUTE_STREAM_OUT_H
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "http/stream.h"
 #include "io/loop.h"
 #include "route/batching.h"
@@ -42,6 +43,7 @@ enum weir_stream_out_end {
 
 struct weir_stream_out {
     struct weir_out base;
+    struct weir_list link; /* of this thread's, until it is over */
     struct weir_http_stream *stream;
     struct weir_chain *chain; /* NULL: events leave as they come */
     bool is_started;
@@ -72,6 +74,9 @@ void weir_stream_out_refuse(struct weir_stream_out *o, int status, struct weir_s
  * who takes no bytes does without. */
 void weir_stream_out_aside(struct weir_stream_out *o, struct weir_slice name,
                            struct weir_slice json);
+
+/* Ends all streams of this thread so, 503: the time they had to finish is over. */
+void weir_stream_out_end_all(void);
 
 /* A duplex answer shares the stream with whoever reads the body: that one's handler passes
  * on_resume and on_gone on to these. */

@@ -9,6 +9,7 @@
 #include "route/api.h"
 #include "route/passthrough.h"
 #include "route/reply.h"
+#include "route/stream_out.h"
 #include "server/stats.h"
 
 #include <stdlib.h>
@@ -195,10 +196,23 @@ void weir_worker_drain(struct weir_worker *w)
     weir_loop_call(&w->loop, do_drain, w);
 }
 
+/* How long an error event may take to the caller's kernel. */
+enum { LAST_WORDS_MS = 250 };
+
+static void on_last_words(struct weir_timer *t, void *ctx)
+{
+    struct weir_worker *w = ctx;
+    (void)t;
+    weir_http_endpoint_abort(&w->endpoint);
+}
+
 static void do_abort(void *arg)
 {
     struct weir_worker *w = arg;
-    weir_http_endpoint_abort(&w->endpoint);
+    w->last_words.fn = on_last_words;
+    w->last_words.ctx = w;
+    weir_loop_after(&w->loop, &w->last_words, LAST_WORDS_MS);
+    weir_stream_out_end_all();
 }
 
 void weir_worker_abort(struct weir_worker *w)
@@ -230,6 +244,7 @@ void weir_worker_dispose(struct weir_worker *w)
     if (!w->is_draining && w->listener.loop != NULL) {
         weir_listener_close(&w->listener, nothing, NULL);
     }
+    weir_loop_cancel(&w->loop, &w->last_words);
     weir_http_endpoint_abort(&w->endpoint);
     weir_client_close(w->client, nothing, NULL);
     w->client = NULL;

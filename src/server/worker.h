@@ -26,6 +26,7 @@ struct weir_worker {
     atomic_uint *n_connections; /* of all workers together */
     void (*on_drained)(void *ctx);
     void *ctx;
+    struct weir_timer last_words; /* until what streams were ended with has been sent */
     bool is_running;
     bool is_draining;
 };
@@ -37,7 +38,8 @@ int weir_worker_start(struct weir_worker *w);
 /* From the main thread. set_env takes a reference of its own. */
 void weir_worker_set_env(struct weir_worker *w, struct weir_env *env);
 void weir_worker_drain(struct weir_worker *w); /* then on_drained, on the worker's thread */
-void weir_worker_abort(struct weir_worker *w); /* drained or not, everything ends now */
+void weir_worker_abort(struct weir_worker *w); /* drained or not, everything ends: streams are told,
+                                                  and after a moment the rest is broken off */
 
 /* Stops the loop, waits for the thread, frees. Also for a worker that was never started. */
 void weir_worker_dispose(struct weir_worker *w);

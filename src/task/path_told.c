@@ -153,6 +153,10 @@ size_t weir_path_n_ended(const struct weir_path *path, const struct weir_gather_
 
 void weir_path_leave(struct weir_path *path, const struct weir_gather_batch *batch)
 {
+    if (batch->told == NULL) {
+        weir_path_release(path, batch->end_cp);
+        return;
+    }
     weir_textlog_trim_some(&path->log, weir_path_leaves_cp(path, batch),
                            weir_path_n_ended(path, batch));
 }
