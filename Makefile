@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test check fmt fuzz bench install clean
+.PHONY: help run build test soak check fmt fuzz bench install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -28,6 +28,13 @@ test: ## every test, with the address and undefined-behaviour sanitizers (T=patt
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS)
 	@$(PYTHON) tools/run-tests --build build/asan --jobs $(JOBS) '$(T)'
+
+soak: ## the tests that take their time: a caller that reads a byte a second, for a minute
+	@tools/bootstrap build test
+	@cmake --preset asan >/dev/null
+	@cmake --build build/asan -j $(JOBS) --target weir
+	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_TEST_SOAK=1 \
+		$(PYTHON) -m pytest -q tests/integration/test_streams.py -k byte_a_second
 
 check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, paths (C=layers: one)
 	@tools/bootstrap build check
