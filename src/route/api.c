@@ -9,6 +9,7 @@
 #include "route/generation.h"
 #include "route/generation_stream.h"
 #include "route/openai.h"
+#include "route/page.h"
 #include "route/registry.h"
 #include "route/reply.h"
 #include "route/table.h"
@@ -48,6 +49,8 @@ static const struct weir_route_entry TABLE[] = {
     {"/api/v2/text/detection/stream-content", WEIR_HTTP_POST, weir_content_stream_begin, NULL},
     {"/api/v1/text/contents", WEIR_HTTP_POST, weir_contents_begin, NULL},
     {"/registry", WEIR_HTTP_GET, weir_registry_begin, NULL},
+    {"/", WEIR_HTTP_GET, weir_page_begin, weir_page_exists},
+    {"/playground/info", WEIR_HTTP_GET, weir_page_begin_info, weir_page_exists},
 };
 
 /* Below a route's name: /v1/… of the route `default`, /NAME/v1/… of the others. */
@@ -99,7 +102,7 @@ static const struct weir_route_entry *find_guarded(struct weir_env *env, struct 
 void weir_api_begin(struct weir_http_stream *s)
 {
     struct weir_env *env = weir_request_of(s)->env;
-    if (!weir_auth_may_enter(&env->conf->auth, &s->req)) {
+    if (!weir_page_is_open(env, &s->req) && !weir_auth_may_enter(&env->conf->auth, &s->req)) {
         struct weir_http_field how = {WEIR_SLICE("www-authenticate"), WEIR_SLICE("Bearer")};
         weir_reply_error_with(s, 401, WEIR_SLICE("a valid API key is required as bearer token"),
                               how);
