@@ -17,7 +17,7 @@ needed = pytest.mark.skipif(
 )
 
 
-def run(script, jobs):
+def run(script, jobs, seconds=50):
     """The results of these jobs, in order: see node/common.cjs."""
     env = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     env["NODE_PATH"] = str(PACKAGES / "node_modules")
@@ -27,7 +27,7 @@ def run(script, jobs):
         env=env,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=seconds,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -1,0 +1,267 @@
+// Drives the playground in a real browser. A job is {base, other, keyed, key, browser, folder}: three
+// servers (the embedded configuration, one with another model, one that wants a key), the browser's
+// program, and where pictures go. The result has what was seen, scene by scene.
+"use strict";
+
+const path = require("node:path");
+const { chromium } = require("playwright-core");
+const { main } = require("./common.cjs");
+
+const WIDE = { viewport: { width: 1280, height: 900 } };
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+const ENDED = /^(Done|Blocked|Failed|Stopped)/;
+
+/** Whatever is on the page, as a person sees it. */
+function look(page) {
+  return page.evaluate(() => {
+    const isSeen = (element) => element.checkVisibility();
+    const words = (id) =>
+      isSeen(document.getElementById(id)) ? document.getElementById(id).textContent : null;
+    const marks = (id) => [...document.getElementById(id).querySelectorAll("mark")].map((m) => m.textContent);
+    const texts = (selector) =>
+      [...document.querySelectorAll(selector)].filter(isSeen).map((e) => e.textContent);
+    return {
+      state: words("state"),
+      text: words("text"),
+      marks: marks("text"),
+      prompt_marks: marks("said"),
+      input_note: words("input-note"),
+      blocked: words("blocked"),
+      failed: words("failed"),
+      held: words("held-now"),
+      headers: texts("#headers dd"),
+      findings: texts("#findings b"),
+      lanes: texts("#latency tbody th"),
+      events: words("events"),
+      timeline: document.querySelector("#timeline svg")?.getAttribute("aria-label") ?? null,
+      width: document.documentElement.scrollWidth,
+      ground: getComputedStyle(document.body).backgroundColor,
+    };
+  });
+}
+
+/** A page of its own for each scene; complaints of the browser are part of what was seen. */
+async function scene(browser, job, { base, name, options = WIDE }, act) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(20000);
+  const complaints = [];
+  const outside = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    const isAsked = message.text().includes("the server responded with a status of");
+    if (message.type() === "error" && !isAsked) complaints.push(message.text());
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(base) && !request.url().startsWith("data:")) outside.push(request.url());
+  });
+  await page.goto(`${base}/`);
+  if (name !== "key") await page.waitForSelector("#send:not([disabled])");
+  const more = (await act(page)) ?? {};
+  await page.waitForTimeout(200); // what moves comes to rest before the picture
+  await page.screenshot({ path: path.join(job.folder, `${name}.png`), fullPage: true });
+  const seen = { ...(await look(page)), ...more, complaints, outside };
+  await context.close();
+  return seen;
+}
+
+async function ended(page) {
+  await page.waitForFunction(
+    (words) => new RegExp(words).test(document.getElementById("state").textContent),
+    ENDED.source,
+  );
+}
+
+async function guard(page, route) {
+  await page.locator(`input[name=route][value="${route}"]`).check();
+}
+
+async function example(page, name) {
+  await page.locator("section:not([hidden]) .chips").getByRole("button", { name, exact: true }).click();
+}
+
+async function ask(page, prompt) {
+  await page.getByLabel("Prompt", { exact: true }).fill(prompt);
+  await page.getByRole("button", { name: "Send" }).click();
+  await ended(page);
+}
+
+const scenes = {
+  async stream(page) {
+    await example(page, "Personal data");
+    await page.waitForFunction(
+      () => Number(document.getElementById("held-meter").getAttribute("aria-valuenow")) > 20,
+    );
+    const during = await look(page);
+    await ended(page);
+    await page.locator("#events-card summary").click();
+    return { during };
+  },
+  async block(page) {
+    await guard(page, "block");
+    await example(page, "Personal data");
+    await ended(page);
+  },
+  async block_input(page) {
+    await guard(page, "block");
+    await example(page, "Card in the prompt");
+    await ended(page);
+  },
+  async redact(page) {
+    await guard(page, "redact");
+    await example(page, "Personal data");
+    await ended(page);
+  },
+  async chosen(page) {
+    await guard(page, ":chosen");
+    await example(page, "Keys");
+    await ended(page);
+  },
+  async stopped(page) {
+    await example(page, "Long answer");
+    await page.waitForFunction(() => document.getElementById("text").textContent !== "");
+    await page.keyboard.press("Escape");
+    await ended(page);
+  },
+  async keyboard(page) {
+    await page.getByLabel("Prompt", { exact: true }).focus();
+    await page.keyboard.type("clean");
+    await page.keyboard.press("Control+Enter");
+    await ended(page);
+    const { state } = await look(page);
+    await page.locator("#tab-stream").focus();
+    await page.keyboard.press("ArrowRight");
+    return { state, tab: await page.evaluate(() => document.activeElement.id) };
+  },
+  async curl(page) {
+    await page.getByLabel("Prompt", { exact: true }).fill("it's $HOME");
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    return { command: await page.evaluate(() => navigator.clipboard.readText()) };
+  },
+  async theme(page) {
+    await page.getByRole("button", { name: "Theme" }).click(); // auto, then light
+    const light = (await look(page)).ground;
+    await page.getByRole("button", { name: "Theme" }).click();
+    await page.reload();
+    return { light };
+  },
+  async phone(page) {
+    await example(page, "Clean");
+    await ended(page);
+  },
+  async detectors(page) {
+    await page.getByRole("tab", { name: "Detectors" }).click();
+    await page
+      .getByLabel("Text", { exact: true })
+      .pressSequentially("👩‍👧 bob@example.com <img src=x onerror=boom()> 👋 a@example.org");
+    await page.waitForFunction(() => document.querySelectorAll("#scan-text mark").length === 2);
+    return page.evaluate(() => ({
+      scan_text: document.getElementById("scan-text").textContent,
+      scan_marks: [...document.querySelectorAll("#scan-text mark")].map((m) => m.textContent),
+      scan_state: document.getElementById("scan-state").textContent,
+      by: [...document.querySelectorAll(".by-head")].map((e) =>
+        [...e.children]
+          .map((c) => c.textContent)
+          .join(" ")
+          .trim(),
+      ),
+      images: document.querySelectorAll("#scan-text img").length,
+    }));
+  },
+  async hostile(page) {
+    await ask(page, "anything");
+    return { images: await page.evaluate(() => document.querySelectorAll("#text img").length) };
+  },
+  async refused(page) {
+    await page.getByLabel("Model", { exact: true }).fill("x");
+    await guard(page, ":chosen");
+    for (const box of await page.locator("#pick-output input").all()) await box.uncheck();
+    await ask(page, "anything");
+  },
+  async key(page, job) {
+    await page.waitForFunction(() => !document.getElementById("page-error").hidden);
+    const before = await page.evaluate(() => document.getElementById("page-error").textContent);
+    await page.getByRole("textbox", { name: "API key" }).fill(job.key);
+    await page.getByRole("button", { name: "Use it" }).click();
+    await page.waitForSelector("input[name=route]");
+    await ask(page, "clean");
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    return { before, command: await page.evaluate(() => navigator.clipboard.readText()) };
+  },
+};
+
+/** Functions of the page that know nothing of it. */
+async function functions(browser, job) {
+  const page = await browser.newPage();
+  await page.goto(`${job.base}/`);
+  const found = await page.evaluate(() => {
+    const finding = (start, end, detection, detector_id = "a") => ({ start, end, detection, detector_id });
+    const brief = (pieces) => pieces.map((p) => [p.text, ...p.findings.map((f) => f.detection)]);
+    const split = [];
+    addText(split, "a\ud83d");
+    addText(split, "\ude00b");
+    const events = new EventReader();
+    const text = ": hm\r\nevent: x\r\ndata: 1\r\ndata: 2\r\n\r\ndata:3\n\nid: 4\n\ndata: 5\r\r";
+    const byByte = [...text].flatMap((c) => events.push(c));
+    return {
+      split,
+      cut: brief(
+        cutText(
+          [..."a😀bcdef"],
+          [finding(3, 9, "late"), finding(1, 4, "x"), finding(2, 3, "y"), finding(0, 0, "none")],
+        ),
+      ),
+      redacted: brief(
+        cutRedacted(
+          [..."Hi [x]😀[y]."],
+          [finding(10, 12, "z"), finding(3, 8, "x"), finding(9, 11, "y"), finding(5, 6, "w")],
+          "[{detection}]",
+        ),
+      ),
+      touching: brief(cutRedacted([..."[x]!"], [finding(2, 4, "y"), finding(0, 2, "x")], "[{detection}]")),
+      unlike: brief(cutRedacted([..."abc"], [finding(1, 2, "x")], "[{detection}]")),
+      events: byByte.concat(events.push("\n")),
+      whole: new EventReader().push(`${text}\n`),
+      quoted: shellQuote("it's"),
+    };
+  });
+  await page.close();
+  return found;
+}
+
+main(async (job) => {
+  const browser = await chromium.launch({
+    executablePath: job.browser,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+  });
+  const copies = { ...WIDE, permissions: ["clipboard-read", "clipboard-write"] };
+  const play = (name, options, base = job.base) =>
+    scene(browser, job, { base, name, options }, (page) => scenes[name](page, job)).then((seen) => [
+      name,
+      seen,
+    ]);
+  try {
+    // Most of the time is the demonstration model's pace, so scenes are played side by side.
+    const seen = await Promise.all([
+      ...[
+        "stream",
+        "redact",
+        "detectors",
+        "stopped",
+        "chosen",
+        "block_input",
+        "keyboard",
+        "theme",
+        "refused",
+      ].map((name) => play(name)),
+      play("block", { ...WIDE, colorScheme: "dark" }),
+      play("phone", { ...PHONE, colorScheme: "dark" }),
+      play("hostile", WIDE, job.other),
+      play("key", copies, job.keyed),
+    ]);
+    seen.push(await play("curl", copies)); // the clipboard is one for all
+    return { ...Object.fromEntries(seen), functions: await functions(browser, job) };
+  } finally {
+    await browser.close();
+  }
+});
