@@ -94,23 +94,23 @@ static int check_common(struct reading *r, uint32_t model, uint32_t stream)
     if (r->request.model_id.n == 0) {
         return weir_fields_fail(&r->f, "", "`model` must not be empty");
     }
-    if (weir_json_get(json, 0, WEIR_SLICE("detectors")) != WEIR_JSON_NONE) {
-        return weir_fields_fail(&r->f, "",
+    if (weir_json_get_set(json, 0, WEIR_SLICE("detectors")) != WEIR_JSON_NONE) {
+        return weir_fields_fail(&r->f, "detectors",
                                 "`detectors` cannot be chosen here: the route `%.*s` decides",
                                 (int)r->guarded->conf->name.s.n, r->guarded->conf->name.s.p);
     }
     return 0;
 }
 
-/* How many choices the caller asks for, per prompt; 1 where it is not said or not readable. */
-static uint64_t asked_choices(const struct reading *r)
+/* How many choices the caller asks for; 1 per prompt where it is not said or not readable. */
+static uint64_t asked_choices(const struct reading *r, size_t n_prompts)
 {
     uint64_t n = 1;
     uint32_t at = weir_json_get_set(r->f.json, 0, WEIR_SLICE("n"));
     if (at == WEIR_JSON_NONE || weir_json_u64(r->f.json, at, &n) != 0 || n == 0) {
-        return 1;
+        n = 1;
     }
-    return n;
+    return n < UINT32_MAX ? n * n_prompts : UINT64_MAX; /* more than anybody will be given */
 }
 
 static int check_plan(struct reading *r, enum weir_detect_type whole)
@@ -180,7 +180,7 @@ static int read_chat(struct reading *r, uint32_t *messages)
         return weir_fields_fail(&r->f, "", "`messages` must not be empty");
     }
     *messages = at[MESSAGES];
-    r->request.n_choices = asked_choices(r);
+    r->request.n_choices = asked_choices(r, 1);
     if (r->request.input.n == 0) {
         return 0;
     }
@@ -228,7 +228,7 @@ static int read_text(struct reading *r)
         at[PROMPT] != WEIR_JSON_NONE && weir_json_type(json, at[PROMPT]) == WEIR_JSON_STRING;
     bool has_many = is_array && weir_json_type(json, weir_json_first(json, at[PROMPT])) !=
                                     WEIR_JSON_NUMBER; /* numbers: one prompt, in tokens */
-    r->request.n_choices = asked_choices(r) * (has_many ? json->nodes[at[PROMPT]].n : 1);
+    r->request.n_choices = asked_choices(r, has_many ? json->nodes[at[PROMPT]].n : 1);
     if (is_string) {
         r->request.prompt = weir_json_string(json, at[PROMPT], &r->s->arena);
     }

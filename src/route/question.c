@@ -141,33 +141,39 @@ int weir_question_of_chat(struct weir_question *q, struct weir_fields *f, uint32
 
 /* ---- completions ---- */
 
+static int read_prompts(struct reading *r, uint32_t prompt)
+{
+    const struct weir_json *json = r->f->json;
+    size_t i = 0;
+    if (weir_json_type(json, prompt) == WEIR_JSON_STRING) {
+        add(r, prompt, 0, WEIR_INPUT_NO_PART);
+        return 0;
+    }
+    if (weir_json_type(json, prompt) != WEIR_JSON_ARRAY) {
+        return refuse(r, "prompt", "a prompt that is neither a string nor an array");
+    }
+    uint32_t at = weir_json_first(json, prompt);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, prompt, at), i++) {
+        if (weir_json_type(json, at) == WEIR_JSON_STRING) {
+            add(r, at, i, WEIR_INPUT_NO_PART);
+        } else if (refuse(r, "prompt", "a prompt of tokens") != 0) {
+            return WEIR_EINVAL;
+        }
+    }
+    return 0;
+}
+
 int weir_question_of_prompt(struct weir_question *q, struct weir_fields *f, bool is_strict)
 {
     struct reading r = {.q = q, .f = f, .is_strict = is_strict};
     const struct weir_json *json = f->json;
     uint32_t prompt = weir_json_get_set(json, 0, WEIR_SLICE("prompt"));
     uint32_t suffix = weir_json_get_set(json, 0, WEIR_SLICE("suffix"));
-    size_t i = 0;
+    if (prompt != WEIR_JSON_NONE && read_prompts(&r, prompt) != 0) {
+        return WEIR_EINVAL;
+    }
     if (suffix != WEIR_JSON_NONE && weir_json_type(json, suffix) == WEIR_JSON_STRING) {
         add(&r, suffix, 0, WEIR_INPUT_NO_PART);
-    }
-    if (prompt == WEIR_JSON_NONE) {
-        return 0;
-    }
-    if (weir_json_type(json, prompt) == WEIR_JSON_STRING) {
-        add(&r, prompt, 0, WEIR_INPUT_NO_PART);
-        return 0;
-    }
-    if (weir_json_type(json, prompt) != WEIR_JSON_ARRAY) {
-        return refuse(&r, "prompt", "a prompt that is neither a string nor an array");
-    }
-    uint32_t at = weir_json_first(json, prompt);
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, prompt, at), i++) {
-        if (weir_json_type(json, at) == WEIR_JSON_STRING) {
-            add(&r, at, i, WEIR_INPUT_NO_PART);
-        } else if (refuse(&r, "prompt", "a prompt of tokens") != 0) {
-            return WEIR_EINVAL;
-        }
     }
     return 0;
 }

@@ -400,7 +400,10 @@ void weir_task_completion_start(struct weir_task_ctx *task,
     c->ctx = ctx;
     weir_arena_defer(task->arena, undo, c);
     c->input = (struct weir_input){.texts = request->inputs, .n = request->n_inputs};
-    if (c->request.input.n == 0 || c->input.n == 0) {
+    if (c->request.input.n == 0) {
+        call_model(c);
+    } else if (c->input.n == 0) {
+        weir_completion_judge_input(&c->request, &c->input); /* counted: nothing was said */
         call_model(c);
     } else {
         weir_input_start(&c->input, task, &c->request.input, on_input_scanned, c);

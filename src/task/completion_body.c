@@ -17,12 +17,13 @@ static struct weir_slice keep(struct weir_task_ctx *task, struct weir_buf *out)
     return copy;
 }
 
-/* Our own members go; `stream_options` goes with `batching` when that was all it held. */
+/* Our own members go; `stream_options` goes with `batching` when that was all it held. Routes have
+ * no masks: there `_prompt_masks` is somebody else's. */
 static void remove_ours(struct weir_json_edit *e, const struct weir_task_completion *r)
 {
     static const char *const names[] = {"detectors", "_prompt_masks"};
     const struct weir_json *json = r->json;
-    size_t n_names = r->is_chat ? 1 : 2;
+    size_t n_names = r->is_chat || r->policy != NULL ? 1 : 2;
     for (size_t i = 0; i < n_names; i++) {
         uint32_t at = weir_json_get(json, 0, weir_slice_cstr(names[i]));
         if (at != WEIR_JSON_NONE) {

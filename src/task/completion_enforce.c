@@ -65,6 +65,7 @@ void weir_cs__enforce_free(struct weir_cs_choice *choice)
     weir_buf_dispose(&e->last);
     weir_buf_dispose(&e->finish);
     weir_buf_dispose(&e->audio_id);
+    weir_buf_dispose(&e->audio_expires);
     free(e);
     choice->enforced = NULL;
 }
@@ -144,18 +145,28 @@ static void begin_delta(struct weir_json_write *w, struct weir_cs_choice *choice
     }
 }
 
-static void write_transcript(struct weir_json_write *w, struct weir_cs_enforced *e,
-                             struct weir_slice text)
+/* Said once. */
+static void write_once(struct weir_json_write *w, const char *name, struct weir_buf *json)
+{
+    if (json->n != 0) {
+        weir_json_write_key(w, weir_slice_cstr(name));
+        weir_json_write_raw(w, weir_buf_slice(json));
+        weir_buf_dispose(json);
+    }
+}
+
+/* `text.p` NULL: no transcript, only what is to be said about it. */
+static void write_audio(struct weir_json_write *w, struct weir_cs_enforced *e,
+                        struct weir_slice text)
 {
     weir_json_write_key(w, WEIR_SLICE("audio"));
     weir_json_write_begin_object(w);
-    if (e->audio_id.n != 0) {
-        weir_json_write_key(w, WEIR_SLICE("id"));
-        weir_json_write_raw(w, weir_buf_slice(&e->audio_id));
-        weir_buf_dispose(&e->audio_id);
+    write_once(w, "id", &e->audio_id);
+    if (text.p != NULL) {
+        weir_json_write_key(w, WEIR_SLICE("transcript"));
+        weir_json_write_string(w, text);
     }
-    weir_json_write_key(w, WEIR_SLICE("transcript"));
-    weir_json_write_string(w, text);
+    write_once(w, "expires_at", &e->audio_expires);
     weir_json_write_end_object(w);
 }
 
@@ -170,7 +181,7 @@ static void write_said(struct weir_cs_choice *choice, enum weir_channel channel,
     }
     begin_delta(&w, choice, out);
     if (channel == WEIR_CHANNEL_TRANSCRIPT) {
-        write_transcript(&w, choice->enforced, text);
+        write_audio(&w, choice->enforced, text);
     } else {
         weir_json_write_key(&w, weir_slice_cstr(weir_channel_name(channel)));
         weir_json_write_string(&w, text);
@@ -280,7 +291,7 @@ static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece
                           .finish = WEIR_ENFORCE_WAITS,
                           .is_tainted = true,
                           .detections = weir_buf_slice(&detections),
-                          .is_found = true};
+                          .is_found = piece->channel != WEIR_CHANNEL_WHOLE};
     emit(choice, &event);
     weir_buf_clear(&body);
     write_silence(choice, &body);
@@ -298,20 +309,31 @@ static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece
 static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
     struct weir_cs *cs = choice->cs;
+    bool has_finished = choice->enforced->finish.n != 0;
     emit_no(choice, piece);
     choice->enforced->is_blocked = true;
     weir_cs__note_outcome(cs, WEIR_POLICY_BLOCKED);
     drop_held(choice);
-    if (!cs->source_done && is_all_said(cs)) {
+    /* Where it has said its finish_reason already, there is nothing to save, and usage may come. */
+    if (!cs->source_done && !has_finished && is_all_said(cs)) {
         weir_cs__stop_source(cs);
     }
 }
 
-static void emit_tools(struct weir_cs_choice *choice)
+/* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */
+static void emit_rest(struct weir_cs_choice *choice)
 {
+    struct weir_cs_enforced *e = choice->enforced;
+    bool has_audio = e->audio_id.n != 0 || e->audio_expires.n != 0;
     struct weir_buf body = {0};
     struct weir_json_write w;
+    if (choice->n_tools == 0 && !has_audio) {
+        return;
+    }
     begin_delta(&w, choice, &body);
+    if (has_audio) {
+        write_audio(&w, e, (struct weir_slice){0});
+    }
     weir_cs__write_tools(&w, choice);
     weir_json_write_end_object(&w);
     emit(choice, &(struct event){.envelope = weir_buf_slice(&choice->enforced->last),
@@ -344,9 +366,7 @@ static void take_piece(struct weir_cs_choice *choice, const struct weir_guard_pi
         block(choice, piece);
         break;
     case WEIR_GUARD_CLEAR:
-        if (choice->n_tools != 0) {
-            emit_tools(choice);
-        }
+        emit_rest(choice);
         if (choice->enforced->finish.n != 0) {
             emit_finish(choice);
         }
@@ -447,6 +467,15 @@ static bool take_texts(struct weir_cs_choice *choice, const struct weir_known *k
     return has_any;
 }
 
+static void take_about_audio(const struct weir_known *k, const char *name, struct weir_buf *out)
+{
+    uint32_t at = weir_json_get_set(k->json, k->audio, weir_slice_cstr(name));
+    if (at != WEIR_JSON_NONE && weir_json_type(k->json, at) <= WEIR_JSON_STRING) {
+        weir_buf_clear(out);
+        weir_buf_append(out, weir_json_raw(k->json, at));
+    }
+}
+
 static void take_calls(struct weir_cs_choice *choice, const struct weir_known *k)
 {
     if (k->tool_calls != WEIR_JSON_NONE) {
@@ -455,44 +484,69 @@ static void take_calls(struct weir_cs_choice *choice, const struct weir_known *k
     if (k->function_call != WEIR_JSON_NONE) {
         weir_cs__take_function_call(choice, k->json, k->function_call);
     }
-    if (k->audio == WEIR_JSON_NONE) {
-        return;
+    if (k->audio != WEIR_JSON_NONE) {
+        take_about_audio(k, "id", &choice->enforced->audio_id);
+        take_about_audio(k, "expires_at", &choice->enforced->audio_expires);
     }
-    uint32_t id = weir_json_get_set(k->json, k->audio, WEIR_SLICE("id"));
-    if (id != WEIR_JSON_NONE && weir_json_type(k->json, id) == WEIR_JSON_STRING) {
-        weir_buf_clear(&choice->enforced->audio_id);
-        weir_buf_append(&choice->enforced->audio_id, weir_json_raw(k->json, id));
+}
+
+/* Members of `object` but for those named: nothing, or with braces around them. */
+static void write_others(const struct weir_known *k, uint32_t object, const char *const *names,
+                         struct weir_buf *out)
+{
+    enum { MAX_NAMES = 16 };
+    struct weir_known_member changes[MAX_NAMES];
+    struct weir_json_write w;
+    size_t n = 0;
+    for (; names[n] != NULL && n < MAX_NAMES; n++) {
+        changes[n] = (struct weir_known_member){weir_slice_cstr(names[n]), WEIR_SLICE("")};
+    }
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    size_t before = out->n;
+    weir_known_write(
+        &w, k->json, object,
+        &(struct weir_known_rules){
+            .names = names, .keeps_unknown = true, .changes = changes, .n_changes = n});
+    bool has_any = out->n != before;
+    weir_json_write_end_object(&w);
+    if (!has_any) {
+        weir_buf_clear(out);
     }
 }
 
 /* unknown_members: pass. What nobody checks leaves at once, in an event of its own. */
 static void pass_unknown(struct weir_cs_choice *choice, const struct weir_known *k)
 {
+    struct weir_buf others = {0};
+    struct weir_buf audio = {0};
+    struct weir_buf body = {0};
+    struct weir_json_write w;
     if (!choice->cs->request.is_chat || k->body == WEIR_JSON_NONE) {
         return;
     }
-    struct weir_known_member changes[WEIR_CHANNEL_TEXTS + 4];
-    size_t n = 0;
-    for (; weir_known_body[n] != NULL; n++) {
-        changes[n] =
-            (struct weir_known_member){weir_slice_cstr(weir_known_body[n]), WEIR_SLICE("")};
+    write_others(k, k->body, weir_known_body, &others);
+    if (k->audio != WEIR_JSON_NONE) {
+        write_others(k, k->audio, weir_known_audio, &audio);
     }
-    struct weir_buf body = {0};
-    struct weir_json_write w;
-    begin_delta(&w, choice, &body);
-    size_t before = body.n;
-    weir_known_write(
-        &w, k->json, k->body,
-        &(struct weir_known_rules){
-            .names = weir_known_body, .keeps_unknown = true, .changes = changes, .n_changes = n});
-    bool has_any = body.n != before;
-    weir_json_write_end_object(&w);
-    if (has_any) {
+    if (others.n != 0 || audio.n != 0) {
+        begin_delta(&w, choice, &body);
+        if (others.n != 0) {
+            weir_json_write_raw_members(&w,
+                                        weir_slice_sub(weir_buf_slice(&others), 1, others.n - 1));
+        }
+        if (audio.n != 0) {
+            weir_json_write_key(&w, WEIR_SLICE("audio"));
+            weir_json_write_raw(&w, weir_buf_slice(&audio));
+        }
+        weir_json_write_end_object(&w);
         emit(choice, &(struct event){.envelope = weir_buf_slice(&choice->enforced->last),
                                      .body = weir_buf_slice(&body),
                                      .finish = WEIR_ENFORCE_WAITS,
                                      .is_tainted = true});
     }
+    weir_buf_dispose(&others);
+    weir_buf_dispose(&audio);
     weir_buf_dispose(&body);
 }
 
@@ -528,8 +582,19 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
         return;
     }
     struct weir_cs_choice *choice = weir_cs__choice(cs, k.index);
-    if (choice == NULL || choice->enforced->is_blocked) {
+    if (choice == NULL) {
         return;
+    }
+    bool has_usage = is_last && weir_json_get_set(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
+    if (choice->enforced->is_blocked) {
+        if (has_usage) { /* nobody else will tell it */
+            weir_cs__enforce_usage(cs, json);
+            cs->is_usage_borrowed = true;
+        }
+        return;
+    }
+    if (has_usage && cs->is_usage_borrowed) { /* a later one that leaves by itself */
+        weir_buf_clear(&cs->usage);
     }
     if (!keeps_unknown(cs)) {
         size_t n_top = is_last ? weir_known_count_top(json) : 0;
@@ -554,6 +619,8 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
 
 void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json)
 {
+    cs->is_usage_borrowed = false;
+    weir_buf_clear(&cs->usage);
     weir_enforce_write_answer(&cs->usage,
                               &(struct weir_enforce_answer){.json = json,
                                                             .choices = WEIR_SLICE("[]"),

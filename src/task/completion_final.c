@@ -35,6 +35,8 @@ static struct weir_cs_tool *tool_at(struct weir_cs_choice *choice, uint64_t inde
     weir_buf_init(&tool->type, max);
     weir_buf_init(&tool->name, max);
     weir_buf_init(&tool->arguments, max);
+    weir_buf_init(&tool->extras, max);
+    weir_buf_init(&tool->word_extras, max);
     return tool;
 }
 
@@ -48,7 +50,28 @@ static int take_string(const struct weir_json *json, uint32_t object, const char
 
 static size_t tool_size(const struct weir_cs_tool *tool)
 {
-    return tool->id.n + tool->type.n + tool->name.n + tool->arguments.n;
+    return tool->id.n + tool->type.n + tool->name.n + tool->arguments.n + tool->extras.n +
+           tool->word_extras.n;
+}
+
+/* unknown_members: pass. Members nobody knows, as they stand in the first piece of a call that has
+ * any: a name must not stand twice. */
+static int take_extras(const struct weir_cs_choice *choice, const struct weir_json *json,
+                       uint32_t object, const char *const *known, struct weir_buf *out)
+{
+    static const char *const words[] = {"function", "custom", NULL};
+    bool is_kept = choice->enforced != NULL && choice->cs->request.policy->keeps_unknown;
+    int rc = 0;
+    uint32_t key = is_kept && out->n == 0 ? weir_json_first(json, object) : WEIR_JSON_NONE;
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, object, key)) {
+        if (!weir_known_is_among(json, key, known) && !weir_known_is_among(json, key, words)) {
+            rc |= out->n != 0 ? weir_buf_append_byte(out, ',') : 0;
+            rc |= weir_buf_append(out, weir_json_raw(json, key));
+            rc |= weir_buf_append_byte(out, ':');
+            rc |= weir_buf_append(out, weir_json_raw(json, key + 1));
+        }
+    }
+    return rc;
 }
 
 /* What it is called, once, and what it is given, piece by piece. */
@@ -88,11 +111,14 @@ static void take_tool(struct weir_cs_choice *choice, const struct weir_json *jso
     rc |= tool->type.n == 0 ? take_string(json, at, "type", &tool->type) : 0;
     uint32_t function = weir_json_get_set(json, at, WEIR_SLICE("function"));
     uint32_t custom = weir_json_get_set(json, at, WEIR_SLICE("custom"));
+    rc |= take_extras(choice, json, at, weir_known_call, &tool->extras);
     if (function != WEIR_JSON_NONE) {
         rc |= take_words(json, function, "arguments", tool);
+        rc |= take_extras(choice, json, function, weir_known_function, &tool->word_extras);
     } else if (custom != WEIR_JSON_NONE) {
         tool->is_custom = true;
         rc |= take_words(json, custom, "input", tool);
+        rc |= take_extras(choice, json, custom, weir_known_custom, &tool->word_extras);
     }
     hold_tool(choice, tool_size(tool) - before, rc);
 }
@@ -104,6 +130,7 @@ void weir_cs__take_function_call(struct weir_cs_choice *choice, const struct wei
     if (tool != NULL) {
         size_t before = tool_size(tool);
         int rc = take_words(json, call, "arguments", tool);
+        rc |= take_extras(choice, json, call, weir_known_function, &tool->word_extras);
         hold_tool(choice, tool_size(tool) - before, rc);
     }
 }
@@ -147,6 +174,8 @@ void weir_cs__forget_tools(struct weir_cs_choice *choice)
         weir_buf_dispose(&choice->tools[i].type);
         weir_buf_dispose(&choice->tools[i].name);
         weir_buf_dispose(&choice->tools[i].arguments);
+        weir_buf_dispose(&choice->tools[i].extras);
+        weir_buf_dispose(&choice->tools[i].word_extras);
     }
     free(choice->tools);
     choice->tools = NULL;
@@ -161,11 +190,20 @@ static void write_member(struct weir_json_write *w, const char *name, struct wei
     weir_json_write_string(w, text);
 }
 
+/* Members with commas between them, as take_extras kept them. */
+static void write_extras(struct weir_json_write *w, const struct weir_buf *extras)
+{
+    if (extras->n != 0) {
+        weir_json_write_raw_members(w, weir_buf_slice(extras));
+    }
+}
+
 static void write_words(struct weir_json_write *w, const struct weir_cs_tool *tool)
 {
     weir_json_write_begin_object(w);
     write_member(w, "name", weir_buf_slice(&tool->name));
     write_member(w, tool->is_custom ? "input" : "arguments", weir_buf_slice(&tool->arguments));
+    write_extras(w, &tool->word_extras);
     weir_json_write_end_object(w);
 }
 
@@ -179,6 +217,7 @@ static void write_tool(struct weir_json_write *w, const struct weir_cs_tool *too
     write_member(w, "type", tool->type.n != 0 ? weir_buf_slice(&tool->type) : kind);
     weir_json_write_key(w, kind);
     write_words(w, tool);
+    write_extras(w, &tool->extras);
     weir_json_write_end_object(w);
 }
 
@@ -341,7 +380,8 @@ static bool write_warnings(const struct weir_cs *cs, struct weir_buf *out)
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
         n_text_found += choice->group != NULL ? choice->group->n_text_found : 0;
-        if (!choice->has_content) {
+        bool is_blocked = choice->enforced != NULL && choice->enforced->is_blocked;
+        if (!choice->has_content && !is_blocked) {
             weir_results_write_empty_output(&w, choice->index, cs->request.is_chat);
             n++;
         }

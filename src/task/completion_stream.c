@@ -89,7 +89,10 @@ static void send_leading(struct weir_cs *cs, struct weir_slice event)
 {
     struct weir_json json;
     struct weir_buf out = {0};
-    if (weir_json_parse_reuse(&json, event, NULL, &cs->scratch->envelope, NULL) == 0) {
+    int rc = weir_json_parse_reuse(&json, event, NULL, &cs->scratch->envelope, NULL);
+    if (rc != 0 || weir_json_type(&json, 0) != WEIR_JSON_OBJECT) {
+        weir_cs__fail_model(cs, "an event is not an object");
+    } else {
         struct weir_event_lead lead = {.detections = weir_buf_slice(&cs->lead_detections),
                                        .warnings = weir_buf_slice(&cs->lead_warnings)};
         weir_event_write_lead(&json, &lead, &out);
@@ -287,10 +290,10 @@ static void take_choices(struct weir_cs *cs, const struct weir_json *json)
 
 static void take_usage(struct weir_cs *cs, const struct weir_json *json)
 {
-    weir_buf_clear(&cs->usage);
     if (cs->enforces) {
         weir_cs__enforce_usage(cs, json);
     } else {
+        weir_buf_clear(&cs->usage);
         weir_buf_append(&cs->usage, json->src);
     }
     if (cs->task->env->is_fms && !cs->has_chunked) {
@@ -540,10 +543,13 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
     look_at_plan(cs);
     weir_arena_defer(task->arena, undo, cs);
     cs->input = (struct weir_input){.texts = request->inputs, .n = request->n_inputs};
-    if (cs->request.input.n == 0 || cs->input.n == 0) {
-        prepare_lead(cs);
-        call_model(cs);
-    } else {
+    if (cs->request.input.n != 0 && cs->input.n != 0) {
         weir_input_start(&cs->input, task, &cs->request.input, on_input_scanned, cs);
+        return;
     }
+    if (cs->request.input.n != 0) {
+        weir_completion_judge_input(&cs->request, &cs->input); /* counted: nothing was said */
+    }
+    prepare_lead(cs);
+    call_model(cs);
 }

@@ -42,6 +42,8 @@ struct weir_cs_tool {
     struct weir_buf type;
     struct weir_buf name;
     struct weir_buf arguments;
+    struct weir_buf extras;      /* unknown_members: pass: other members of it, as JSON … */
+    struct weir_buf word_extras; /* … and of what says its name and arguments */
 };
 
 struct weir_cs;
@@ -54,6 +56,7 @@ struct weir_cs_enforced {
     struct weir_buf last;                /* the last event, without what it said */
     struct weir_buf finish;              /* the event that ends it; empty: none yet */
     struct weir_buf audio_id;            /* JSON; empty: none, or it has left */
+    struct weir_buf audio_expires;       /* likewise */
     bool is_blocked;
 };
 
@@ -115,6 +118,7 @@ struct weir_cs {
     uint64_t prompt_tokens;
     size_t n_choices;
     struct weir_buf usage;    /* the last usage event: leaves last */
+    bool is_usage_borrowed;   /* it came with a blocked choice: a later one makes it void */
     struct weir_buf first;    /* the first event */
     struct weir_post cleanup; /* after a failure: what still runs is stopped */
     struct weir_scan *whole_scan;

@@ -1,10 +1,10 @@
 #include "task/enforce.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static struct weir_slice null(void)
+/* null where the member stands, nothing where it does not. */
+static struct weir_slice null_for(const struct weir_enforce_choice *c, const char *name)
 {
-    return WEIR_SLICE("null");
+    bool is_there = weir_json_get(c->json, c->choice, weir_slice_cstr(name)) != WEIR_JSON_NONE;
+    return is_there ? WEIR_SLICE("null") : WEIR_SLICE("");
 }
 
 void weir_enforce_write_choice(struct weir_json_write *w, const struct weir_enforce_choice *c)
@@ -12,8 +12,8 @@ void weir_enforce_write_choice(struct weir_json_write *w, const struct weir_enfo
     struct weir_known_member changes[6] = {{c->body_name, c->body}};
     size_t n = 1;
     if (c->logprobs.n != 0 || c->is_tainted) {
-        changes[n++] = (struct weir_known_member){WEIR_SLICE("logprobs"),
-                                                  c->logprobs.n != 0 ? c->logprobs : null()};
+        changes[n++] = (struct weir_known_member){
+            WEIR_SLICE("logprobs"), c->logprobs.n != 0 ? c->logprobs : null_for(c, "logprobs")};
     }
     if (c->is_tainted) {
         changes[n++] = (struct weir_known_member){WEIR_SLICE("token_ids"), WEIR_SLICE("")};
@@ -21,12 +21,11 @@ void weir_enforce_write_choice(struct weir_json_write *w, const struct weir_enfo
     }
     if (c->finish != WEIR_ENFORCE_AS_IS) {
         bool is_filtered = c->finish == WEIR_ENFORCE_FILTERED;
-        changes[n++] = (struct weir_known_member){
-            WEIR_SLICE("finish_reason"), is_filtered ? WEIR_SLICE("\"content_filter\"") : null()};
-        bool has_stop =
-            weir_json_get(c->json, c->choice, WEIR_SLICE("stop_reason")) != WEIR_JSON_NONE;
-        changes[n++] = (struct weir_known_member){WEIR_SLICE("stop_reason"),
-                                                  has_stop ? null() : WEIR_SLICE("")};
+        changes[n++] = (struct weir_known_member){WEIR_SLICE("finish_reason"),
+                                                  is_filtered ? WEIR_SLICE("\"content_filter\"")
+                                                              : WEIR_SLICE("null")};
+        changes[n++] =
+            (struct weir_known_member){WEIR_SLICE("stop_reason"), null_for(c, "stop_reason")};
     }
     weir_json_write_begin_object(w);
     weir_known_write(w, c->json, c->choice,

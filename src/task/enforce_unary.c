@@ -31,7 +31,7 @@ struct run {
     struct choice *choices;
     size_t n_choices;
     size_t n_done;
-    size_t n_text_found; /* findings at all */
+    size_t n_text_found; /* findings of text_contents detectors */
     bool is_over;
 };
 
@@ -43,6 +43,12 @@ static bool is_chat(const struct run *r)
 static bool keeps_unknown(const struct run *r)
 {
     return r->o.request->policy->keeps_unknown;
+}
+
+/* What nobody checked does not leave with a choice that was blocked. */
+static bool keeps_unknown_of(const struct choice *c)
+{
+    return keeps_unknown(c->run) && !c->is_blocked;
 }
 
 static void fail(struct run *r, const struct weir_fault *fault)
@@ -65,28 +71,43 @@ static void fail_model(struct run *r, const char *why)
 
 /* ---- writing a message ---- */
 
-static void write_call(struct weir_json_write *w, const struct weir_json *json, uint32_t at)
+/* An object with what is known of it, and the rest where the route passes it. */
+static void write_known(const struct choice *c, uint32_t at, const char *const *names,
+                        struct weir_buf *out)
 {
-    static const char *const names[] = {"index", "id", "type", NULL};
-    static const char *const function[] = {"name", "arguments", NULL};
-    static const char *const custom[] = {"name", "input", NULL};
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_known_write(
+        &w, c->known.json, at,
+        &(struct weir_known_rules){.names = names, .keeps_unknown = keeps_unknown(c->run)});
+    weir_json_write_end_object(&w);
+}
+
+static void write_call(const struct choice *c, struct weir_json_write *w, uint32_t at)
+{
+    const struct weir_json *json = c->known.json;
+    struct weir_buf function = {0};
+    struct weir_buf custom = {0};
     uint32_t f = weir_json_get_set(json, at, WEIR_SLICE("function"));
-    uint32_t c = weir_json_get_set(json, at, WEIR_SLICE("custom"));
-    weir_json_write_begin_object(w);
-    weir_known_write(w, json, at, &(struct weir_known_rules){.names = names});
+    uint32_t u = weir_json_get_set(json, at, WEIR_SLICE("custom"));
     if (f != WEIR_JSON_NONE) {
-        weir_json_write_key(w, WEIR_SLICE("function"));
-        weir_json_write_begin_object(w);
-        weir_known_write(w, json, f, &(struct weir_known_rules){.names = function});
-        weir_json_write_end_object(w);
+        write_known(c, f, weir_known_function, &function);
     }
-    if (c != WEIR_JSON_NONE) {
-        weir_json_write_key(w, WEIR_SLICE("custom"));
-        weir_json_write_begin_object(w);
-        weir_known_write(w, json, c, &(struct weir_known_rules){.names = custom});
-        weir_json_write_end_object(w);
+    if (u != WEIR_JSON_NONE) {
+        write_known(c, u, weir_known_custom, &custom);
     }
+    struct weir_known_member changes[] = {{WEIR_SLICE("function"), weir_buf_slice(&function)},
+                                          {WEIR_SLICE("custom"), weir_buf_slice(&custom)}};
+    weir_json_write_begin_object(w);
+    weir_known_write(w, json, at,
+                     &(struct weir_known_rules){.names = weir_known_call,
+                                                .keeps_unknown = keeps_unknown(c->run),
+                                                .changes = changes,
+                                                .n_changes = 2});
     weir_json_write_end_object(w);
+    weir_buf_dispose(&function);
+    weir_buf_dispose(&custom);
 }
 
 static void write_calls(const struct choice *c, struct weir_buf *out)
@@ -97,34 +118,28 @@ static void write_calls(const struct choice *c, struct weir_buf *out)
     weir_json_write_begin_array(&w);
     uint32_t at = weir_json_first(json, c->known.tool_calls);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(json, c->known.tool_calls, at)) {
-        write_call(&w, json, at);
+        write_call(c, &w, at);
     }
     weir_json_write_end_array(&w);
 }
 
-static void write_function_call(const struct choice *c, struct weir_buf *out)
-{
-    static const char *const names[] = {"name", "arguments", NULL};
-    struct weir_json_write w;
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_object(&w);
-    weir_known_write(&w, c->known.json, c->known.function_call,
-                     &(struct weir_known_rules){.names = names});
-    weir_json_write_end_object(&w);
-}
-
 static void write_audio(const struct choice *c, struct weir_buf *out)
 {
-    static const char *const names[] = {"id", "expires_at", NULL};
+    struct weir_slice said = weir_buf_slice(&c->said[WEIR_CHANNEL_TRANSCRIPT]);
     struct weir_buf quoted = {0};
-    weir_json_write_quoted(&quoted, weir_buf_slice(&c->said[WEIR_CHANNEL_TRANSCRIPT]));
+    if (said.n == 0 && c->is_blocked) {
+        return;
+    }
+    if (said.n != 0 || c->known.texts[WEIR_CHANNEL_TRANSCRIPT] != WEIR_JSON_NONE) {
+        weir_json_write_quoted(&quoted, said);
+    }
     struct weir_known_member transcript = {WEIR_SLICE("transcript"), weir_buf_slice(&quoted)};
     struct weir_json_write w;
     weir_json_write_init(&w, out);
     weir_json_write_begin_object(&w);
     weir_known_write(&w, c->known.json, c->known.audio,
-                     &(struct weir_known_rules){.names = names,
-                                                .keeps_unknown = keeps_unknown(c->run),
+                     &(struct weir_known_rules){.names = weir_known_audio,
+                                                .keeps_unknown = keeps_unknown_of(c),
                                                 .changes = &transcript,
                                                 .n_changes = 1});
     weir_json_write_end_object(&w);
@@ -163,7 +178,7 @@ static size_t write_changes(const struct choice *c, struct weir_buf bufs[], /* o
     }
     if (c->known.function_call != WEIR_JSON_NONE) {
         if (!c->is_blocked) {
-            write_function_call(c, &bufs[n]);
+            write_known(c, c->known.function_call, weir_known_function, &bufs[n]);
         }
         changes[n] =
             (struct weir_known_member){WEIR_SLICE("function_call"), weir_buf_slice(&bufs[n])};
@@ -187,7 +202,7 @@ static void write_body(const struct choice *c, struct weir_buf *out)
     weir_json_write_begin_object(&w);
     weir_known_write(&w, c->known.json, c->known.body,
                      &(struct weir_known_rules){.names = weir_known_body,
-                                                .keeps_unknown = keeps_unknown(c->run),
+                                                .keeps_unknown = keeps_unknown_of(c),
                                                 .changes = changes,
                                                 .n_changes = n});
     weir_json_write_end_object(&w);
@@ -214,7 +229,7 @@ static void write_choices(const struct run *r, struct weir_buf *out)
                                              .finish = c->is_blocked ? WEIR_ENFORCE_FILTERED
                                                                      : WEIR_ENFORCE_AS_IS,
                                              .is_tainted = c->is_blocked || c->is_changed,
-                                             .keeps_unknown = keeps_unknown(r)};
+                                             .keeps_unknown = keeps_unknown_of(c)};
         weir_enforce_write_choice(&w, &choice);
         weir_buf_dispose(&body);
     }
@@ -291,7 +306,7 @@ static bool write_warnings(const struct run *r, struct weir_buf *out)
         weir_json_write_raw(&w, weir_slice_sub(weir_buf_slice(&input), 1, input.n - 1));
     }
     for (size_t i = 0; i < r->n_choices; i++) {
-        if (!has_content(&r->choices[i])) {
+        if (!has_content(&r->choices[i]) && !r->choices[i].is_blocked) {
             weir_results_write_empty_output(&w, r->choices[i].known.index, is_chat(r));
         }
     }
@@ -368,7 +383,7 @@ static void note_findings(struct choice *c, const struct weir_guard_piece *piece
         weir_json_write_init(&w, out);
         weir_results_write_one(&w, WEIR_RESULTS_TERSE, piece->findings[i]);
     }
-    c->run->n_text_found += piece->n_findings;
+    c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
 }
 
 static void say_no(struct choice *c)
@@ -434,9 +449,7 @@ static void add_text(struct weir_guard_ending *ending, struct weir_slice *texts,
     if (at == WEIR_JSON_NONE) {
         return;
     }
-    bool is_string = weir_json_type(k->json, at) == WEIR_JSON_STRING;
-    struct weir_slice text =
-        is_string ? weir_json_string(k->json, at, arena) : weir_json_raw(k->json, at);
+    struct weir_slice text = weir_json_string(k->json, at, arena); /* known: it is a string */
     if (text.n != 0) {
         texts[ending->n_tool_texts++] = text;
     }
@@ -531,6 +544,7 @@ static const char *add_choice(struct run *r, uint32_t at)
                                      .plan = &r->o.request->output,
                                      .policy = r->o.request->policy,
                                      .max_held_bytes = r->o.task->env->max_service_body_bytes,
+                                     .is_unary = true,
                                      .on_progress = on_progress,
                                      .ctx = c});
     r->n_choices++;

@@ -12,6 +12,11 @@
 
 enum { N_GROUPS = WEIR_CHANNEL_WHOLE + 1, NO_CHANNEL = -1 };
 
+/* Models think before they speak. */
+static const enum weir_channel SPEAKING_ORDER[WEIR_CHANNEL_TEXTS] = {
+    WEIR_CHANNEL_REASONING, WEIR_CHANNEL_REASONING_CONTENT, WEIR_CHANNEL_CONTENT,
+    WEIR_CHANNEL_REFUSAL, WEIR_CHANNEL_TRANSCRIPT};
+
 struct channel {
     struct weir_path *path; /* NULL: nothing was said here, or all is held */
     struct weir_buf whole;  /* all is held: the text */
@@ -31,7 +36,7 @@ struct weir_guard {
     struct weir_post drop; /* blocked: what runs is stopped, but not from inside its own call */
     int releasing;         /* the channel whose batch was told last; NO_CHANNEL: none */
     size_t releasing_cp;
-    size_t next_whole; /* all is held: the channel to tell next */
+    size_t next_whole; /* all is held: the place in the order of the channel to tell next */
     bool has_ended;
     bool is_scanning;
     bool is_blocked;
@@ -140,7 +145,7 @@ static void note_whole(const struct weir_guard *g, enum weir_task_step_kind kind
 /* Text behind the end of a choice begins anew where paths can; what was judged whole cannot. */
 static bool may_go_on(const struct weir_guard *g)
 {
-    return !g->has_ended || (!g->holds_all && !g->is_scanning);
+    return !g->has_ended || !g->holds_all;
 }
 
 int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t frame,
@@ -256,11 +261,11 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
         return;
     }
     memset(g->groups, 0, sizeof g->groups);
+    weir_scan_cancel(g->scan);
     g->scan = weir_scan_new(g->options.task, on_scanned, g);
     bool has_any = g->holds_all && add_wholes(g, ending);
-    has_any = add_tools(g, ending) || has_any;
-    if (has_any) {
-        g->is_scanning = true;
+    g->is_scanning = add_tools(g, ending) || has_any;
+    if (g->is_scanning) {
         weir_scan_start(g->scan);
     }
 }
@@ -327,11 +332,19 @@ static int pop_channel(struct weir_guard *g, enum weir_channel channel,
     return 0;
 }
 
+static bool is_waiting(const struct channel *c)
+{
+    return c->path != NULL && !weir_path_is_done(c->path);
+}
+
 static int pop_batch(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     int rc = WEIR_EAGAIN;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS && rc == WEIR_EAGAIN; i++) {
-        rc = pop_channel(g, (enum weir_channel)i, piece);
+        rc = pop_channel(g, SPEAKING_ORDER[i], piece);
+        if (g->options.is_unary && is_waiting(&g->channels[SPEAKING_ORDER[i]])) {
+            break;
+        }
     }
     return rc;
 }
@@ -339,8 +352,7 @@ static int pop_batch(struct weir_guard *g, struct weir_guard_piece *piece)
 static bool has_left(const struct weir_guard *g)
 {
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        const struct channel *c = &g->channels[i];
-        if (c->path != NULL && !weir_path_is_done(c->path)) {
+        if (is_waiting(&g->channels[i])) {
             return false;
         }
     }
@@ -382,7 +394,7 @@ static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
 static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     while (g->next_whole < WEIR_CHANNEL_TEXTS) {
-        enum weir_channel channel = (enum weir_channel)g->next_whole++;
+        enum weir_channel channel = SPEAKING_ORDER[g->next_whole++];
         const struct channel *c = &g->channels[channel];
         if (c->whole.n != 0) {
             *piece = (struct weir_guard_piece){.channel = channel, .end_cp = c->n_whole_cp};
@@ -405,6 +417,9 @@ static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
     if (is_early || g->is_clear) {
         return WEIR_EAGAIN;
     }
+    if (g->fault.origin != WEIR_FAULT_NONE) {
+        return g->fault.err;
+    }
     if (is_refused(g, piece)) {
         return 0;
     }
@@ -424,9 +439,6 @@ int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
     }
     release(g);
     int rc = pop_batch(g, piece);
-    if (rc == WEIR_EAGAIN && g->fault.origin != WEIR_FAULT_NONE) {
-        return g->fault.err;
-    }
     return rc == WEIR_EAGAIN ? pop_end(g, piece) : rc;
 }
 

@@ -23,7 +23,7 @@
  * until its end.
  *
  * A unary answer goes through the same guard, pushed at once: so it says what a streamed one would
- * have said.
+ * have said. Where several channels are ready, models' reasoning leaves before what they say.
  */
 struct weir_guard;
 
@@ -33,6 +33,7 @@ struct weir_guard_options {
     const struct weir_policy *policy;
     size_t max_held_bytes; /* per channel: see path.h */
     uint64_t choice;       /* for those who watch */
+    bool is_unary;         /* channels leave one after the other, so that timing has no say */
     /* Something happened that pop may tell. Never from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;
@@ -78,7 +79,8 @@ int weir_guard_push(struct weir_guard *guard, enum weir_channel channel, uint64_
 /* The text of a channel so far, in code points. */
 size_t weir_guard_length_cp(const struct weir_guard *guard, enum weir_channel channel);
 
-/* The choice has ended; `ending` is copied. Text that comes later begins anew. Then pop. */
+/* The choice has ended; `ending` is copied. Text that comes later begins anew, and what was not
+ * told of the ending by then is asked again at the next end. Then pop. */
 void weir_guard_end(struct weir_guard *guard, const struct weir_guard_ending *ending);
 
 /* 0 and the next piece, WEIR_EAGAIN, or an error: see weir_guard_fault. */

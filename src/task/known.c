@@ -23,7 +23,12 @@ const char *const weir_known_body[] = {"role",    "content", "reasoning",  "reas
                                        "refusal", "audio",   "tool_calls", "function_call",
                                        NULL};
 
-static bool is_among(const struct weir_json *json, uint32_t key, const char *const *names)
+const char *const weir_known_audio[] = {"id", "expires_at", "transcript", NULL};
+const char *const weir_known_call[] = {"index", "id", "type", NULL};
+const char *const weir_known_function[] = {"name", "arguments", NULL};
+const char *const weir_known_custom[] = {"name", "input", NULL};
+
+bool weir_known_is_among(const struct weir_json *json, uint32_t key, const char *const *names)
 {
     for (; *names != NULL; names++) {
         if (weir_json_string_eq(json, key, weir_slice_cstr(*names))) {
@@ -40,7 +45,7 @@ static size_t count_unknown(const struct weir_json *json, uint32_t object, const
     uint32_t key = weir_json_first(json, object);
     for (; key != WEIR_JSON_NONE; key = weir_json_after(json, object, key)) {
         bool is_null = weir_json_type(json, key + 1) == WEIR_JSON_NULL;
-        n += !is_null && !is_among(json, key, names);
+        n += !is_null && !weir_known_is_among(json, key, names);
     }
     return n;
 }
@@ -80,9 +85,42 @@ static int read_audio(struct weir_known *k)
     if (weir_json_type(json, k->audio) != WEIR_JSON_OBJECT) {
         return WEIR_EPEER;
     }
-    static const char *const names[] = {"id", "expires_at", "transcript", NULL};
-    k->n_unknown += count_unknown(json, k->audio, names);
+    k->n_unknown += count_unknown(json, k->audio, weir_known_audio);
     return read_text(json, k->audio, WEIR_SLICE("transcript"), &k->texts[WEIR_CHANNEL_TRANSCRIPT]);
+}
+
+/* What a call says: strings, or it cannot be checked. */
+static int read_words(struct weir_known *k, uint32_t at, const char *const *names)
+{
+    const struct weir_json *json = k->json;
+    if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
+        return WEIR_EPEER;
+    }
+    k->n_unknown += count_unknown(json, at, names);
+    for (; *names != NULL; names++) {
+        uint32_t word;
+        if (read_text(json, at, weir_slice_cstr(*names), &word) != 0) {
+            return WEIR_EPEER;
+        }
+    }
+    return 0;
+}
+
+static int read_call(struct weir_known *k, uint32_t call)
+{
+    const struct weir_json *json = k->json;
+    if (weir_json_type(json, call) != WEIR_JSON_OBJECT) {
+        return WEIR_EPEER;
+    }
+    uint32_t function = weir_json_get_set(json, call, WEIR_SLICE("function"));
+    uint32_t custom = weir_json_get_set(json, call, WEIR_SLICE("custom"));
+    bool has_function = function != WEIR_JSON_NONE;
+    bool has_custom = custom != WEIR_JSON_NONE;
+    k->n_unknown += count_unknown(json, call, weir_known_call) - has_function - has_custom;
+    if (has_function && read_words(k, function, weir_known_function) != 0) {
+        return WEIR_EPEER;
+    }
+    return has_custom ? read_words(k, custom, weir_known_custom) : 0;
 }
 
 static int read_calls(struct weir_known *k)
@@ -97,8 +135,15 @@ static int read_calls(struct weir_known *k)
     if (has_calls && json->nodes[k->tool_calls].n == 0) {
         k->tool_calls = WEIR_JSON_NONE;
     }
+    uint32_t at =
+        k->tool_calls != WEIR_JSON_NONE ? weir_json_first(json, k->tool_calls) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, k->tool_calls, at)) {
+        if (read_call(k, at) != 0) {
+            return WEIR_EPEER;
+        }
+    }
     bool has_call = k->function_call != WEIR_JSON_NONE;
-    return has_call && weir_json_type(json, k->function_call) != WEIR_JSON_OBJECT ? WEIR_EPEER : 0;
+    return has_call ? read_words(k, k->function_call, weir_known_function) : 0;
 }
 
 static int read_message(struct weir_known *k)
@@ -180,7 +225,7 @@ void weir_known_write(struct weir_json_write *w, const struct weir_json *json, u
         const struct weir_known_member *change = change_of(json, key, rules);
         if (change != NULL) {
             write_member(w, change->name, change->json);
-        } else if (rules->keeps_unknown || is_among(json, key, rules->names)) {
+        } else if (rules->keeps_unknown || weir_known_is_among(json, key, rules->names)) {
             weir_json_write_key_raw(w, weir_json_raw(json, key));
             weir_json_write_node(w, json, key + 1);
         }

@@ -27,7 +27,7 @@ struct weir_known {
     uint32_t tool_calls;                /* an array, or WEIR_JSON_NONE */
     uint32_t function_call;             /* the tool call of old, or WEIR_JSON_NONE */
     bool has_finish;
-    size_t n_unknown; /* members of the choice and its body */
+    size_t n_unknown; /* members of the choice and what is in it */
 };
 
 /* `body_name` is "message", "delta" or, for completions, "text". 0, or WEIR_EPEER with `*why`. */
@@ -36,6 +36,9 @@ int weir_known_read(const struct weir_json *json, uint32_t choice, struct weir_s
 
 /* Members of the whole answer that are not known. */
 size_t weir_known_count_top(const struct weir_json *json);
+
+/* Is the key one of these? NULL at the end. */
+bool weir_known_is_among(const struct weir_json *json, uint32_t key, const char *const *names);
 
 /* How a member of an object is to be written. */
 struct weir_known_member {
@@ -56,9 +59,13 @@ struct weir_known_rules {
 void weir_known_write(struct weir_json_write *w, const struct weir_json *json, uint32_t object,
                       const struct weir_known_rules *rules);
 
-/* Names known in a whole answer or event, and in one of its choices. */
+/* Names known in a whole answer or event, in one of its choices, in a tool call. */
 extern const char *const weir_known_top[];
 extern const char *const weir_known_choice[]; /* but for what it says */
 extern const char *const weir_known_body[];
+extern const char *const weir_known_audio[];
+extern const char *const weir_known_call[];     /* but for what it says: … */
+extern const char *const weir_known_function[]; /* `function`, and `function_call` of old */
+extern const char *const weir_known_custom[];   /* `custom` */
 
 #endif

@@ -198,6 +198,13 @@ void weir_json_write_raw(struct weir_json_write *w, struct weir_slice json)
     put(w, json);
 }
 
+void weir_json_write_raw_members(struct weir_json_write *w, struct weir_slice members)
+{
+    WEIR_ASSERT(w->depth != 0 && !w->after_key && may_be(w, true));
+    begin_item(w);
+    put(w, members);
+}
+
 void weir_json_write_null(struct weir_json_write *w)
 {
     weir_json_write_raw(w, WEIR_SLICE("null"));

@@ -60,6 +60,8 @@ void weir_json_write_f64(struct weir_json_write *w, double v);
 
 /* Bytes that are one JSON value already, as they are. */
 void weir_json_write_raw(struct weir_json_write *w, struct weir_slice json);
+/* Members with their names, commas between them, as they stand. */
+void weir_json_write_raw_members(struct weir_json_write *w, struct weir_slice members);
 
 /* A value out of a document: every token as spelled there, the white space between them dropped,
  * so the result fits on one line. */

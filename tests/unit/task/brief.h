@@ -5,10 +5,17 @@
  * An event of a completion in short, for transcripts.
  *
  *   0 "text" finish [detector@start …] !WARNING usage          - …: an event without choices
+ *
+ * On routes (`brief_is_route`) the role is told where it stands, other channels with what they say,
+ * and findings with the channel they are in:
+ *
+ *   0 role "text" reasoning:"hm" finish reasoning[detector@start …] …
  */
 #include "base/buf.h"
 #include "unit/cmocka_all.h"
 #include "wire/json.h"
+
+static bool brief_is_route;
 
 static inline void brief_results(struct weir_buf *out, const struct weir_json *j, uint32_t results)
 {
@@ -45,16 +52,23 @@ static inline void brief_choice(struct weir_buf *out, const struct weir_json *j,
         j, body, delta != WEIR_JSON_NONE ? WEIR_SLICE("content") : WEIR_SLICE("text"));
     struct weir_slice index = weir_json_raw(j, weir_json_get(j, choice, WEIR_SLICE("index")));
     weir_buf_printf(out, "%.*s", (int)index.n, index.p);
-    if (delta != WEIR_JSON_NONE) { /* every delta says who speaks */
+    if (brief_is_route) {
+        weir_buf_append(out, brief_has(j, body, "role") ? WEIR_SLICE(" role") : WEIR_SLICE(""));
+    } else if (delta != WEIR_JSON_NONE) { /* every delta says who speaks */
         assert_true(brief_has(j, delta, "role"));
     }
     if (text != WEIR_JSON_NONE) {
         weir_buf_append_byte(out, ' ');
         weir_buf_append(out, weir_json_raw(j, text));
     }
-    static const char *const names[] = {"tool_calls", "reasoning_content", "refusal"};
-    for (size_t i = 0; i < 3; i++) {
-        if (brief_has(j, body, names[i])) {
+    static const char *const names[] = {"tool_calls", "reasoning_content", "refusal", "reasoning",
+                                        "audio",      "function_call"};
+    for (size_t i = 0; i < (brief_is_route ? 6 : 3); i++) {
+        uint32_t at = weir_json_get_set(j, body, weir_slice_cstr(names[i]));
+        if (at != WEIR_JSON_NONE && brief_is_route) {
+            struct weir_slice said = weir_json_raw(j, at);
+            weir_buf_printf(out, " %s:%.*s", names[i], (int)said.n, said.p);
+        } else if (at != WEIR_JSON_NONE) {
             weir_buf_printf(out, " %s", names[i]);
         }
     }
@@ -79,6 +93,11 @@ static inline void brief_detections(struct weir_buf *out, const struct weir_json
         uint32_t at = side != WEIR_JSON_NONE ? weir_json_first(j, side) : WEIR_JSON_NONE;
         for (; at != WEIR_JSON_NONE; at = weir_json_after(j, side, at)) {
             weir_buf_append(out, WEIR_SLICE(" "));
+            uint32_t channel = weir_json_get(j, at, WEIR_SLICE("channel"));
+            if (channel != WEIR_JSON_NONE) {
+                struct weir_slice name = weir_json_raw(j, channel);
+                weir_buf_printf(out, "%.*s", (int)name.n - 2, name.p + 1);
+            }
             brief_results(out, j, weir_json_get(j, at, WEIR_SLICE("results")));
         }
     }

@@ -82,6 +82,7 @@ struct stage_run {
     const struct weir_model_events *events;
     void *ctx;
     enum weir_model_op op;
+    struct weir_slice body; /* what it was asked */
     bool is_paused;
 };
 
@@ -375,8 +376,12 @@ static inline struct weir_model_run *stage_model_start(const struct weir_model *
     struct stage_run *run = weir_mem_zalloc(sizeof *run);
     (void)env;
     assert_null(st->run);
-    *run = (struct stage_run){
-        .base = {.model = m}, .stage = st, .events = events, .ctx = ctx, .op = request->op};
+    *run = (struct stage_run){.base = {.model = m},
+                              .stage = st,
+                              .events = events,
+                              .ctx = ctx,
+                              .op = request->op,
+                              .body = request->body};
     st->run = run;
     return &run->base;
 }

@@ -6,6 +6,7 @@
  *
  *   say N TEXT          the model server: an event with that delta of choice N (JSON escapes kept)
  *   finish N            the finish reason of choice N, in an event of its own
+ *   delta N JSON        an event with that delta
  *   event JSON          any event
  *   gen TEXT, last TEXT a message of a generation server, the last one
  *   tokens N            the answer of the tokenizer
@@ -19,6 +20,8 @@
  *   full, room          the way out
  *   clock MS            time passes
  *   paused, reading     is the source read?
+ *   asked JSON          that is what the model server was sent
+ *   stopped             nobody asks the model server any more
  *   calls N             so many calls are under way
  *   > LINE              the next thing that left: JSON as it is, otherwise what `brief` makes of it
  *   -                   nothing else has left
@@ -55,6 +58,16 @@ static inline void script_say(struct stage *st, struct weir_slice rest)
                     "\"model\":\"m\",\"choices\":[{\"index\":%.*s,\"delta\":{\"content\":\"%.*s\"},"
                     "\"finish_reason\":null}]}",
                     (int)index.n, index.p, (int)rest.n, rest.p != NULL ? rest.p : "");
+    script_event(st, weir_buf_slice(&event));
+    weir_buf_dispose(&event);
+}
+
+static inline void script_delta(struct stage *st, struct weir_slice rest)
+{
+    struct weir_slice index = weir_slice_cut(&rest, ' ');
+    struct weir_buf event = {0};
+    weir_buf_printf(&event, "{\"id\":\"c1\",\"choices\":[{\"index\":%.*s,\"delta\":%.*s}]}",
+                    (int)index.n, index.p, (int)rest.n, rest.p);
     script_event(st, weir_buf_slice(&event));
     weir_buf_dispose(&event);
 }
@@ -243,6 +256,11 @@ static inline bool script_check(struct stage *st, struct weir_slice verb, struct
         assert_true(script_is_paused(st));
     } else if (script_is(verb, "reading")) {
         assert_false(script_is_paused(st));
+    } else if (script_is(verb, "stopped")) {
+        assert_null(st->run);
+    } else if (script_is(verb, "asked")) {
+        assert_non_null(st->run);
+        assert_true(weir_slice_eq(st->run->body, rest));
     } else if (script_is(verb, "calls")) {
         uint64_t n;
         assert_int_equal(weir_slice_u64(rest, &n), 0);
@@ -275,6 +293,8 @@ static inline bool script_model(struct stage *st, struct weir_slice verb, struct
 {
     if (script_is(verb, "say")) {
         script_say(st, rest);
+    } else if (script_is(verb, "delta")) {
+        script_delta(st, rest);
     } else if (script_is(verb, "finish")) {
         script_finish(st, rest);
     } else if (script_is(verb, "event")) {

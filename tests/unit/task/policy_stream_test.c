@@ -1,0 +1,877 @@
+/* Streams of routes as transcripts: what annotate, block and redact make of findings. */
+#include "unit/task/policy_stage.h"
+
+static void play(enum weir_policy_action action, const char *output, const char *script)
+{
+    policy_ask = (struct policy_ask){.policy = policy_of(action)};
+    policy_play_with(&POLICY_STREAM, "", output, script);
+}
+
+#define USAGE "event {\"id\":\"c1\",\"choices\":[],\"usage\":{\"total_tokens\":3}}\n"
+
+/* ---- annotate ---- */
+
+static void test_annotate(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_ANNOTATE, "a",
+         "delta 0 {\"role\":\"assistant\",\"content\":\"\"}\n"
+         "> 0 role \"\"\n"
+         "say 0 A bad. Two.\n"
+         "answer a A bad.\n"
+         "> 0 \"A bad.\" [a@2] !UNSUITABLE_OUTPUT\n"
+         "answer a\n"
+         "> 0 \" Two.\" []\n"
+         "finish 0\n"
+         "> 0 stop\n" USAGE "done\n"
+         "> - usage\n"
+         "> end\n");
+}
+
+/* The role leaves once per choice, on its first event, wherever the server puts it. */
+static void test_annotate_role(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_ANNOTATE, "now",
+         "say 0 One. Two\n"
+         "> 0 role \"One.\" []\n"
+         "delta 0 {\"role\":\"assistant\",\"content\":\".\"}\n"
+         "> 0 \" Two.\" []\n"
+         "say 1 Bad.\n"
+         "> 1 role \"Bad.\" []\n"
+         "delta 2 {\"role\":\"assistant\",\"refusal\":\"n\"}\n"
+         "> 2 role refusal:\"n\"\n"
+         "delta 2 {\"role\":\"assistant\",\"content\":\"x.\"}\n"
+         "> 2 \"x.\" []\n"
+         "finish 0\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
+/* Other channels are not looked at, and nothing is dropped. */
+static void test_annotate_channels(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_ANNOTATE, "now",
+         "delta 0 {\"reasoning\":\"bad.\",\"x\":1}\n"
+         "> {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"bad.\",\"x\":1,"
+         "\"role\":\"assistant\"}}]}\n"
+         "finish 0\n"
+         "> 0 stop\n"
+         "done\n"
+         "> - !EMPTY_OUTPUT\n"
+         "> end\n");
+}
+
+/* ---- block ---- */
+
+static void test_block(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "a",
+         "delta 0 {\"role\":\"assistant\",\"content\":\"\"}\n"
+         "> 0 role \"\"\n"
+         "say 0 One. A bad. Three.\n"
+         "answer a One.\n"
+         "> 0 \"One.\" []\n"
+         "answer a  Three.\n"
+         "-\n"
+         "answer a  A bad.\n"
+         "> 0 \"No.\" [a@7] !UNSUITABLE_OUTPUT\n"
+         "> 0 content_filter\n"
+         "> end\n"
+         "stopped\n");
+}
+
+/* Exactly this, and nothing of what was found. */
+static void test_block_shapes(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "now",
+         "event {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
+         "\"service_tier\":\"t\",\"system_fingerprint\":\"f\",\"secret\":\"bad\",\"choices\":[{"
+         "\"index\":0,\"delta\":{\"content\":\"So bad.\",\"mood\":\"bad\"},\"logprobs\":{"
+         "\"content\":[1]},\"token_ids\":[2],\"stop_reason\":null,\"finish_reason\":null,"
+         "\"hint\":\"bad\"}],\"usage\":{\"total_tokens\":9}}\n"
+         "> {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
+         "\"service_tier\":\"t\",\"system_fingerprint\":\"f\",\"choices\":[{\"index\":0,\"delta\":"
+         "{\"role\":\"assistant\",\"content\":\"No.\"},\"logprobs\":null,\"stop_reason\":null,"
+         "\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[{"
+         "\"start\":3,\"end\":6,\"detector_id\":\"now\",\"detection_type\":\"word\","
+         "\"detection\":\"Bad\",\"score\":0.5}]}]},\"warnings\":[{\"type\":\"UNSUITABLE_OUTPUT\","
+         "\"message\":\"Unsuitable output detected.\"}]}\n"
+         "> {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
+         "\"service_tier\":\"t\",\"system_fingerprint\":\"f\",\"choices\":[{\"index\":0,"
+         "\"delta\":{},\"logprobs\":null,\"stop_reason\":null,\"finish_reason\":\"content_filter\""
+         "}],\"usage\":{\"total_tokens\":9}}\n"
+         "> end\n"
+         "stopped\n");
+}
+
+static void test_block_without_fallback(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = {.action = WEIR_POLICY_BLOCK}};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 0 Bye. bad.\n"
+                     "> 0 role \"Bye.\" []\n"
+                     "> 0 refusal:\"I can't help with that.\" [now@5] !UNSUITABLE_OUTPUT\n"
+                     "> 0 content_filter\n"
+                     "> end\n"
+                     "stopped\n");
+}
+
+/* One is blocked, the others go on; the model is stopped when the last open choice ends so. */
+static void test_block_choices(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .n_choices = 3};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 0 bad.\n"
+                     "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+                     "> 0 content_filter\n"
+                     "say 1 Fine.\n"
+                     "> 1 role \"Fine.\" []\n"
+                     "say 0 More of it.\n"
+                     "-\n"
+                     "finish 1\n"
+                     "> 1 stop\n"
+                     "say 2 Also bad.\n"
+                     "> 2 role \"No.\" [now@5] !UNSUITABLE_OUTPUT\n"
+                     "> 2 content_filter\n"
+                     "> end\n"
+                     "stopped\n");
+}
+
+/* A choice that was asked for may still come. */
+static void test_block_awaits_choices(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .n_choices = 2};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 0 bad.\n"
+                     "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+                     "> 0 content_filter\n"
+                     "reading\n"
+                     "say 1 Fine.\n"
+                     "> 1 role \"Fine.\" []\n"
+                     "finish 1\n"
+                     "> 1 stop\n"
+                     "finish 0\n" USAGE "done\n"
+                     "> - usage\n"
+                     "> end\n");
+}
+
+/* The last usage the server sent, wherever it came, never one of our own. */
+static void test_block_usage(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .n_choices = 2};
+    policy_play_with(
+        &POLICY_STREAM, "", "now",
+        "say 0 bad.\n"
+        "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+        "> 0 content_filter\n"
+        "say 1 Fine.\n"
+        "> 1 role \"Fine.\" []\n"
+        "finish 1\n"
+        "> 1 stop\n"
+        "event {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"bad\"},"
+        "\"finish_reason\":\"stop\"}],\"usage\":{\"total_tokens\":8}}\n"
+        "-\n"
+        "done\n"
+        "> {\"id\":\"c1\",\"choices\":[],\"usage\":{\"total_tokens\":8}}\n"
+        "> end\n");
+    policy_play_with(
+        &POLICY_STREAM, "", "now",
+        "say 0 bad.\n"
+        "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+        "> 0 content_filter\n"
+        "event {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{}}],\"usage\":{\"n\":8}}\n"
+        "event {\"id\":\"c1\",\"choices\":[{\"index\":1,\"delta\":{\"content\":\"Fine.\"},"
+        "\"finish_reason\":\"stop\"}],\"usage\":{\"n\":9}}\n"
+        "> 1 role \"Fine.\" []\n"
+        "> {\"id\":\"c1\",\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"stop\""
+        "}],\"usage\":{\"n\":9}}\n"
+        "done\n"
+        "> end\n");
+}
+
+/* The choice has ended by itself before it was judged: what it cost may still come. */
+static void test_block_late(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "a",
+         "say 0 bad.\n"
+         "finish 0\n"
+         "answer a\n"
+         "> 0 role \"No.\" [a@0] !UNSUITABLE_OUTPUT\n"
+         "> 0 content_filter\n"
+         "reading\n" USAGE "done\n"
+         "> - usage\n"
+         "> end\n");
+}
+
+/* ---- redact ---- */
+
+static void test_redact(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "a",
+         "say 0 One. A ba\n"
+         "say 0 d b\n"
+         "answer a One.\n"
+         "> 0 role \"One.\" []\n"
+         "say 0 ad. Three.\n"
+         "answer a  Three.\n"
+         "-\n"
+         "answer a\n"
+         "> 0 \" A [Bad] [Bad].\" [a@7 a@11] !UNSUITABLE_OUTPUT\n"
+         "> 0 \" Three.\" []\n"
+         "finish 0\n"
+         "> 0 stop\n" USAGE "done\n"
+         "> - usage\n"
+         "> end\n");
+}
+
+/* What tells tokens apart goes from the touched events and stays on the others; `text` is not told.
+ */
+static void test_redact_shapes(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "now",
+         "event {\"id\":\"1\",\"prompt_logprobs\":[1],\"choices\":[{\"index\":0,\"delta\":{"
+         "\"content\":\"Ok\"},\"logprobs\":{\"content\":[1]},\"token_ids\":[7]}]}\n"
+         "event {\"id\":\"2\",\"prompt_logprobs\":[2],\"choices\":[{\"index\":0,\"delta\":{"
+         "\"content\":\".\"},\"logprobs\":{\"content\":[2]},\"token_ids\":[8]}]}\n"
+         "> {\"id\":\"2\",\"prompt_logprobs\":[2],\"choices\":[{\"index\":0,\"delta\":{\"role\":"
+         "\"assistant\",\"content\":\"Ok.\"},\"logprobs\":{\"content\":[1,2]},\"token_ids\":[8],"
+         "\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,"
+         "\"results\":[]}]}}\n"
+         "event {\"id\":\"3\",\"prompt_logprobs\":[3],\"choices\":[{\"index\":0,\"delta\":{"
+         "\"content\":\"ba\"},\"logprobs\":{\"content\":[3]},\"token_ids\":[9]}]}\n"
+         "event {\"id\":\"4\",\"prompt_logprobs\":[4],\"choices\":[{\"index\":0,\"delta\":{"
+         "\"content\":\"d. So\"},\"logprobs\":{\"content\":[4]},\"token_ids\":[9]}]}\n"
+         "> {\"id\":\"4\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"[Bad].\"},"
+         "\"logprobs\":null,\"finish_reason\":null}],\"detections\":{\"output\":[{"
+         "\"choice_index\":0,\"results\":[{\"start\":3,\"end\":6,\"detector_id\":\"now\","
+         "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]},\"warnings\":[{"
+         "\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]}\n"
+         "event {\"id\":\"5\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\".\"},"
+         "\"logprobs\":{\"content\":[5]},\"token_ids\":[10]}]}\n"
+         "> {\"id\":\"5\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" So.\"},"
+         "\"logprobs\":{\"content\":[5]},\"token_ids\":[10],\"finish_reason\":null}],"
+         "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
+         "finish 0\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
+/* A finding without a span cannot be replaced: it blocks that choice, the others go on. */
+static void test_redact_without_span(void **state)
+{
+    (void)state;
+    policy_ask =
+        (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT),
+                            .n_choices = 2,
+                            .body = "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"};
+    policy_play_with(&POLICY_STREAM, "", "now chat",
+                     "say 0 Fine.\n"
+                     "say 1 So bad.\n"
+                     "finish 0\n"
+                     "finish 1\n"
+                     "answer chat\n"
+                     "> 0 role \"Fine.\" []\n"
+                     "> 0 stop\n"
+                     "answer chat\n"
+                     "> 1 role \"No.\" [chat]\n"
+                     "> 1 content_filter\n"
+                     "done\n"
+                     "> end\n");
+}
+
+/* ---- whole documents ---- */
+
+static void test_whole_is_held(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "now doc",
+         "delta 0 {\"role\":\"assistant\"}\n"
+         "> 0 role \"\"\n"
+         "say 0 One. A bad\n"
+         "say 0  word. End\n"
+         "delta 0 {\"reasoning\":\"Hm, bad.\"}\n"
+         "finish 0\n"
+         "-\n"
+         "answer doc Hm, bad.\n"
+         "-\n"
+         "answer doc\n"
+         "> 0 reasoning:\"Hm, [Bad].\" reasoning[doc@4 now@4] !UNSUITABLE_OUTPUT\n"
+         "> 0 \"One. A [Bad] word. End\" [doc@7 now@7] !UNSUITABLE_OUTPUT\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+    play(WEIR_POLICY_BLOCK, "doc",
+         "say 0 One. A bad\n"
+         "finish 0\n"
+         "-\n"
+         "answer doc\n"
+         "> 0 role \"No.\" [doc@7] !UNSUITABLE_OUTPUT\n"
+         "> 0 content_filter\n"
+         "done\n"
+         "> end\n");
+}
+
+static void test_text_behind_the_whole(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "doc",
+         "say 0 One.\n"
+         "finish 0\n"
+         "say 0 Two.\n"
+         "> fail chat completion m EPEER\n");
+}
+
+static void test_whole_ceiling(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT)};
+    struct stage *st = policy_stage("", "doc");
+    st->env.max_held_bytes = 1000;
+    script_play(st, &POLICY_STREAM, "", 0);
+    for (int i = 0; i < 100 && !st->is_over; i++) {
+        script_say(st, WEIR_SLICE("0 Twenty bytes of text."));
+        stage_turn(st);
+    }
+    assert_non_null(strstr(weir_buf_cstr(&st->lines), "fail limit"));
+    assert_int_equal(strncmp(st->lines.p, "fail limit", 10), 0); /* and nothing before it */
+    stage_free(st);
+}
+
+/* ---- channels ---- */
+
+/* Every channel is a text of its own; a finding cut in two by another channel is found. */
+static void test_channels(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "now",
+         "delta 0 {\"role\":\"assistant\",\"reasoning\":\"A ba\"}\n"
+         "delta 0 {\"reasoning_content\":\"B ba\",\"content\":\"C ba\"}\n"
+         "delta 0 {\"refusal\":\"D ba\",\"audio\":{\"id\":\"au\",\"transcript\":\"E ba\"}}\n"
+         "delta 0 {\"audio\":{\"transcript\":\"d.\",\"data\":\"AAAA\"},\"refusal\":\"d.\"}\n"
+         "> 0 role refusal:\"D [Bad].\" refusal[now@2] !UNSUITABLE_OUTPUT\n"
+         "> 0 audio:{\"id\":\"au\",\"transcript\":\"E [Bad].\"} audio.transcript[now@2] "
+         "!UNSUITABLE_OUTPUT\n"
+         "delta 0 {\"content\":\"d.\"}\n"
+         "> 0 \"C [Bad].\" [now@2] !UNSUITABLE_OUTPUT\n"
+         "delta 0 {\"reasoning_content\":\"d.\"}\n"
+         "> 0 reasoning_content:\"B [Bad].\" reasoning_content[now@2] !UNSUITABLE_OUTPUT\n"
+         "delta 0 {\"audio\":{\"expires_at\":9}}\n"
+         "delta 0 {\"reasoning\":\"d\"}\n"
+         "finish 0\n"
+         "> 0 reasoning:\"A [Bad]\" reasoning[now@2] !UNSUITABLE_OUTPUT\n"
+         "> 0 audio:{\"expires_at\":9}\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
+static void test_channel_blocks(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"reasoning", "reasoning_content", "refusal"};
+    for (size_t i = 0; i < 3; i++) {
+        char script[512];
+        snprintf(script, sizeof script,
+                 "say 0 Fine. And\n"
+                 "> 0 role \"Fine.\" []\n"
+                 "delta 0 {\"%s\":\"bad.\"}\n"
+                 "> 0 \"No.\" %s[now@0] !UNSUITABLE_OUTPUT\n"
+                 "> 0 content_filter\n"
+                 "> end\n"
+                 "stopped\n",
+                 names[i], names[i]);
+        play(WEIR_POLICY_BLOCK, "now", script);
+    }
+}
+
+static void test_split_surrogates(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "now",
+         "delta 0 {\"content\":\"\\ud83d\",\"reasoning\":\"x\\ud83d\"}\n"
+         "delta 0 {\"content\":\"\\ude00 bad.\"}\n"
+         "> 0 role \"\xF0\x9F\x98\x80 [Bad].\" [now@2] !UNSUITABLE_OUTPUT\n"
+         "finish 0\n"
+         "> 0 reasoning:\"x\xEF\xBF\xBD\" reasoning[]\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
+static void test_completions(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT), .is_text = true};
+    policy_play_with(
+        &POLICY_STREAM, "", "now",
+        "event {\"id\":\"t\",\"choices\":[{\"index\":0,\"text\":\"A bad. \","
+        "\"logprobs\":{\"tokens\":[\"A\"]},\"reasoning\":\"bad\"}]}\n"
+        "> {\"id\":\"t\",\"choices\":[{\"index\":0,\"text\":\"A [Bad].\",\"logprobs\":"
+        "null,\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,"
+        "\"results\":[{\"start\":2,\"end\":5,\"detector_id\":\"now\","
+        "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]},"
+        "\"warnings\":[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output "
+        "detected.\"}]}\n"
+        "event {\"id\":\"t\",\"choices\":[{\"index\":0,\"text\":\"\","
+        "\"finish_reason\":\"stop\"}]}\n"
+        "> 0 \" \" []\n"
+        "> 0 \"\" stop\n"
+        "done\n"
+        "> end\n");
+    policy_ask.policy = (struct weir_policy){.action = WEIR_POLICY_BLOCK};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "event {\"id\":\"t\",\"choices\":[{\"index\":0,\"text\":\"A bad.\"}]}\n"
+                     "> 0 \"I can't help with that.\" [now@2] !UNSUITABLE_OUTPUT\n"
+                     "> 0 \"\" content_filter\n"
+                     "> end\n"
+                     "stopped\n");
+}
+
+/* ---- tool calls ---- */
+
+#define HELD                                                                                       \
+    "say 0 Let me see. \n"                                                                         \
+    "> 0 role \"Let me see.\" []\n"                                                                \
+    "delta 0 {\"tool_calls\":[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{"     \
+    "\"name\":\"find\",\"arguments\":\"{\\\"q\\\":\\\"\"}}]}\n"                                    \
+    "delta 0 {\"tool_calls\":[{\"index\":1,\"id\":\"t2\",\"type\":\"custom\",\"custom\":{"         \
+    "\"name\":\"run\",\"input\":\"go \"}}]}\n"                                                     \
+    "delta 0 {\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"x\\\"}\"}}]}\n"           \
+    "delta 0 {\"function_call\":{\"name\":\"old\",\"arguments\":\"{}\"}}\n"                        \
+    "-\n"
+
+static void test_tools_are_held(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "a now",
+         "say 0 Hm. \n"
+         "answer a\n"
+         "> 0 role \"Hm.\" []\n"
+         "delta 0 {\"tool_calls\":[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{"
+         "\"name\":\"find\",\"arguments\":\"{}\"}}]}\n"
+         "delta 0 {\"function_call\":{\"name\":\"old\",\"arguments\":\"[1]\"}}\n"
+         "finish 0\n"
+         "answer a  \n"
+         "> 0 \" \" []\n"
+         "answer a find\n"
+         "answer a {}\n"
+         "answer a old\n"
+         "-\n"
+         "answer a [1]\n"
+         "> 0 tool_calls:[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{\"name\":"
+         "\"find\",\"arguments\":\"{}\"}}] function_call:{\"name\":\"old\",\"arguments\":\"[1]\"}\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
+static void test_tools_leave_whole(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "now",
+         HELD "finish 0\n"
+              "> 0 \" \" []\n"
+              "> 0 tool_calls:[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{"
+              "\"name\":\"find\",\"arguments\":\"{\\\"q\\\":\\\"x\\\"}\"}},{\"index\":1,\"id\":"
+              "\"t2\",\"type\":\"custom\",\"custom\":{\"name\":\"run\",\"input\":\"go \"}}] "
+              "function_call:{\"name\":\"old\",\"arguments\":\"{}\"}\n"
+              "> 0 stop\n"
+              "done\n"
+              "> end\n");
+}
+
+/* In a name or in arguments, of a function, a custom tool or a call of old: none of it leaves. */
+static void test_tools_block(void **state)
+{
+    (void)state;
+    static const char *const last[] = {
+        "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"b\"}}]}\n"
+        "delta 0 {\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"ad\"}}]}\n",
+        "{\"tool_calls\":[{\"index\":1,\"custom\":{\"input\":\"bad\"}}]}\n",
+        "{\"tool_calls\":[{\"index\":2,\"function\":{\"name\":\"bad\"}}]}\n",
+        "{\"function_call\":{\"arguments\":\"bad\"}}\n"};
+    for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
+        struct weir_buf script = {0};
+        weir_buf_printf(&script,
+                        HELD "delta 0 %s"
+                             "finish 0\n",
+                        last[i]);
+        for (int redacts = 0; redacts < 2; redacts++) {
+            struct weir_policy policy = policy_of(redacts ? WEIR_POLICY_REDACT : WEIR_POLICY_BLOCK);
+            policy_ask = (struct policy_ask){.policy = policy};
+            struct stage *st = policy_stage("", "now");
+            script_play(st, &POLICY_STREAM, weir_buf_cstr(&script), SIZE_MAX);
+            script_expect(st, WEIR_SLICE("0 \" \" []"));
+            const char *line =
+                strstr(weir_buf_cstr(&st->lines) + st->seen, "\"channel\":\"tool_calls\"");
+            assert_non_null(line);
+            assert_null(strstr(weir_buf_cstr(&st->lines), "\"tool_calls\":["));
+            assert_null(strstr(weir_buf_cstr(&st->lines), "bad"));
+            assert_non_null(strstr(line, "\"finish_reason\":\"content_filter\""));
+            stage_free(st);
+        }
+        weir_buf_dispose(&script);
+    }
+}
+
+/* Text behind a finish reason begins anew, whatever is still asked about the calls before it. */
+static void test_text_behind_tools(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "a",
+         "delta 0 {\"function_call\":{\"name\":\"f\",\"arguments\":\"x\"}}\n"
+         "finish 0\n"
+         "answer a f\n"
+         "say 0 More.\n"
+         "answer a More.\n"
+         "> 0 role \"More.\" []\n"
+         "finish 0\n"
+         "answer a x\n"
+         "answer a f\n"
+         "> 0 function_call:{\"name\":\"f\",\"arguments\":\"x\"}\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
+/* ---- members nobody knows ---- */
+
+#define STRANGE                                                                                    \
+    "event {\"id\":\"1\",\"top\":1,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\","      \
+    "\"mood\":\"bad\",\"audio\":{\"data\":\"AA\"},\"tool_calls\":[{\"index\":0,\"id\":\"t\","      \
+    "\"sign\":\"s\",\"function\":{\"name\":\"f\",\"arguments\":\"\",\"more\":2}}]},\"hint\":3}]}"  \
+    "\n"
+
+static void test_unknown_dropped(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "now",
+         STRANGE
+         "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+         "\"content\":\"Hi.\"},\"finish_reason\":null}],\"detections\":{\"output\":[{"
+         "\"choice_index\":0,\"results\":[]}]}}\n"
+         "event {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
+         "finish 0\n"
+         "> {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,"
+         "\"id\":\"t\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
+         "\"\"}}]},\"finish_reason\":null}]}\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
+static void test_unknown_passed(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK)};
+    policy_ask.policy.keeps_unknown = true;
+    policy_play_with(
+        &POLICY_STREAM, "", "now",
+        STRANGE "> {\"id\":\"1\",\"top\":1,\"choices\":[{\"index\":0,\"delta\":{\"role\":"
+                "\"assistant\",\"mood\":\"bad\",\"audio\":{\"data\":\"AA\"}},\"hint\":3,"
+                "\"finish_reason\":null}]}\n"
+                "> {\"id\":\"1\",\"top\":1,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\""
+                "},\"hint\":3,\"finish_reason\":null}],\"detections\":{\"output\":[{"
+                "\"choice_index\":0,\"results\":[]}]}}\n"
+                "event {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
+                "> {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
+                "finish 0\n"
+                "> 0 tool_calls:[{\"index\":0,\"id\":\"t\",\"type\":\"function\",\"function\":{"
+                "\"name\":\"f\",\"arguments\":\"\",\"more\":2},\"sign\":\"s\"}]\n"
+                "> 0 stop\n"
+                "done\n"
+                "> end\n");
+}
+
+/* What is no string cannot be checked. */
+static void test_unreadable(void **state)
+{
+    (void)state;
+    static const char *const deltas[] = {
+        "{\"content\":[{\"type\":\"text\",\"text\":\"bad\"}]}",
+        "{\"reasoning\":{\"text\":\"bad\"}}",
+        "{\"audio\":\"bad\"}",
+        "{\"audio\":{\"transcript\":1}}",
+        "{\"tool_calls\":{\"0\":\"bad\"}}",
+        "{\"tool_calls\":[\"bad\"]}",
+        "{\"tool_calls\":[{\"function\":\"bad\"}]}",
+        "{\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{\"x\":\"bad\"}}}]}",
+        "{\"tool_calls\":[{\"custom\":{\"input\":[\"bad\"]}}]}",
+        "{\"function_call\":\"bad\"}",
+        "{\"function_call\":{\"name\":[\"bad\"]}}",
+        "\"bad\"",
+    };
+    for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; i++) {
+        char script[256];
+        snprintf(script, sizeof script, "delta 0 %s\n> fail chat completion m EPEER\n", deltas[i]);
+        play(WEIR_POLICY_REDACT, "now", script);
+    }
+}
+
+/* ---- input ---- */
+
+static void play_input(enum weir_policy_action action, const char *output, const char *script)
+{
+    policy_ask = (struct policy_ask){.policy = policy_of(action)};
+    policy_play_with(&POLICY_STREAM, "a", output, script);
+}
+
+#define ASKED                                                                                      \
+    "asked {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a bad question.\"}]}\n"
+
+/* On the first event, whatever it is; without output detectors the others pass as they are. */
+static void test_input_annotate(void **state)
+{
+    (void)state;
+    play_input(WEIR_POLICY_ANNOTATE, "now",
+               "answer a\n" ASKED "delta 0 {\"role\":\"assistant\"}\n"
+               "> 0 role [a@2] !UNSUITABLE_INPUT\n"
+               "say 0 Oh, bad.\n"
+               "> 0 \"Oh, bad.\" [now@4] !UNSUITABLE_OUTPUT\n"
+               "finish 0\n"
+               "> 0 stop\n"
+               "done\n"
+               "> end\n");
+    play_input(WEIR_POLICY_ANNOTATE, "now",
+               "answer a\n"
+               "say 0 Oh, bad.\n"
+               "> 0 role \"Oh, bad.\" [a@2] [now@4] !UNSUITABLE_OUTPUT !UNSUITABLE_INPUT\n"
+               "finish 0\n"
+               "> 0 stop\n"
+               "done\n"
+               "> end\n");
+    play_input(WEIR_POLICY_ANNOTATE, "",
+               "answer a\n"
+               "event {\"id\":1,\"choices\":[]}\n"
+               "> {\"id\":1,\"choices\":[],\"detections\":{\"input\":[{\"message_index\":0,"
+               "\"results\":[{\"start\":2,\"end\":5,\"text\":\"bad\",\"detector_id\":\"a\","
+               "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]},\"warnings\":"
+               "[{\"type\":\"UNSUITABLE_INPUT\",\"message\":\"Unsuitable input detected. Please "
+               "check the detected entities on your input and try again with the unsuitable input "
+               "removed.\"}]}\n"
+               "event {\"id\": 2 }\n"
+               "> raw {\"id\": 2 }\n"
+               "done\n"
+               "> end\n");
+    play_input(WEIR_POLICY_ANNOTATE, "",
+               "answer a\n"
+               "done\n"
+               "> - [a@2] !UNSUITABLE_INPUT\n"
+               "> end\n");
+    play_input(WEIR_POLICY_ANNOTATE, "",
+               "answer a\n"
+               "event [1]\n"
+               "> fail chat completion m EPEER\n");
+}
+
+static void test_input_block(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK)};
+    struct stage *st = policy_stage("a", "now");
+    script_play(st, &POLICY_STREAM,
+                "answer a\n"
+                "stopped\n"
+                "> 0 role \"No.\" [a@2] !UNSUITABLE_INPUT\n"
+                "> 0 content_filter\n"
+                "> end\n",
+                SIZE_MAX);
+    assert_null(strstr(weir_buf_cstr(&st->lines), "\"text\""));
+    stage_free(st);
+    policy_ask.policy.fallback = (struct weir_slice){0};
+    policy_play_with(&POLICY_STREAM, "a", "now",
+                     "answer a\n"
+                     "> 0 role refusal:\"I can't help with that.\" [a@2] !UNSUITABLE_INPUT\n"
+                     "> 0 content_filter\n"
+                     "> end\n");
+    policy_ask.is_text = true;
+    policy_play_with(&POLICY_STREAM, "a", "now",
+                     "answer a\n"
+                     "> 0 \"I can't help with that.\" [a@2] !UNSUITABLE_INPUT\n"
+                     "> 0 \"\" content_filter\n"
+                     "> end\n");
+}
+
+static void test_input_redact(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){
+        .policy = policy_of(WEIR_POLICY_REDACT),
+        .body =
+            "{\"model\" : \"m\",\"x\":[1.0],\"messages\":[{\"content\":\"\\u0062ad \\\"bad\\\"\","
+            "\"role\":\"user\"}],\"_prompt_masks\":[[0,1]]}"};
+    policy_play_with(
+        &POLICY_STREAM, "a", "now",
+        "answer a\n"
+        "asked {\"model\" : \"m\",\"x\":[1.0],\"messages\":[{\"content\":\"[Bad] \\\"[Bad]\\\"\","
+        "\"role\":\"user\"}],\"_prompt_masks\":[[0,1]]}\n"
+        "say 0 Fine.\n"
+        "> {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
+        "\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Fine.\"},"
+        "\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}],"
+        "\"input\":[{\"message_index\":0,\"results\":[{\"start\":0,\"end\":3,\"detector_id\":\"a\","
+        "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5},{\"start\":5,\"end\":8,"
+        "\"detector_id\":\"a\",\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]"
+        "}}\n"
+        "finish 0\n"
+        "> 0 stop\n"
+        "done\n"
+        "> end\n");
+}
+
+/* What a history check has to say rides on the first event, findings or not. */
+static void test_route_warnings(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK),
+                                     .warnings = "{\"type\":\"HISTORY\",\"message\":\"m\"}"};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 0 Fine. So\n"
+                     "> 0 role \"Fine.\" [] !HISTORY\n"
+                     "finish 0\n"
+                     "> 0 \" So\" []\n"
+                     "> 0 stop\n"
+                     "done\n"
+                     "> end\n");
+}
+
+/* ---- what goes wrong ---- */
+
+static void test_failures(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "a",
+         "say 0 One. Two. Three.\n"
+         "refuse a  Two.\n"
+         "-\n"
+         "answer a One.\n"
+         "> 0 role \"One.\" []\n"
+         "> fail detector a EPEER\n");
+    play(WEIR_POLICY_BLOCK, "a",
+         "delta 0 {\"content\":\"Hm.\",\"function_call\":{\"name\":\"f\",\"arguments\":\"x\"}}\n"
+         "finish 0\n"
+         "refuse a f\n"
+         "-\n"
+         "answer a Hm.\n"
+         "> 0 role \"Hm.\" []\n"
+         "> fail detector a EPEER\n");
+    play(WEIR_POLICY_REDACT, "doc",
+         "say 0 One.\n"
+         "finish 0\n"
+         "refuse doc\n"
+         "> fail detector doc EPEER\n");
+    play(WEIR_POLICY_REDACT, "now",
+         "say 0 One. bad\n"
+         "> 0 role \"One.\" []\n"
+         "broken\n"
+         "> fail chat completion m ERESET\n");
+}
+
+static const char LONG[] = "delta 0 {\"role\":\"assistant\",\"content\":\"\"}\n"
+                           "say 0 One. A ba\n"
+                           "delta 0 {\"reasoning\":\"Hm.Ha\"}\n"
+                           "say 1 bad. And more. \n"
+                           "answer a One.\n"
+                           "say 0 d. Three\n"
+                           "answer a bad.\n"
+                           "delta 0 {\"function_call\":{\"name\":\"f\",\"arguments\":\"x\"}}\n"
+                           "delta 0 {\"audio\":{\"id\":\"1\",\"transcript\":\"T\"}}\n"
+                           "finish 0\n"
+                           "say 1 and so on.\n"
+                           "answer a x\n"
+                           "answer a Hm.\n"
+                           "answer a  A bad.\n"
+                           "answer a  Three\n"
+                           "answer a T\n"
+                           "answer a Ha\n";
+
+static struct stage *new_redact(void)
+{
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT)};
+    return policy_stage("", "a");
+}
+
+static struct stage *new_block(void)
+{
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .n_choices = 2};
+    return policy_stage("", "a");
+}
+
+static struct stage *new_whole(void)
+{
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT)};
+    return policy_stage("", "now doc chat");
+}
+
+static struct stage *new_input(void)
+{
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT)};
+    return policy_stage("a", "now");
+}
+
+/* The caller goes at any moment: all that was opened is closed in that turn. */
+static void test_dropped_anywhere(void **state)
+{
+    (void)state;
+    script_drop_anywhere(&POLICY_STREAM, new_redact, LONG);
+    script_drop_anywhere(&POLICY_STREAM, new_input, "answer a\nsay 0 So bad. A\nfinish 0\ndone\n");
+    script_drop_anywhere(&POLICY_STREAM, new_block,
+                         "say 0 One.bad.\nanswer a One.\nsay 1 Two.\nanswer a bad.\n"
+                         "answer a Two.\nfinish 1\nfinish 0\ndone\n");
+    script_drop_anywhere(&POLICY_STREAM, new_whole,
+                         "say 0 One. bad.\ndelta 0 {\"function_call\":{\"name\":\"f\"}}\nfinish 0\n"
+                         "answer doc\nanswer chat\ndone\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_annotate),
+        cmocka_unit_test(test_annotate_role),
+        cmocka_unit_test(test_annotate_channels),
+        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_block_shapes),
+        cmocka_unit_test(test_block_without_fallback),
+        cmocka_unit_test(test_block_choices),
+        cmocka_unit_test(test_block_awaits_choices),
+        cmocka_unit_test(test_block_usage),
+        cmocka_unit_test(test_block_late),
+        cmocka_unit_test(test_redact),
+        cmocka_unit_test(test_redact_shapes),
+        cmocka_unit_test(test_redact_without_span),
+        cmocka_unit_test(test_whole_is_held),
+        cmocka_unit_test(test_text_behind_the_whole),
+        cmocka_unit_test(test_whole_ceiling),
+        cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_channel_blocks),
+        cmocka_unit_test(test_split_surrogates),
+        cmocka_unit_test(test_completions),
+        cmocka_unit_test(test_tools_are_held),
+        cmocka_unit_test(test_tools_leave_whole),
+        cmocka_unit_test(test_tools_block),
+        cmocka_unit_test(test_text_behind_tools),
+        cmocka_unit_test(test_unknown_dropped),
+        cmocka_unit_test(test_unknown_passed),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_input_annotate),
+        cmocka_unit_test(test_input_block),
+        cmocka_unit_test(test_input_redact),
+        cmocka_unit_test(test_route_warnings),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_dropped_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
