@@ -44,6 +44,7 @@ int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why)
         .why = "too much was found in one text",
         .budget_us = kind->is_heavy != NULL ? HEAVY_BUDGET_US : PATTERN_BUDGET_US,
         .job = scan->job,
+        .is_piece = scan->is_piece,
     };
     int rc = 0;
     for (size_t i = 0; i < scan->n_contents && rc == 0; i++) {
@@ -72,6 +73,7 @@ static void scan_here(struct builtin_call *c, struct weir_builtin_made *made,
                                      .contents = input->contents,
                                      .n_contents = input->n_contents,
                                      .threshold = input->threshold,
+                                     .is_piece = input->is_piece,
                                      .arena = &c->arena,
                                      .lists = lists};
     const char *why;

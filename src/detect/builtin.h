@@ -30,6 +30,7 @@ struct weir_builtin_run {
     const char *why;   /* static: which limit was met */
     int64_t budget_us; /* processor time that callers' patterns may still use, for all contents */
     const struct weir_offload *job; /* off the loop: may be cancelled; NULL: on it */
+    bool is_piece;                  /* texts are pieces of longer ones */
 };
 
 struct weir_builtin_kind {

@@ -39,6 +39,7 @@ struct weir_builtin_scan {
     const struct weir_slice *contents;
     size_t n_contents;
     double threshold;
+    bool is_piece;
     const struct weir_offload *job; /* NULL: on the loop */
     struct weir_arena *arena;       /* of what is found */
     struct weir_detect_list *lists; /* one per content */

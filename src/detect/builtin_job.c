@@ -84,6 +84,7 @@ static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *
         .detector_id = b->base.id, /* passed on, not looked at */
         .contents = contents,
         .n_contents = input->n_contents,
+        .is_piece = input->is_piece,
         .threshold = input->threshold,
         .job = &job->offload,
         .arena = &job->arena,

@@ -40,6 +40,7 @@ struct weir_detect_input {
     struct weir_slice generated_text; /* GENERATION */
     struct weir_slice params;         /* a JSON object without `threshold`, sorted by name; or "" */
     double threshold;                 /* findings with a lower score are dropped */
+    bool is_piece;   /* CONTENTS: they are pieces of longer texts; see enum weir_detection_edge */
     bool is_lenient; /* compat fms: missing lists count as empty, surplus ones are ignored */
 };
 

@@ -7,11 +7,23 @@
 #include <stddef.h>
 
 /*
+ * Where a text is a piece of a longer one (weir_detect_input.is_piece), a finding may belong to
+ * more than this piece.
+ */
+enum weir_detection_edge {
+    WEIR_EDGE_NONE,
+    WEIR_EDGE_OPEN,  /* it reaches the end of the piece and goes on behind it */
+    WEIR_EDGE_MAYBE, /* it is one only if it goes on behind the piece; told of pieces alone */
+    WEIR_EDGE_REST,  /* it began before the piece */
+};
+
+/*
  * One finding of one detector, as the API's results have it. Types only. All slices borrow; an
  * optional member that is absent is the empty slice. Offsets are code points: of the chunk's text
  * as a detector returns them, of the whole text from the moment a verdict is made.
  */
 struct weir_detection {
+    enum weir_detection_edge edge;
     bool has_span; /* without one, start_cp and end_cp are 0 */
     size_t start_cp;
     size_t end_cp;

@@ -120,6 +120,7 @@ static void fill(const struct weir_found *f, const struct weir_found_finish *o,
             .detection_type = weir_arena_dup(arena, s->detection_type),
             .detector_id = o->detector_id,
             .score = s->score,
+            .edge = s->edge,
         };
     }
 }

@@ -20,6 +20,7 @@ struct weir_found_span {
     struct weir_slice detection;
     struct weir_slice detection_type;
     double score;
+    enum weir_detection_edge edge;
 };
 
 /* More than this in one text is a limit met: nothing that is read by people has as many. */

@@ -85,6 +85,7 @@ enum { VENDOR, ASSIGNED, N_PROGRESS };
 
 struct scan {
     struct weir_slice text;
+    bool is_piece;
     struct weir_found *found;
     size_t seen[N_PROGRESS]; /* the end of the last finding of a judge */
 };
@@ -107,7 +108,7 @@ static bool is_found_by(struct scan *s, const struct weir_secret_judge *judge,
 static int on_match(void *ctx, unsigned id, size_t end_byte)
 {
     struct scan *s = ctx;
-    struct weir_secret_look look = {.text = s->text, .end = end_byte};
+    struct weir_secret_look look = {.text = s->text, .end = end_byte, .is_piece = s->is_piece};
     bool is_shape = id < weir_secrets__n_shapes;
     bool is_found = is_shape
                         ? fits_shape(&weir_secrets__shapes[id], &look)
@@ -121,6 +122,7 @@ static int on_match(void *ctx, unsigned id, size_t end_byte)
         .detection = weir_slice_cstr(look.kind),
         .detection_type = WEIR_SLICE("secret"),
         .score = look.score,
+        .edge = look.edge,
     };
     return weir_found_add(s->found, &span);
 }
@@ -128,8 +130,7 @@ static int on_match(void *ctx, unsigned id, size_t end_byte)
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run)
 {
-    (void)run;
-    struct scan s = {.text = text, .found = found};
+    struct scan s = {.text = text, .is_piece = run->is_piece, .found = found};
     return weir_patterns_scan(settings, text, on_match, &s);
 }
 

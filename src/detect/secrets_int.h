@@ -2,6 +2,7 @@
 #define WEIR_DETECT_SECRETS_INT_H
 
 #include "base/slice.h"
+#include "detect/detection.h"
 #include "detect/patterns.h"
 
 #include <stdbool.h>
@@ -38,11 +39,13 @@ struct weir_secret_look {
     struct weir_slice text;
     size_t end;   /* where the pattern ended */
     size_t floor; /* what is before has been judged by this judge */
-    size_t from;  /* out: the finding */
+    bool is_piece;
+    size_t from; /* out: the finding */
     size_t to;
     size_t seen; /* out, where not found: no judge need look before it again */
     const char *kind;
     double score;
+    enum weir_detection_edge edge;
 };
 
 typedef bool (*weir_secret_judge_fn)(struct weir_secret_look *l);

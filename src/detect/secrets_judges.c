@@ -1,6 +1,7 @@
 /* Secrets whose shape is more than a prefix: private keys, JWTs, logins in URLs, a few vendors. */
 #include "base/arena.h"
 #include "detect/ascii.h"
+#include "detect/pem.h"
 #include "detect/secrets_int.h"
 #include "wire/base64.h"
 #include "wire/json.h"
@@ -23,7 +24,7 @@ static bool touches_word(char c)
 
 /* ---- private keys */
 
-enum { MAX_KEY = 16384, MAX_LABEL = 48, MIN_BODY_RUN = 32, MIN_OPEN_RUN = 16 };
+enum { MIN_BODY_RUN = 32, MIN_OPEN_RUN = 16 };
 
 static size_t find_text(struct weir_slice t, size_t from, const char *needle)
 {
@@ -31,27 +32,16 @@ static size_t find_text(struct weir_slice t, size_t from, const char *needle)
     return at != NULL ? (size_t)(at - t.p) : t.n;
 }
 
-/* "RSA PRIVATE KEY-----" at `at`: one past it, or 0. */
-static size_t label_end(struct weir_slice t, size_t at)
+/* A key whose END line is not in the text: it goes on, or somebody talks about keys. */
+static bool judge_open_key(struct weir_secret_look *l, struct weir_slice rest, bool is_at_end)
 {
-    size_t stop = at + MAX_LABEL < t.n ? at + MAX_LABEL : t.n;
-    struct weir_slice label = weir_slice_sub(t, at, stop);
-    size_t dashes = find_text(label, 0, "-----");
-    struct weir_slice name = weir_slice_sub(label, 0, dashes);
-    bool is_private = find_text(name, 0, "PRIVATE KEY") < name.n;
-    return dashes < label.n && is_private ? at + dashes + 5 : 0;
-}
-
-static size_t longest_run(struct weir_slice t, size_t from, size_t to)
-{
-    size_t best = 0;
-    struct weir_slice part = weir_slice_sub(t, 0, to);
-    while (from < to) {
-        size_t end = weir_secrets__run(part, from, WEIR_SECRET_BASE64, to - from);
-        best = end - from > best ? end - from : best;
-        from = end + 1;
+    enum weir_pem_sign sign = weir_pem_goes_on(rest);
+    if (is_at_end && sign == WEIR_PEM_YES) {
+        l->edge = WEIR_EDGE_OPEN;
+    } else if (is_at_end && sign == WEIR_PEM_UNSURE && l->is_piece) {
+        l->edge = WEIR_EDGE_MAYBE;
     }
-    return best;
+    return l->edge != WEIR_EDGE_NONE || weir_pem_longest_run(rest) >= MIN_OPEN_RUN;
 }
 
 /* From its BEGIN line to its END line; without one, to the end of the text or 16 KiB. */
@@ -59,23 +49,22 @@ static bool judge_private_key(struct weir_secret_look *l)
 {
     struct weir_slice t = l->text;
     size_t begin = l->end - strlen("-----BEGIN ");
-    size_t body = label_end(t, l->end);
+    size_t body = weir_pem_label_end(t, l->end);
     if (body == 0) {
         return false;
     }
-    size_t limit = begin + MAX_KEY < t.n ? begin + MAX_KEY : t.n;
+    size_t limit = begin + WEIR_PEM_MAX_BYTES < t.n ? begin + WEIR_PEM_MAX_BYTES : t.n;
     limit = find_text(weir_slice_sub(t, 0, limit), body, "-----BEGIN ");
-    struct weir_slice reach = weir_slice_sub(t, 0, limit);
-    size_t end_line = find_text(reach, body, "-----END ");
-    size_t after = end_line < limit ? label_end(t, end_line + strlen("-----END ")) : 0;
+    size_t after = weir_pem_find_end(weir_slice_sub(t, 0, limit), body);
     size_t to = after != 0 ? after : limit;
     while ((unsigned char)weir_ascii_at(t, to) >> 6 == 2) {
         to--; /* not inside a character */
     }
     is_found(l, begin, to, "private_key");
     l->score = 1.0;
-    size_t run = longest_run(t, body, end_line);
-    return run >= (after != 0 ? MIN_BODY_RUN : MIN_OPEN_RUN);
+    struct weir_slice rest = weir_slice_sub(t, body, to);
+    return after != 0 ? weir_pem_longest_run(rest) >= MIN_BODY_RUN
+                      : judge_open_key(l, rest, limit == t.n);
 }
 
 static bool is_body_byte(char c)
@@ -89,13 +78,14 @@ static bool judge_key_end(struct weir_secret_look *l)
 {
     struct weir_slice t = l->text;
     size_t line = l->end - strlen("-----END ");
-    size_t to = label_end(t, l->end);
+    size_t to = weir_pem_label_end(t, l->end);
     size_t from = line;
     while (from > l->floor && is_body_byte(t.p[from - 1])) {
         from--;
     }
     is_found(l, from, to, "private_key");
-    return to != 0 && from == 0 && longest_run(t, from, line) >= MIN_BODY_RUN;
+    l->edge = WEIR_EDGE_REST;
+    return to != 0 && from == 0 && weir_pem_longest_run(weir_slice_sub(t, 0, line)) >= MIN_BODY_RUN;
 }
 
 /* ---- JWT */

@@ -100,6 +100,7 @@ static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids)
         struct weir_path_lane *lane = &seg->lanes[n];
         *lane = (struct weir_path_lane){.segment = seg, .use = use, .index = n};
         weir_list_init(&lane->slots);
+        weir_open_init(&lane->open, &path->faults);
         lane->cutter = cutter_for(seg, use->d->chunker);
         ids[n++] = use->d->id;
     }

@@ -2,6 +2,7 @@
 #define WEIR_TASK_PATH_INT_H
 
 #include "base/list.h"
+#include "task/open.h"
 #include "task/path.h"
 
 /* Inside path: segments (path.c), chunks to calls to verdicts (path_lane.c), chunkers that are
@@ -20,7 +21,7 @@ struct weir_path {
     struct weir_textlog log;
     struct weir_list segments; /* oldest first; only the last one may be open */
     struct weir_fault fault;
-    struct weir_arena faults; /* what faults point to */
+    struct weir_arena faults; /* what faults and open findings point to */
     bool is_told;
     struct weir_path_row *leaving; /* told: the chunk popped last */
 };
@@ -65,6 +66,7 @@ struct weir_path_lane {
     size_t n_slots;
     struct weir_path_slot *waiting; /* the first of them without a call; NULL: none */
     unsigned n_running;
+    struct weir_open open;
     bool has_ended; /* the aggregator was told */
     struct weir_fault fault;
 };

@@ -58,26 +58,25 @@ void weir_path__drop_lane(struct weir_path_lane *lane)
 
 /* ---- verdicts ---- */
 
+static const struct weir_detect_list NOTHING = {0};
+
 /* Findings with the offsets that leave; those that belong to the next chunk are left out. */
 static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
                                              struct weir_detection **moved)
 {
     struct weir_gather_verdict v = {.start_cp = slot->start_cp, .end_cp = slot->end_cp};
     const struct weir_detect_call *call = slot->call;
-    size_t n = call->n_lists != 0 ? call->lists[0].n : 0;
+    struct weir_open *open = &slot->lane->open;
+    struct weir_open_chunk chunk = {.text = slot->content,
+                                    .start_cp = slot->shift_cp,
+                                    .answers_cp = slot->answers_cp,
+                                    .list = call->n_lists != 0 ? call->lists : &NOTHING};
     *moved = NULL;
-    if (n == 0) {
+    if (chunk.list->n == 0 && weir_open_is_quiet(open)) {
         return v;
     }
-    *moved = weir_mem_array(n, sizeof **moved);
-    for (size_t i = 0; i < n; i++) {
-        struct weir_detection d = call->lists[0].items[i];
-        if (d.start_cp < slot->answers_cp) {
-            d.start_cp += slot->shift_cp;
-            d.end_cp += slot->shift_cp;
-            (*moved)[v.n_findings++] = d;
-        }
-    }
+    *moved = weir_mem_array(chunk.list->n + 1, sizeof **moved);
+    v.n_findings = weir_open_take(open, &chunk, *moved);
     v.findings = *moved;
     return v;
 }
@@ -169,6 +168,7 @@ static void start_slot(struct weir_path_slot *slot)
                                              .n_contents = 1,
                                              .params = lane->use->params,
                                              .threshold = lane->use->threshold,
+                                             .is_piece = true,
                                              .is_lenient = task->env->is_fms};
     struct weir_detect_env env = {.loop = task->loop,
                                   .client = task->client,

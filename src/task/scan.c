@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "task/open.h"
 #include "task/order.h"
 #include "task/scan_int.h"
 
@@ -186,6 +187,7 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
     job->input.type = detector->type;
     job->input.params = job->use->params;
     job->input.threshold = job->use->threshold;
+    job->input.is_piece = job->cutting != NULL;
     job->input.is_lenient = task->env->is_fms;
     struct weir_detect_env env = {.loop = task->loop,
                                   .client = task->client,
@@ -256,20 +258,31 @@ void weir_scan__fail(struct weir_scan *scan, const struct weir_fault *fault)
 
 /* ---- findings ---- */
 
-static void take_list(struct weir_scan_group *group, const struct weir_detect_list *list,
-                      const struct weir_scan_chunk *chunk)
+/* Of a detector that looks at the whole. */
+static void take_list(struct weir_scan_group *group, const struct weir_detect_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
-        struct weir_detection d = list->items[i];
-        if (chunk != NULL && d.start_cp >= chunk->answers_cp) {
-            continue;
+        group->found[group->n_found++] = list->items[i];
+    }
+}
+
+/* Of one that looks at chunks: what is longer than one goes on in the next. */
+static void take_chunks(struct weir_scan_group *group, const struct weir_scan_job *job)
+{
+    struct weir_arena *arena = group->scan->task->arena;
+    struct weir_open open;
+    for (size_t i = 0; i < job->call->n_lists; i++) {
+        const struct weir_scan_chunk *c = &job->cutting->chunks[i];
+        if (c->is_first) {
+            weir_open_init(&open, arena);
         }
-        if (chunk != NULL) {
-            d.start_cp += chunk->start_cp;
-            d.end_cp += chunk->start_cp;
-            group->n_text_found++;
-        }
-        group->found[group->n_found++] = d;
+        struct weir_open_chunk chunk = {.text = c->text,
+                                        .start_cp = c->start_cp,
+                                        .answers_cp = c->answers_cp,
+                                        .list = &job->call->lists[i]};
+        size_t n = weir_open_take(&open, &chunk, group->found + group->n_found);
+        group->n_found += n;
+        group->n_text_found += n;
     }
 }
 
@@ -280,6 +293,13 @@ static size_t count_found(const struct weir_scan_job *job)
         n += job->call->lists[i].n;
     }
     return n;
+}
+
+/* How many that can become: one more per chunk may go on from the last. */
+static size_t room_for(const struct weir_scan_job *job)
+{
+    size_t n = count_found(job);
+    return n != 0 && job->cutting != NULL ? n + job->call->n_lists : n;
 }
 
 /* Findings that rank the same stay as their detector gave them: the order never depends on how the
@@ -312,17 +332,17 @@ static void collect_group(struct weir_scan *scan, struct weir_scan_group *group)
 {
     size_t n = 0;
     for (struct weir_scan_job *job = group->jobs; job != NULL; job = job->next) {
-        n += count_found(job);
+        n += room_for(job);
     }
     if (n == 0) {
         return;
     }
     group->found = weir_arena_array(scan->task->arena, n, sizeof *group->found);
     for (struct weir_scan_job *job = group->jobs; job != NULL; job = job->next) {
-        for (size_t i = 0; job->call != NULL && i < job->call->n_lists; i++) {
-            const struct weir_scan_chunk *chunk =
-                job->cutting != NULL ? &job->cutting->chunks[i] : NULL;
-            take_list(group, &job->call->lists[i], chunk);
+        if (count_found(job) != 0 && job->cutting != NULL) {
+            take_chunks(group, job);
+        } else if (count_found(job) != 0) {
+            take_list(group, &job->call->lists[0]);
         }
     }
     if (group->n_found > 1) {

@@ -55,7 +55,9 @@ static void add_chunk(struct weir_scan_piece *p, const struct weir_scan_chunk *c
         p->chunks = grown;
         p->cap_chunks = cap;
     }
-    p->chunks[p->n_chunks++] = *chunk;
+    p->chunks[p->n_chunks] = *chunk;
+    p->chunks[p->n_chunks].is_first = p->n_chunks == 0;
+    p->n_chunks++;
 }
 
 /* As the chunker said it, its own text included. */

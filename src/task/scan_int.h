@@ -44,6 +44,7 @@ struct weir_scan_chunk {
     struct weir_slice text;
     size_t start_cp;   /* in the whole text */
     size_t answers_cp; /* findings that start here or later belong to the next chunk */
+    bool is_first;     /* of its stretch of the text: nothing goes on from what was before */
 };
 
 /* One text cut by one chunker: all pieces, then the chunks of all of them together. */

@@ -135,8 +135,8 @@ bool weir_json_string_eq(const struct weir_json *j, uint32_t at, struct weir_sli
 
 /*
  * Streams may cut a surrogate pair between two deltas. Does the string end with a high half, or
- * begin with a low one, that has no partner in it? `*unit` is that UTF-16 code unit; in the value
- * it shows as one U+FFFD at that end.
+ * begin with a low one, that has no partner in it? `*unit` is that UTF-16 code unit, set
+ * only then; in the value it shows as one U+FFFD at that end.
  */
 bool weir_json_string_ends_high(const struct weir_json *j, uint32_t at, uint16_t *unit);
 bool weir_json_string_begins_low(const struct weir_json *j, uint32_t at, uint16_t *unit);

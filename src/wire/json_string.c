@@ -226,8 +226,11 @@ bool weir_json_string_ends_high(const struct weir_json *j, uint32_t at, uint16_t
         !begins_escape(inside, i)) {
         return false;
     }
-    *unit = (uint16_t)weir_json__hex4(inside.p + i + 2);
-    return is_high(*unit);
+    uint16_t last = (uint16_t)weir_json__hex4(inside.p + i + 2);
+    if (is_high(last)) {
+        *unit = last;
+    }
+    return is_high(last);
 }
 
 bool weir_json_string_begins_low(const struct weir_json *j, uint32_t at, uint16_t *unit)
@@ -239,6 +242,9 @@ bool weir_json_string_begins_low(const struct weir_json *j, uint32_t at, uint16_
     if (inside.n < 6 || inside.p[0] != '\\' || inside.p[1] != 'u') {
         return false;
     }
-    *unit = (uint16_t)weir_json__hex4(inside.p + 2);
-    return is_low(*unit);
+    uint16_t first = (uint16_t)weir_json__hex4(inside.p + 2);
+    if (is_low(first)) {
+        *unit = first;
+    }
+    return is_low(first);
 }

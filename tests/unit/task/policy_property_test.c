@@ -1,0 +1,265 @@
+/*
+ * What a route promises, for random answers, cuts, chunkers and arrival orders: the stream says
+ * byte for byte what the unary answer says, both say what a simple reference says, and nothing that
+ * a detector looks for is in it, in any channel.
+ *
+ * WEIR_PROPERTY_ROUNDS=100000 for more of it.
+ */
+#include "unit/task/policy_world.h"
+
+static size_t n_rounds(size_t usual)
+{
+    const char *asked = getenv("WEIR_PROPERTY_ROUNDS");
+    uint64_t n = usual;
+    if (asked != NULL) {
+        assert_int_equal(weir_slice_u64(weir_slice_cstr(asked), &n), 0);
+    }
+    return n;
+}
+
+/* ---- the reference: all findings of a text, then every code point by itself ---- */
+
+struct mark {
+    const struct weir_detection *first; /* of the findings that cover it, the one of lowest rank */
+};
+
+struct reference {
+    struct weir_arena arena;
+    struct weir_detection *found;
+    size_t n;
+    size_t cap;
+};
+
+static void add_found(struct reference *r, const struct weir_detection *d)
+{
+    if (r->n == r->cap) {
+        size_t cap = 2 * r->cap + 16;
+        struct weir_detection *more = weir_arena_array(&r->arena, cap, sizeof *more);
+        if (r->n != 0) {
+            memcpy(more, r->found, r->n * sizeof *more);
+        }
+        r->found = more;
+        r->cap = cap;
+    }
+    r->found[r->n++] = *d;
+}
+
+/* One detector on the chunks of the complete text. */
+static void find_all(struct reference *r, const struct world_detector *d,
+                     const struct weir_chunker *chunker, struct weir_slice text)
+{
+    struct weir_chunk_env env = {0};
+    struct weir_chunk_options options = {0};
+    struct weir_chunk chunk;
+    struct weir_chunk_stream *s = weir_chunk_open(chunker, &env, &options, NULL, NULL);
+    weir_chunk_push(s, 0, text);
+    weir_chunk_end(s);
+    while (weir_chunk_next(s, &chunk) == 0) {
+        size_t from = weir_utf8_byte_at(text, chunk.start_cp);
+        size_t to = weir_utf8_byte_at(text, chunk.seen_end_cp);
+        struct weir_slice seen = weir_slice_sub(text, from, to);
+        size_t n = world_find(d, seen, NULL);
+        struct weir_detection *items = weir_arena_array(&r->arena, n, sizeof *items);
+        world_find(d, seen, items);
+        for (size_t i = 0; i < n; i++) {
+            items[i].start_cp += chunk.start_cp;
+            items[i].end_cp += chunk.start_cp;
+            if (items[i].start_cp < chunk.end_cp) {
+                add_found(r, &items[i]);
+            }
+        }
+    }
+    weir_chunk_close(s);
+}
+
+static void find_in(struct reference *r, const struct world *w, struct weir_slice text)
+{
+    *r = (struct reference){0};
+    for (size_t i = 0; i < w->n_detectors; i++) {
+        find_all(r, &w->detectors[i], w->described[i].chunker, text);
+    }
+}
+
+static bool ranks_before(const struct weir_detection *a, const struct weir_detection *b)
+{
+    if (a->start_cp != b->start_cp) {
+        return a->start_cp < b->start_cp;
+    }
+    if (a->end_cp != b->end_cp) {
+        return a->end_cp > b->end_cp;
+    }
+    return weir_slice_cmp(a->detector_id, b->detector_id) < 0;
+}
+
+/* Code point by code point: a run of covered ones becomes what its first finding is called. */
+static void redact_simply(struct reference *r, struct weir_slice text, struct weir_buf *out)
+{
+    bool is_in_run = false;
+    size_t cp = 0;
+    while (text.n != 0) {
+        const struct weir_detection *first = NULL;
+        for (size_t i = 0; i < r->n; i++) {
+            const struct weir_detection *d = &r->found[i];
+            if (d->start_cp <= cp && cp < d->end_cp && (first == NULL || ranks_before(d, first))) {
+                first = d;
+            }
+        }
+        size_t n = weir_utf8_byte_at(text, 1);
+        if (first == NULL) {
+            weir_buf_append(out, weir_slice_sub(text, 0, n));
+        } else if (!is_in_run) {
+            weir_buf_printf(out, "[%.*s by %.*s]", (int)first->detection.n, first->detection.p,
+                            (int)first->detector_id.n, first->detector_id.p);
+        }
+        is_in_run = first != NULL;
+        text = weir_slice_sub(text, n, text.n);
+        cp++;
+    }
+}
+
+/* ---- comparing ---- */
+
+static void expect_same(const struct weir_buf *got, const struct weir_buf *want, const char *whose)
+{
+    struct weir_slice a = weir_buf_slice(got);
+    struct weir_slice b = weir_buf_slice(want);
+    if (!weir_slice_eq(a, b)) {
+        fail_msg("%s:\n got  %.*s\n want %.*s", whose, (int)a.n, a.p, (int)b.n, b.p);
+    }
+}
+
+static void expect_no_words(const struct world *w, struct weir_slice text)
+{
+    for (size_t i = 0; i < w->n_detectors; i++) {
+        if (world_find(&w->detectors[i], text, NULL) != 0) {
+            fail_msg("something of %s is left: %.*s", WORLD_IDS[i], (int)text.n, text.p);
+        }
+    }
+}
+
+static void check_redaction(struct world *w)
+{
+    struct world_said streamed = {0};
+    struct world_said whole = {0};
+    world_stream(w);
+    world_hear(w, &streamed);
+    world_close(w);
+    world_unary(w);
+    world_hear(w, &whole);
+    world_close(w);
+    for (size_t i = 0; i < w->n_choices; i++) {
+        for (size_t c = 0; c < WEIR_CHANNEL_TEXTS; c++) {
+            struct weir_slice text = weir_buf_slice(&w->texts[i][c]);
+            struct weir_buf simple = {0};
+            struct reference r;
+            find_in(&r, w, text);
+            redact_simply(&r, text, &simple);
+            expect_same(&whole.texts[i][c], &simple, "unary");
+            expect_same(&streamed.texts[i][c], &simple, "streamed");
+            expect_no_words(w, weir_buf_slice(&simple));
+            weir_arena_dispose(&r.arena);
+            weir_buf_dispose(&simple);
+        }
+        assert_false(streamed.is_blocked[i]);
+        assert_false(whole.is_blocked[i]);
+    }
+    world_said_dispose(&streamed);
+    world_said_dispose(&whole);
+}
+
+static void test_redaction(void **state)
+{
+    (void)state;
+    struct world w = {0};
+    size_t n = n_rounds(100);
+    world_init_chunkers(&w);
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT)};
+    policy_ask.policy.redact_with = WEIR_SLICE("[{detection} by {detector_id}]");
+    for (size_t i = 0; i < n; i++) {
+        world_seed = 1 + i * 2654435761u;
+        world_make(&w, WEIR_CHANNEL_TEXTS, i % 10 == 0 ? 400 : 60);
+        check_redaction(&w);
+    }
+    world_dispose(&w);
+}
+
+/* ---- block ---- */
+
+#define FALLBACK "\xE2\x9B\x94"
+
+/* What was said before the fallback; the whole of it where nothing was blocked. */
+static struct weir_slice before_fallback(const struct weir_buf *text, bool is_blocked)
+{
+    struct weir_slice s = weir_buf_slice(text);
+    if (is_blocked) {
+        assert_true(s.n >= sizeof FALLBACK - 1);
+        s = weir_slice_sub(s, 0, s.n - (sizeof FALLBACK - 1));
+    }
+    return s;
+}
+
+/* A prefix of the text that ends before the first finding, and all of it where there is none. */
+static void check_prefix(const struct world *w, size_t choice, const struct world_said *said)
+{
+    struct weir_slice text = weir_buf_slice(&w->texts[choice][0]);
+    struct weir_slice left = before_fallback(&said->texts[choice][0], said->is_blocked[choice]);
+    struct reference r;
+    find_in(&r, w, text);
+    assert_int_equal(said->is_blocked[choice], r.n != 0);
+    assert_true(weir_slice_starts_with(text, left));
+    for (size_t i = 0; i < r.n; i++) {
+        assert_true(weir_utf8_count(left) <= r.found[i].start_cp);
+    }
+    if (r.n == 0) {
+        assert_true(weir_slice_eq(text, left));
+    }
+    weir_arena_dispose(&r.arena);
+}
+
+static void check_block(struct world *w)
+{
+    struct world_said streamed = {0};
+    struct world_said whole = {0};
+    world_stream(w);
+    world_hear(w, &streamed);
+    world_close(w);
+    world_unary(w);
+    world_hear(w, &whole);
+    world_close(w);
+    for (size_t i = 0; i < w->n_choices; i++) {
+        check_prefix(w, i, &streamed);
+        check_prefix(w, i, &whole);
+        expect_same(&streamed.texts[i][0], &whole.texts[i][0], "streamed");
+    }
+    world_said_dispose(&streamed);
+    world_said_dispose(&whole);
+}
+
+static void test_block(void **state)
+{
+    (void)state;
+    struct world w = {0};
+    size_t n = n_rounds(100);
+    world_init_chunkers(&w);
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK)};
+    policy_ask.policy.fallback = WEIR_SLICE(FALLBACK);
+    for (size_t i = 0; i < n; i++) {
+        world_seed = 7 + i * 2654435761u;
+        world_make(&w, 1, 1 + world_random(120));
+        if (i % 2 == 0) { /* findings are rare where a text is to go on for long */
+            w.detectors[0].words &= 1u << world_random(WORLD_N_WORDS);
+            w.n_detectors = 1;
+        }
+        check_block(&w);
+    }
+    world_dispose(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_redaction),
+        cmocka_unit_test(test_block),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

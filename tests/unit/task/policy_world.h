@@ -1,0 +1,497 @@
+#ifndef WEIR_TESTS_UNIT_TASK_POLICY_WORLD_H
+#define WEIR_TESTS_UNIT_TASK_POLICY_WORLD_H
+
+/*
+ * A made-up answer and those who look at it, for property tests of routes: random texts with words
+ * planted in them, real chunkers, detectors that find some of the words and answer when they are
+ * told to, in any order.
+ */
+#include "chunk/sentence.h"
+#include "chunk/window.h"
+#include "task/channel.h"
+#include "unit/task/policy_stage.h"
+
+enum {
+    WORLD_CHOICES = 3,
+    WORLD_DETECTORS = 3,
+    WORLD_CHUNKERS = 5,
+    WORLD_MAX_WORD_CP = 12,
+};
+
+/* What is planted. Some contain each other, or begin as others end. */
+static const char *const WORLD_WORDS[] = {
+    "xyzxy",
+    "zxyz",
+    "4111 1111",
+    "jane@doe",
+    "m\xC3\xBCll",
+    "\xF0\x9F\x98\x80\xF0\x9F\x98\x81",
+    "e\xCC\x81"
+    "a",
+    "\xE5\xAF\x86\xE7\xA0\x81",
+    "q",
+};
+enum { WORLD_N_WORDS = sizeof WORLD_WORDS / sizeof WORLD_WORDS[0] };
+
+/* What stands around it. */
+static const char *const WORLD_REST[] = {
+    "a",
+    "lot",
+    " ",
+    " ",
+    " ",
+    ". ",
+    "! ",
+    "\n",
+    "\n\n",
+    "- ",
+    "\xC3\xA4",
+    "\xE4\xBD\xA0\xE5\xA5\xBD",
+    "\xE3\x80\x82",
+    "\xF0\x9F\x98\x82",
+    "e\xCC\x81",
+    "\\",
+    "\"",
+    "```\n",
+    "xyzx",
+    "jane",
+    "4111",
+    "1",
+};
+
+static uint64_t world_seed;
+
+static inline size_t world_random(size_t n)
+{
+    world_seed = world_seed * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(((world_seed >> 32) * n) >> 32);
+}
+
+/* ---- detectors ---- */
+
+struct world_detector {
+    struct weir_detector base;
+    struct world *world;
+    unsigned words;        /* bits: which of them it finds */
+    unsigned is_immediate; /* out of four answers, so many come at once */
+};
+
+struct world_call {
+    struct weir_detect_call base;
+    struct world_call *next;
+    struct world *world;
+    weir_detect_done_fn on_done;
+    void *ctx;
+    struct weir_arena arena;
+    struct weir_detect_list *lists;
+};
+
+struct world {
+    struct stage *st;
+    struct weir_chunk_window windows[3];
+    struct weir_chunk_sentence sentence;
+    const struct weir_chunker *chunkers[WORLD_CHUNKERS];
+    struct world_detector detectors[WORLD_DETECTORS];
+    struct weir_task_detector described[WORLD_DETECTORS];
+    struct weir_plan_use uses[WORLD_DETECTORS];
+    size_t n_detectors;
+    struct world_call *calls; /* under way */
+    size_t n_calls;
+    size_t n_choices;
+    struct weir_buf texts[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
+};
+
+static const char *const WORLD_IDS[WORLD_DETECTORS] = {"d0", "d1", "d2"};
+
+/* Every occurrence of the detector's words; the array may be NULL to count. */
+static inline size_t world_find(const struct world_detector *d, struct weir_slice text,
+                                struct weir_detection *out)
+{
+    static const char *const kinds[WORLD_N_WORDS] = {"K0", "K1", "K2", "K3", "K4",
+                                                     "K5", "K6", "K7", "K8"};
+    size_t n = 0;
+    for (size_t at = 0; at < text.n; at++) {
+        for (size_t i = 0; i < WORLD_N_WORDS; i++) {
+            struct weir_slice word = weir_slice_cstr(WORLD_WORDS[i]);
+            if ((d->words >> i & 1) == 0 ||
+                !weir_slice_starts_with(weir_slice_sub(text, at, text.n), word)) {
+                continue;
+            }
+            if (out != NULL) {
+                size_t start = weir_utf8_count(weir_slice_sub(text, 0, at));
+                out[n] = (struct weir_detection){.has_span = true,
+                                                 .start_cp = start,
+                                                 .end_cp = start + weir_utf8_count(word),
+                                                 .text = word,
+                                                 .detection = weir_slice_cstr(kinds[i]),
+                                                 .detection_type = WEIR_SLICE("word"),
+                                                 .detector_id = d->base.id,
+                                                 .score = 0.5};
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+static inline struct weir_detect_call *world_detect(const struct weir_detector *base,
+                                                    const struct weir_detect_env *env,
+                                                    const struct weir_detect_input *input,
+                                                    weir_detect_done_fn on_done, void *ctx)
+{
+    const struct world_detector *d = (const struct world_detector *)base;
+    struct world_call *call = weir_mem_zalloc(sizeof *call);
+    (void)env;
+    *call = (struct world_call){.base = {.detector = base},
+                                .next = d->world->calls,
+                                .world = d->world,
+                                .on_done = on_done,
+                                .ctx = ctx};
+    d->world->calls = call;
+    call->lists = weir_arena_array(&call->arena, input->n_contents, sizeof *call->lists);
+    for (size_t i = 0; i < input->n_contents; i++) {
+        size_t n = world_find(d, input->contents[i], NULL);
+        struct weir_detection *items = weir_arena_array(&call->arena, n, sizeof *items);
+        world_find(d, input->contents[i], items);
+        call->lists[i] = (struct weir_detect_list){.items = items, .n = n};
+    }
+    call->base.lists = call->lists;
+    call->base.n_lists = input->n_contents;
+    call->base.is_done = world_random(4) < d->is_immediate;
+    d->world->n_calls += !call->base.is_done;
+    return &call->base;
+}
+
+static inline void world_detect_free(struct weir_detect_call *base)
+{
+    struct world_call *call = (struct world_call *)base;
+    struct world_call **at = &call->world->calls;
+    while (*at != call) {
+        at = &(*at)->next;
+    }
+    *at = call->next;
+    call->world->n_calls -= !base->is_done;
+    weir_arena_dispose(&call->arena);
+    free(call);
+}
+
+static const struct weir_detect_ops WORLD_DETECT_OPS = {.start = world_detect,
+                                                        .free = world_detect_free};
+
+/* One of the calls under way, any of them, is answered. False: there is none. */
+static inline bool world_answer(struct world *w)
+{
+    if (w->n_calls == 0) {
+        return false;
+    }
+    size_t skip = world_random(w->n_calls);
+    struct world_call *call = w->calls;
+    while (call->base.is_done || skip-- != 0) {
+        call = call->next;
+    }
+    call->base.is_done = true;
+    w->n_calls--;
+    call->on_done(call->ctx, &call->base);
+    stage_turn(w->st);
+    return true;
+}
+
+/* ---- making one ---- */
+
+static inline void world_make_text(struct weir_buf *text, size_t n)
+{
+    while (n-- != 0) {
+        const char *piece = world_random(4) == 0
+                                ? WORLD_WORDS[world_random(WORLD_N_WORDS)]
+                                : WORLD_REST[world_random(sizeof WORLD_REST / sizeof *WORLD_REST)];
+        weir_buf_append(text, weir_slice_cstr(piece));
+    }
+}
+
+static inline void world_make_detectors(struct world *w, bool with_whole)
+{
+    w->n_detectors = 1 + world_random(WORLD_DETECTORS);
+    for (size_t i = 0; i < w->n_detectors; i++) {
+        struct world_detector *d = &w->detectors[i];
+        *d = (struct world_detector){.base = {.ops = &WORLD_DETECT_OPS,
+                                              .id = weir_slice_cstr(WORLD_IDS[i]),
+                                              .type = WEIR_DETECT_CONTENTS},
+                                     .world = w,
+                                     .words = (unsigned)world_random(1u << WORLD_N_WORDS),
+                                     .is_immediate = (unsigned)world_random(5)};
+        size_t n = with_whole ? WORLD_CHUNKERS : WORLD_CHUNKERS - 1;
+        w->described[i] = (struct weir_task_detector){
+            .id = d->base.id, .detector = &d->base, .chunker = w->chunkers[world_random(n)]};
+        w->uses[i] = (struct weir_plan_use){.d = &w->described[i], .params = WEIR_SLICE("{}")};
+    }
+}
+
+static inline void world_init_chunkers(struct world *w)
+{
+    weir_chunk_window_init(&w->windows[0], WEIR_SLICE("w0"), 40, WORLD_MAX_WORD_CP);
+    weir_chunk_window_init(&w->windows[1], WEIR_SLICE("w1"), 33, 32);
+    weir_chunk_window_init(&w->windows[2], WEIR_SLICE("w2"), 100, 50);
+    assert_int_equal(weir_chunk_sentence_init(&w->sentence, WEIR_SLICE("s"), NULL), 0);
+    for (size_t i = 0; i < 3; i++) {
+        w->chunkers[i] = &w->windows[i].base;
+    }
+    w->chunkers[3] = &w->sentence.base;
+    w->chunkers[4] = &weir_chunk_whole;
+}
+
+/* `n_channels` of every choice say something, perhaps. */
+static inline void world_make(struct world *w, size_t n_channels, size_t max_pieces)
+{
+    w->n_choices = 1 + world_random(WORLD_CHOICES);
+    for (size_t i = 0; i < w->n_choices; i++) {
+        for (size_t c = 0; c < n_channels; c++) {
+            weir_buf_clear(&w->texts[i][c]);
+            world_make_text(&w->texts[i][c], world_random(max_pieces));
+        }
+    }
+    world_make_detectors(w, world_random(4) == 0);
+}
+
+static inline void world_dispose(struct world *w)
+{
+    for (size_t i = 0; i < WORLD_CHOICES * WEIR_CHANNEL_TEXTS; i++) {
+        weir_buf_dispose(&w->texts[i / WEIR_CHANNEL_TEXTS][i % WEIR_CHANNEL_TEXTS]);
+    }
+    weir_chunk_sentence_dispose(&w->sentence);
+}
+
+/* A stage on which the route's request has just been made. */
+static inline void world_open(struct world *w, bool is_unary)
+{
+    w->st = policy_stage("", "");
+    w->st->env.max_held_bytes = 1 << 24;
+    w->st->env.max_service_body_bytes = 1 << 24;
+    w->st->env.max_detector_calls = (unsigned)(1 + world_random(8));
+    policy_ask.n_choices = w->n_choices;
+    struct weir_task_completion request = policy_request(w->st);
+    request.output = (struct weir_plan){.uses = w->uses, .n = w->n_detectors};
+    if (is_unary) {
+        weir_task_completion_start(&w->st->task, &request, policy_answered, w->st);
+    } else {
+        weir_completion_stream_start(&w->st->task, &request, w->st->env.strategy, &w->st->out);
+    }
+    stage_turn(w->st);
+}
+
+static inline void world_close(struct world *w)
+{
+    stage_free(w->st);
+    w->st = NULL;
+    assert_null(w->calls);
+}
+
+/* ---- the model server's part ---- */
+
+/* Writes a member of a message or delta that says `json` (a string with its quotes). */
+static inline void world_write_said(struct weir_buf *out, enum weir_channel channel,
+                                    struct weir_slice json)
+{
+    weir_buf_printf(out, "%s", out->p[out->n - 1] == '{' ? "" : ",");
+    if (channel == WEIR_CHANNEL_TRANSCRIPT) {
+        weir_buf_printf(out, "\"audio\":{\"transcript\":%.*s}", (int)json.n, json.p);
+    } else {
+        weir_buf_printf(out, "\"%s\":%.*s", weir_channel_name(channel), (int)json.n, json.p);
+    }
+}
+
+/* Some code points of what is left, quoted; an emoji may be cut in two halves. */
+static inline void world_cut(struct weir_slice *rest, bool *has_half, struct weir_buf *quoted)
+{
+    static const char *const lows[] = {"\\ude00", "\\ude01", "\\ude02"};
+    struct weir_buf text = {0};
+    size_t n = weir_utf8_byte_at(*rest, 1 + world_random(6));
+    n = n < rest->n ? n : rest->n;
+    if (*has_half) { /* the emoji that is cut stands first; all here are U+1F600 to U+1F602 */
+        weir_buf_printf(quoted, "\"%s", lows[(unsigned char)rest->p[3] - 0x80]);
+        *rest = weir_slice_sub(*rest, 4, rest->n);
+        n = n > 4 ? n - 4 : 0;
+        *has_half = false;
+    } else {
+        weir_buf_append_byte(quoted, '"');
+    }
+    weir_json_write_quoted(&text, weir_slice_sub(*rest, 0, n));
+    weir_buf_append(quoted, weir_slice_sub(weir_buf_slice(&text), 1, text.n - 1));
+    *rest = weir_slice_sub(*rest, n, rest->n);
+    if (rest->n != 0 && (unsigned char)rest->p[0] == 0xF0 && world_random(2) == 0) {
+        weir_buf_append(quoted, WEIR_SLICE("\\ud83d"));
+        *has_half = true;
+    }
+    weir_buf_append_byte(quoted, '"');
+    weir_buf_dispose(&text);
+}
+
+struct world_left {
+    struct weir_slice rest[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
+    bool halves[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
+    bool has_finished[WORLD_CHOICES];
+};
+
+static inline bool world_is_silent(const struct world_left *left, size_t choice)
+{
+    for (size_t c = 0; c < WEIR_CHANNEL_TEXTS; c++) {
+        if (left->rest[choice][c].n != 0 || left->halves[choice][c]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One event of one choice: some of what is left of some of its channels, or its end. */
+static inline void world_say(struct world *w, struct world_left *left, size_t choice)
+{
+    struct weir_buf event = {0};
+    weir_buf_printf(&event, "{\"id\":\"c\",\"choices\":[{\"index\":%zu,\"delta\":{", choice);
+    for (size_t c = 0; c < WEIR_CHANNEL_TEXTS; c++) {
+        struct weir_slice *rest = &left->rest[choice][c];
+        struct weir_buf quoted = {0};
+        if (rest->n != 0 && world_random(3) == 0) {
+            world_cut(rest, &left->halves[choice][c], &quoted);
+            world_write_said(&event, (enum weir_channel)c, weir_buf_slice(&quoted));
+        }
+        weir_buf_dispose(&quoted);
+    }
+    left->has_finished[choice] = world_is_silent(left, choice);
+    weir_buf_printf(&event, "},\"finish_reason\":%s}]}",
+                    left->has_finished[choice] ? "\"stop\"" : "null");
+    script_event(w->st, weir_buf_slice(&event));
+    weir_buf_dispose(&event);
+    stage_turn(w->st);
+}
+
+static inline bool world_has_more(const struct world *w, const struct world_left *left)
+{
+    for (size_t i = 0; i < w->n_choices; i++) {
+        if (!left->has_finished[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The whole stream: events of all choices mixed, detectors answering in between and afterwards. */
+static inline void world_stream(struct world *w)
+{
+    struct world_left left = {0};
+    for (size_t i = 0; i < w->n_choices; i++) {
+        for (size_t c = 0; c < WEIR_CHANNEL_TEXTS; c++) {
+            left.rest[i][c] = weir_buf_slice(&w->texts[i][c]);
+        }
+    }
+    size_t haste = world_random(4);
+    world_open(w, false);
+    while (!w->st->is_over && w->st->run != NULL && world_has_more(w, &left)) {
+        size_t choice = world_random(w->n_choices);
+        if (!left.has_finished[choice]) {
+            world_say(w, &left, choice);
+        }
+        while (world_random(4) < haste && world_answer(w)) {
+        }
+    }
+    if (!w->st->is_over && w->st->run != NULL) {
+        script_done(w->st, 0);
+        stage_turn(w->st);
+    }
+    while (world_answer(w)) {
+    }
+    assert_true(w->st->is_over);
+}
+
+/* The same as one answer. */
+static inline void world_unary(struct world *w)
+{
+    struct weir_buf answer = {0};
+    weir_buf_printf(&answer, "{\"id\":\"c\",\"choices\":[");
+    for (size_t i = 0; i < w->n_choices; i++) {
+        weir_buf_printf(&answer, "%s{\"index\":%zu,\"message\":{", i != 0 ? "," : "", i);
+        for (size_t c = 0; c < WEIR_CHANNEL_TEXTS; c++) {
+            struct weir_buf quoted = {0};
+            if (w->texts[i][c].n != 0) {
+                weir_json_write_quoted(&quoted, weir_buf_slice(&w->texts[i][c]));
+                world_write_said(&answer, (enum weir_channel)c, weir_buf_slice(&quoted));
+            }
+            weir_buf_dispose(&quoted);
+        }
+        weir_buf_printf(&answer, "},\"finish_reason\":\"stop\"}");
+    }
+    weir_buf_printf(&answer, "]}");
+    world_open(w, true);
+    script_event(w->st, weir_buf_slice(&answer));
+    script_done(w->st, 0);
+    stage_turn(w->st);
+    weir_buf_dispose(&answer);
+    while (world_answer(w)) {
+    }
+    assert_true(w->st->is_over);
+}
+
+/* ---- what left ---- */
+
+struct world_said {
+    struct weir_buf texts[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
+    bool is_blocked[WORLD_CHOICES];
+};
+
+static inline void world_said_dispose(struct world_said *said)
+{
+    for (size_t i = 0; i < WORLD_CHOICES * WEIR_CHANNEL_TEXTS; i++) {
+        weir_buf_dispose(&said->texts[i / WEIR_CHANNEL_TEXTS][i % WEIR_CHANNEL_TEXTS]);
+    }
+}
+
+static inline uint32_t world_member(const struct weir_json *j, uint32_t object, const char *name)
+{
+    return object != WEIR_JSON_NONE ? weir_json_get_set(j, object, weir_slice_cstr(name))
+                                    : WEIR_JSON_NONE;
+}
+
+static inline void world_hear_choice(const struct weir_json *j, uint32_t choice,
+                                     struct world_said *said)
+{
+    uint64_t index;
+    assert_int_equal(weir_json_u64(j, world_member(j, choice, "index"), &index), 0);
+    uint32_t delta = world_member(j, choice, "delta");
+    uint32_t body = delta != WEIR_JSON_NONE ? delta : world_member(j, choice, "message");
+    for (size_t c = 0; c < WEIR_CHANNEL_TEXTS; c++) {
+        uint32_t at = c == WEIR_CHANNEL_TRANSCRIPT
+                          ? world_member(j, world_member(j, body, "audio"), "transcript")
+                          : world_member(j, body, weir_channel_name((enum weir_channel)c));
+        if (at != WEIR_JSON_NONE) {
+            weir_json_string_append(j, at, &said->texts[index][c]);
+        }
+    }
+    uint32_t finish = world_member(j, choice, "finish_reason");
+    if (finish != WEIR_JSON_NONE) {
+        said->is_blocked[index] = weir_json_string_eq(j, finish, WEIR_SLICE("content_filter"));
+    }
+}
+
+/* Puts together what the stage wrote down. */
+static inline void world_hear(struct world *w, struct world_said *said)
+{
+    struct weir_slice lines = weir_buf_slice(&w->st->lines);
+    while (lines.n != 0) {
+        struct weir_slice line = weir_slice_cut(&lines, '\n');
+        struct weir_arena arena = {0};
+        struct weir_json j;
+        if (weir_slice_eq_cstr(line, "end")) {
+            continue;
+        }
+        if (line.n == 0 || line.p[0] != '{') {
+            fail_msg("%.*s", (int)line.n, line.p);
+        }
+        assert_int_equal(weir_json_parse(&j, line, NULL, &arena, NULL), 0);
+        uint32_t choices = weir_json_get(&j, 0, WEIR_SLICE("choices"));
+        uint32_t at = weir_json_first(&j, choices);
+        for (; at != WEIR_JSON_NONE; at = weir_json_after(&j, choices, at)) {
+            world_hear_choice(&j, at, said);
+        }
+        weir_arena_dispose(&arena);
+    }
+}
+
+#endif
