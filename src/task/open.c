@@ -126,9 +126,9 @@ static void open_with(struct weir_open *o, struct weir_slice own, struct weir_de
     keep_words(o, d);
     o->state = d->edge == WEIR_EDGE_OPEN ? WEIR_OPEN_FINDING : WEIR_OPEN_BEGUN;
     o->left_bytes = n < WEIR_PEM_MAX_BYTES ? WEIR_PEM_MAX_BYTES - n : 0;
-    o->n_tail = 0;
-    keep_tail(o, own);
     d->text = weir_slice_sub(own, from, own.n);
+    o->n_tail = 0;
+    keep_tail(o, d->text); /* an END line before it is another key's */
     d->end_cp = d->start_cp + weir_utf8_count(d->text);
 }
 
