@@ -1,7 +1,7 @@
 /* Private keys that are longer than a chunk, found by the real detector through real chunkers. */
 #include "detect/secrets.h"
 #include "task/open.h"
-#include "unit/task/policy_world.h"
+#include "unit/task/policy_talk.h"
 
 struct keys {
     struct world w;

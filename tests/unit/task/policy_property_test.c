@@ -5,7 +5,7 @@
  *
  * WEIR_PROPERTY_ROUNDS=100000 for more of it.
  */
-#include "unit/task/policy_world.h"
+#include "unit/task/policy_talk.h"
 
 static size_t n_rounds(size_t usual)
 {
