@@ -36,12 +36,13 @@ static size_t find_text(struct weir_slice t, size_t from, const char *needle)
 static bool judge_open_key(struct weir_secret_look *l, struct weir_slice rest, bool is_at_end)
 {
     enum weir_pem_sign sign = weir_pem_goes_on(rest);
-    if (is_at_end && sign == WEIR_PEM_YES) {
-        l->edge = WEIR_EDGE_OPEN;
-    } else if (is_at_end && sign == WEIR_PEM_UNSURE && l->is_piece) {
+    bool goes_on = is_at_end && l->is_piece;
+    if (goes_on && sign == WEIR_PEM_UNSURE) {
         l->edge = WEIR_EDGE_MAYBE;
+        return true;
     }
-    return l->edge != WEIR_EDGE_NONE || weir_pem_longest_run(rest) >= MIN_OPEN_RUN;
+    l->edge = goes_on && sign == WEIR_PEM_YES ? WEIR_EDGE_OPEN : WEIR_EDGE_NONE;
+    return sign == WEIR_PEM_YES || weir_pem_longest_run(rest) >= MIN_OPEN_RUN;
 }
 
 /* From its BEGIN line to its END line; without one, to the end of the text or 16 KiB. */
@@ -84,7 +85,7 @@ static bool judge_key_end(struct weir_secret_look *l)
         from--;
     }
     is_found(l, from, to, "private_key");
-    l->edge = WEIR_EDGE_REST;
+    l->edge = l->is_piece ? WEIR_EDGE_REST : WEIR_EDGE_NONE;
     return to != 0 && from == 0 && weir_pem_longest_run(weir_slice_sub(t, 0, line)) >= MIN_BODY_RUN;
 }
 

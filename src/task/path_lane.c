@@ -168,7 +168,7 @@ static void start_slot(struct weir_path_slot *slot)
                                              .n_contents = 1,
                                              .params = lane->use->params,
                                              .threshold = lane->use->threshold,
-                                             .is_piece = true,
+                                             .is_piece = !task->env->is_fms,
                                              .is_lenient = task->env->is_fms};
     struct weir_detect_env env = {.loop = task->loop,
                                   .client = task->client,
