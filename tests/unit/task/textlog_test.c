@@ -304,6 +304,32 @@ static void test_against_a_model_that_scans(void **state)
     free(m);
 }
 
+/* Numbers may have holes; empty frames at the place where the text is cut may stay. */
+static void test_frames_by_number(void **state)
+{
+    (void)state;
+    struct weir_textlog log = {0};
+    static const uint64_t numbers[] = {2, 3, 7, 7, 9};
+    static const char *const texts[] = {"ab", "c", "", "d", ""};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(weir_textlog_append(&log, numbers[i], weir_slice_cstr(texts[i]), NULL), 0);
+    }
+    static const size_t below[] = {0, 0, 0, 1, 2, 2, 2, 2, 4, 4, 5};
+    for (uint64_t n = 0; n < sizeof below / sizeof below[0]; n++) {
+        assert_int_equal(weir_textlog_frames_below(&log, n), below[n]);
+    }
+    weir_textlog_trim_some(&log, 3, 2);
+    assert_int_equal(weir_textlog_n_frames(&log), 3);
+    assert_int_equal(weir_textlog_frame(&log, 0).number, 7);
+    assert_int_equal(weir_textlog_frame(&log, 0).start_cp, 3);
+    weir_textlog_trim_some(&log, 4, 2);
+    assert_int_equal(weir_textlog_n_frames(&log), 1);
+    assert_int_equal(weir_textlog_frame(&log, 0).number, 9);
+    weir_textlog_trim(&log, 4);
+    assert_int_equal(weir_textlog_n_frames(&log), 0);
+    weir_textlog_dispose(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_a_drained_log_is_small),
         cmocka_unit_test(test_offsets_in_a_large_frame),
         cmocka_unit_test(test_against_a_model_that_scans),
+        cmocka_unit_test(test_frames_by_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
