@@ -5,6 +5,7 @@ import json
 import grpc
 import pytest
 import service
+import streams
 from grpcpeer import CHUNK_STREAM, TGIS_STREAM
 from peers import (
     CHAT,
@@ -312,6 +313,20 @@ def test_input_findings(world):
     world.model_answers["/tokenize"] = answers({"message": "no"}, 503)
     ((name, error), done) = read(chat(world, input={"doc": {}}))
     assert name == "error" and error["code"] == 503 and done == ("", "[DONE]")
+
+
+@pytest.mark.parametrize("chunks", ["right", "overlap", "gap", "text", "zero-input", "beyond"])
+def test_a_mock_that_chunks_wrongly(weir, mock, chunks):
+    """Strictly its nonsense fails the request; here it is passed on."""
+    m = mock("--seed", 1, "--chunks", chunks)
+    body = streams.request(mock={"text": "One. Two. Three."}, detectors={"output": {"words": {}}})
+    strict = weir(streams.config(m)).api.post(CHAT, json=body)
+    is_nonsense = chunks not in ("right", "zero-input")
+    assert (strict.status_code != 200 or "event: error" in strict.text) == is_nonsense
+    found = events_of(weir({**streams.config(m), "compat": "fms"}).api.post(CHAT, json=body))
+    assert len(found) > 1 and found[-1]["choices"][0]["finish_reason"] == "stop"
+    if not is_nonsense:
+        assert streams.content(found) == "One.Two.Three."  # it leaves the spaces out
 
 
 # --- errors before the first event ---
