@@ -7,7 +7,9 @@
 enum {
     HTTP_UNPROCESSABLE = 422,
     PATTERN_BUDGET_US = 6000,
+    LARGE_BUDGET_US = 60000,  /* off the loop for the text's size */
     HEAVY_BUDGET_US = 500000, /* of kinds that leave the loop for it */
+    LIGHT_BYTES = 16 * 1024,  /* a text made for it costs a detector up to 60 ms a MiB */
 };
 
 struct builtin_call {
@@ -36,13 +38,21 @@ static void fail(struct builtin_call *c, int err, struct weir_slice message)
     c->base.n_lists = 0;
 }
 
+static int64_t budget_us(const struct weir_builtin_scan *scan)
+{
+    if (scan->made->kind->is_heavy != NULL) {
+        return HEAVY_BUDGET_US;
+    }
+    return scan->job != NULL ? LARGE_BUDGET_US : PATTERN_BUDGET_US;
+}
+
 int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why)
 {
     const struct weir_builtin_kind *kind = scan->made->kind;
     struct weir_found found = {0};
     struct weir_builtin_run run = {
         .why = "too much was found in one text",
-        .budget_us = kind->is_heavy != NULL ? HEAVY_BUDGET_US : PATTERN_BUDGET_US,
+        .budget_us = budget_us(scan),
         .job = scan->job,
         .is_piece = scan->is_piece,
     };
@@ -100,12 +110,15 @@ static void on_job_done(void *ctx, struct weir_builtin_job *job)
 static bool is_heavy(const struct weir_builtin *b, const struct weir_builtin_made *made,
                      const struct weir_detect_env *env, const struct weir_detect_input *input)
 {
-    if (b->kind->is_heavy == NULL || env->loop == NULL) {
+    if (env->loop == NULL) {
         return false;
     }
     size_t n_bytes = 0;
     for (size_t i = 0; i < input->n_contents; i++) {
         n_bytes += input->contents[i].n;
+    }
+    if (b->kind->is_heavy == NULL) {
+        return n_bytes > LIGHT_BYTES;
     }
     return made == NULL || b->kind->is_heavy(made->settings, n_bytes);
 }

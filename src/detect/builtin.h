@@ -45,8 +45,8 @@ struct weir_builtin_kind {
     /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in run->why. */
     int (*scan)(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run);
-    /* Is this too much for the loop? NULL: never. With it, new parameters are read off the loop as
-     * well, and the budget is larger. */
+    /* Is this too much for the loop? With it, new parameters are read off the loop as well, and the
+     * budget is larger. NULL: by the size alone. */
     bool (*is_heavy)(const void *settings, size_t n_bytes);
 };
 

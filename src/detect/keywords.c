@@ -26,6 +26,9 @@ struct term {
     bool is_allowed;
 };
 
+/* Of a byte: a term may begin with it (all beyond ASCII may); it is part of a word. */
+enum { BEGINS = 1, WORD = 2 };
+
 struct settings {
     struct edge *edges;
     size_t n_slots; /* power of two */
@@ -34,7 +37,8 @@ struct settings {
     struct term *terms;
     size_t n_terms;
     uint64_t seed;
-    bool first[128]; /* can a term begin with this ASCII character? */
+    unsigned char bytes[256]; /* BEGINS, WORD */
+    bool pairs[128][128];     /* can a term begin with these two, folded? */
 };
 
 static void free_settings(void *p)
@@ -83,21 +87,36 @@ static uint32_t next_cp(struct weir_slice t, size_t *at)
     return ' ';
 }
 
+/* What a text must begin with to be worth a walk. */
+static void note_beginning(struct settings *s, uint32_t first, uint32_t second, bool is_single)
+{
+    if (first >= 128) {
+        return;
+    }
+    s->bytes[first] |= BEGINS;
+    s->bytes[first >= 'a' && first <= 'z' ? first - 32 : first] |= BEGINS;
+    for (uint32_t c = 0; c < 128; c++) {
+        s->pairs[first][c] = s->pairs[first][c] || is_single || second >= 128 || c == second;
+    }
+}
+
 static void add_term(struct settings *s, struct weir_slice term, bool is_allowed)
 {
     uint32_t node = 0;
-    for (size_t at = 0; at < term.n;) {
-        bool is_first = at == 0;
+    uint32_t begin[2] = {0};
+    size_t n_cp = 0;
+    for (size_t at = 0; at < term.n; n_cp++) {
         uint32_t cp = next_cp(term, &at);
         struct edge *e = slot(s, node, cp);
         if (e->to == 0) {
             *e = (struct edge){.from = node, .cp = cp, .to = ++s->n_nodes};
         }
-        if (is_first && cp < 128) {
-            s->first[cp] = true;
+        if (n_cp < 2) {
+            begin[n_cp] = cp;
         }
         node = e->to;
     }
+    note_beginning(s, begin[0], begin[1], n_cp == 1);
     struct term *t = &s->terms[s->n_terms++];
     *t = (struct term){
         .spelling = weir_mem_dup(term.p, term.n), .n = term.n, .is_allowed = is_allowed};
@@ -155,6 +174,11 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
     s->ends = weir_mem_array(n_bytes + 1, sizeof *s->ends);
     s->terms = weir_mem_array(n_deny + n_allow, sizeof *s->terms);
     s->seed = weir_map_hash(WEIR_SLICE("keywords"));
+    for (unsigned c = 0; c < 256; c++) {
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        s->bytes[c] = c >= 128 ? BEGINS : 0;
+        s->bytes[c] |= is_letter || (c >= '0' && c <= '9') || c == '_' ? WORD : 0;
+    }
     for (size_t i = 0; i < n_deny; i++) {
         add_term(s, deny[i], false);
     }
@@ -237,6 +261,28 @@ static int report(const struct walk *w, size_t from, struct weir_found *found)
     return weir_found_add(found, &span);
 }
 
+/* The next byte where a term may begin: ASCII is passed over by tables. */
+static size_t skip(const struct settings *s, struct weir_slice t, size_t at, uint32_t *before)
+{
+    unsigned last = is_word(*before) ? WORD : 0;
+    size_t from = at;
+    for (; at < t.n; at++) {
+        unsigned char c = (unsigned char)t.p[at];
+        unsigned flags = s->bytes[c];
+        bool is_inside = (last & flags & WORD) != 0;
+        if ((flags & BEGINS) != 0 && !is_inside) {
+            unsigned char next = at + 1 < t.n ? (unsigned char)t.p[at + 1] : 0;
+            uint32_t folded = weir_utf8_is_space(next) ? ' ' : fold(next);
+            if (c >= 128 || next >= 128 || s->pairs[fold(c)][folded]) {
+                break;
+            }
+        }
+        last = flags;
+    }
+    *before = at > from ? (unsigned char)t.p[at - 1] : *before;
+    return at;
+}
+
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run)
 {
@@ -245,15 +291,15 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     struct walk w = {.s = s, .text = text};
     uint32_t before = ' ';
     size_t allowed_to = 0;
+    size_t n;
     int rc = 0;
-    for (size_t at = 0; at < text.n && s->n_terms != 0 && rc == 0;) {
-        size_t n = 1;
-        uint32_t cp = (unsigned char)text.p[at];
-        if (cp >= 128) {
-            cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
+    for (size_t at = 0; s->n_terms != 0 && rc == 0; at += n) {
+        at = skip(s, text, at, &before);
+        if (at >= text.n) {
+            break;
         }
-        bool can_begin = cp >= 128 || s->first[fold(cp)];
-        if (can_begin && !(is_word(before) && is_word(cp))) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
+        if (!(is_word(before) && is_word(cp))) {
             walk_from(&w, at);
             allowed_to = w.allow_end > allowed_to ? w.allow_end : allowed_to;
             if (w.deny_end > allowed_to) {
@@ -261,7 +307,6 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
             }
         }
         before = cp;
-        at += n;
     }
     return rc;
 }
