@@ -57,14 +57,14 @@ function drawScan(request, findings, tookMs) {
   const ids = Object.keys(request.detectors);
   show($("scan-failed"), false);
   show($("scan-empty"), false);
-  $("scan-text").replaceChildren(...markNodes(cutText([...request.content], findings)));
+  drawPieces($("scan-text"), cutText([...request.content], findings));
   const words = findings.length > 0 ? counted(findings.length, "finding") : "Nothing found";
   drawScanState(`${words} in ${milliseconds(tookMs)}`, findings.length > 0 ? "warn" : "good");
   drawByDetector(ids, findings);
 }
 
 function drawNothing(words) {
-  $("scan-text").replaceChildren();
+  drawPieces($("scan-text"), []);
   show($("scan-empty"), true);
   show($("scan-failed"), false);
   show($("scan-results-card"), false);

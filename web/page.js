@@ -124,19 +124,52 @@ function findingTitle(f) {
   return `${f.detection_type ?? ""} / ${findingName(f)} by ${f.detector_id ?? "?"}${score}`;
 }
 
-/** Pieces of cutText or cutRedacted as nodes. */
-function markNodes(pieces) {
-  return pieces.map((piece, i) => {
+/** A piece of cutText or cutRedacted as a node; `label` is behind it where a finding ends. */
+function markNode(piece, label) {
+  const first = piece.findings[0];
+  if (first === undefined) return document.createTextNode(piece.text);
+  const mark = make("mark", { className: tintOf(first.detector_id) }, piece.text);
+  if (piece.isRedacted) mark.classList.add("redacted");
+  mark.title = piece.findings.map(findingTitle).join("\n");
+  mark.dataset.starts = piece.findings.map((f) => f.start).join(" ");
+  if (label !== "") mark.dataset.label = label;
+  return mark;
+}
+
+const drawnPieces = new WeakMap(); /* element: [{key, text, nodes}] */
+
+/**
+ * Makes an element show these pieces and touches only what is new: what was read stays read, for
+ * screen readers, and what is selected stays selected.
+ */
+function drawPieces(into, pieces) {
+  const before = drawnPieces.get(into) ?? [];
+  const after = pieces.map((piece, i) => {
     const first = piece.findings[0];
-    if (first === undefined) return document.createTextNode(piece.text);
-    const mark = make("mark", { className: tintOf(first.detector_id) }, piece.text);
-    if (piece.isRedacted) mark.classList.add("redacted");
-    mark.title = piece.findings.map(findingTitle).join("\n");
-    mark.dataset.starts = piece.findings.map((f) => f.start).join(" ");
-    const goesOn = pieces[i + 1]?.findings.includes(first) === true;
-    if (!goesOn && !piece.isRedacted) mark.dataset.label = findingName(first);
-    return mark;
+    const goesOn = piece.isRedacted || pieces[i + 1]?.findings.includes(first) === true;
+    const label = first === undefined || goesOn ? "" : findingName(first);
+    const titles = piece.findings.map((f) => `${f.start} ${findingTitle(f)}`);
+    return { piece, label, text: piece.text, key: JSON.stringify([label, ...titles]), nodes: [] };
   });
+  let same = 0;
+  while (same < before.length && same < after.length) {
+    const [old, now] = [before[same], after[same]];
+    const grows = now.piece.findings.length === 0 && now.text.startsWith(old.text);
+    if (old.key !== now.key || (old.text !== now.text && !grows)) break;
+    now.nodes = old.nodes;
+    if (old.text !== now.text) {
+      const rest = document.createTextNode(now.text.slice(old.text.length));
+      old.nodes[old.nodes.length - 1].after(rest);
+      now.nodes = [...old.nodes, rest];
+    }
+    same++;
+  }
+  for (const old of before.slice(same)) for (const node of old.nodes) node.remove();
+  for (const now of after.slice(same)) {
+    now.nodes = [markNode(now.piece, now.label)];
+    into.append(...now.nodes);
+  }
+  drawnPieces.set(into, after);
 }
 
 /** One line of a list of findings. `where`: the element its mark is in, if it is anywhere. */

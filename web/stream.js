@@ -5,6 +5,7 @@
 
 const CHOSEN = ":chosen"; /* no route can be called so */
 const MAX_EVENTS = 5000;
+const SLOW_MS = 100;
 const POLICY_WORDS = {
   annotate: "Findings ride along, nothing is changed.",
   block: "The first finding ends the answer.",
@@ -24,8 +25,11 @@ const PROMPTS = [
 
 let run = null; /* the one that is shown */
 
+let runs = 0;
+
 function newRun(request) {
   return {
+    number: ++runs,
     request,
     abort: new AbortController(),
     state: "waiting" /* waiting, live, done, stopped, failed */,
@@ -44,6 +48,7 @@ function newRun(request) {
     events: [],
     nEvents: 0,
     isScheduled: false,
+    drawnAt: 0 /* the timeline and the events */,
   };
 }
 
@@ -182,7 +187,7 @@ function stateWords(r) {
   if (r.isBlocked) return ["Blocked", "bad"];
   if (r.state === "stopped") return ["Stopped", "warn"];
   if (r.state === "live") return [r.points.length > 0 ? "Streaming" : "Held back, being looked at", "live"];
-  const n = r.findings.length;
+  const n = r.findings.length + r.inputFindings.length;
   if (policyOf(r) === "redact" && n > 0) return ["Done, redacted", "warn"];
   return n > 0 ? [`Done, ${counted(n, "finding")}`, "warn"] : ["Done, nothing found", "good"];
 }
@@ -232,12 +237,12 @@ function drawBlocked(r) {
 function drawTalk(r) {
   show($("answer-empty"), false);
   show($("talk"), true);
-  $("said").replaceChildren(...markNodes(cutText([...r.request.prompt], r.inputFindings)));
+  drawPieces($("said"), cutText([...r.request.prompt], r.inputFindings));
   show($("said"), r.request.prompt !== "");
   drawInputNote(r);
   show($("thoughts"), r.thoughts.length > 0);
-  $("thought-text").replaceChildren(...markNodes(thoughtPieces(r)));
-  $("text").replaceChildren(...markNodes(answerPieces(r)));
+  drawPieces($("thought-text"), thoughtPieces(r));
+  drawPieces($("text"), answerPieces(r));
   $("text").classList.toggle("waits", isRunning());
   drawBlocked(r);
   drawNotice($("failed"), r.error ? "That did not work" : "", r.error);
@@ -271,8 +276,13 @@ function drawHeld(r) {
   $("held-meter").setAttribute("aria-valuenow", String(held));
 }
 
+let drawnFindings = ""; /* a list that is drawn anew loses who has the focus */
+
 function drawFindings(r) {
   const all = r.inputFindings.length + r.findings.length;
+  const what = `${r.number} ${r.inputFindings.length} ${r.findings.length} ${r.isBlocked}`;
+  if (what === drawnFindings) return;
+  drawnFindings = what;
   show($("findings-card"), all > 0);
   $("findings-count").textContent = counted(all, "finding");
   const note = r.isBlocked ? "never left" : policyOf(r) === "redact" ? "replaced" : "";
@@ -320,6 +330,9 @@ function drawRun(r) {
   drawTalk(r);
   drawHeld(r);
   drawFindings(r);
+  const now = performance.now();
+  if (isRunning() && now - r.drawnAt < SLOW_MS) return; /* they cost more the longer they are */
+  r.drawnAt = now;
   drawTrace(r);
   drawEvents(r);
 }

@@ -228,6 +228,8 @@ def test_nobody_complains_and_nothing_is_fetched(seen):
 @clients.needed
 def test_texts_and_offsets(seen):
     got = seen["functions"]
+    # what is on the page stays there when more comes
+    assert got["kept"] == ["one two three four", 5, True, "one"]
     assert got["split"] == ["a", "😀", "b"]
     assert got["cut"] == [["a"], ["😀", "x"], ["b", "x", "y"], ["c", "x", "late"], ["def", "late"]]
     assert got["redacted"] == [["Hi "], ["[x]", "x", "w"], ["😀"], ["[y]", "y", "z"], ["."]]

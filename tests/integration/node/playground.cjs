@@ -89,10 +89,12 @@ async function ask(page, prompt) {
 const scenes = {
   async stream(page) {
     await example(page, "Personal data");
-    await page.waitForFunction(
-      () => Number(document.getElementById("held-meter").getAttribute("aria-valuenow")) > 20,
-    );
-    const during = await look(page);
+    const held = await page.waitForFunction(() => {
+      const words = (id) => document.getElementById(id).textContent;
+      const n = Number(document.getElementById("held-meter").getAttribute("aria-valuenow"));
+      return n > 20 && { held: words("held-now"), text: words("text") };
+    });
+    const during = await held.jsonValue(); // in one moment, however slow the machine is
     await ended(page);
     await page.locator("#events-card summary").click();
     return { during };
@@ -197,6 +199,14 @@ async function functions(browser, job) {
   const found = await page.evaluate(() => {
     const finding = (start, end, detection, detector_id = "a") => ({ start, end, detection, detector_id });
     const brief = (pieces) => pieces.map((p) => [p.text, ...p.findings.map((f) => f.detection)]);
+    const box = document.createElement("div");
+    drawPieces(box, cutText([..."one two"], [finding(4, 7, "x")]));
+    const nodes = [...box.childNodes];
+    drawPieces(box, cutText([..."one two three"], [finding(4, 7, "x")]));
+    drawPieces(box, cutText([..."one two three four"], [finding(4, 7, "x"), finding(14, 18, "y")]));
+    const kept = [box.textContent, box.childNodes.length, nodes.every((n, i) => n === box.childNodes[i])];
+    drawPieces(box, cutText([..."one"], []));
+    kept.push(box.textContent);
     const split = [];
     addText(split, "a\ud83d");
     addText(split, "\ude00b");
@@ -204,6 +214,7 @@ async function functions(browser, job) {
     const text = ": hm\r\nevent: x\r\ndata: 1\r\ndata: 2\r\n\r\ndata:3\n\nid: 4\n\ndata: 5\r\r";
     const byByte = [...text].flatMap((c) => events.push(c));
     return {
+      kept,
       split,
       cut: brief(
         cutText(
