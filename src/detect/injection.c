@@ -102,12 +102,13 @@ static int add_hit(struct scan *s, unsigned rule, size_t from, size_t to)
         s->hits = weir_mem_realloc(s->hits, s->cap_hits * sizeof *s->hits);
     }
     double share = s->set->rules[rule].rule->is_speech ? weigh(s, from, to) : 1.0;
-    s->hits[s->n_hits++] = (struct hit){
-        .from = s->fold != NULL ? weir_fold_start(s->fold, from) : from,
-        .to = s->fold != NULL ? weir_fold_end(s->fold, to) : to,
-        .rule = rule,
-        .score = share * s->set->rules[rule].rule->score,
-    };
+    struct hit hit = {.from = from, .to = to, .rule = rule};
+    if (s->fold != NULL) {
+        hit.from = weir_fold_start(s->fold, from);
+        hit.to = weir_fold_end(s->fold, to);
+    }
+    hit.score = share * s->set->rules[rule].rule->score;
+    s->hits[s->n_hits++] = hit;
     return 0;
 }
 

@@ -17,7 +17,8 @@
     "leak|relay|copy|pass|report|write)"
 
 #define LOOT                                                                                       \
-    "(?:conversation|chat|history|inbox|api" GAP "keys?|credentials?|passwords?|secrets?|"         \
+    "(?:conversation|chat|history|inbox|api" GAP "keys?|credentials?|passwords?(?!" GAP            \
+    "reset)|secrets?|"                                                                             \
     "system" GAP "prompt|context|transcript|access" GAP "tokens?|private" GAP "(?:data|keys?)|"    \
     "session|cookies|user" GAP "(?:s" GAP ")?(?:\\w+" GAP                                          \
     ")?(?:data|documents|information|messages?|input|details|files)|"                              \

@@ -59,8 +59,9 @@
     "(?:follow|have|care" GAP "about)|ignores?|bypass(?:es)?|disregards?)"
 
 #define BE                                                                                         \
-    "(?:you" GAP "are|you" GAP "re|youre|you" GAP "will" GAP "be|you" GAP "become|act" GAP         \
-    "(?:as|like)|pretend|imagine|behave" GAP "(?:as|like)|respond" GAP "as|answer" GAP "as|"       \
+    "(?:you" GAP "are|you" GAP "now" GAP "have|you" GAP "re|youre|you" GAP "will" GAP "be|you" GAP \
+    "become|act" GAP "(?:as|like)|pretend|imagine|behave" GAP "(?:as|like)|respond" GAP            \
+    "as|answer" GAP "as|"                                                                          \
     "reply" GAP "as|simulate|emulate|become|role" JOIN "play|impersonate|suppose|assume|"          \
     "play" GAP "(?:a|the)" GAP "(?:role|part|game)|you" GAP "have" GAP "been|you" GAP "were)"
 
@@ -112,7 +113,7 @@ const struct weir_injection_rule weir_injection__rules[] = {
          2) "(?:instructions?|guidelines|directives|prompts?|rules|restrictions)\\b",
      false, false},
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:ignore|disregard|forget|discard|dismiss|erase|delete|drop|skip)" GAP "(?:about" GAP
+     "\\b(?:ignore|disregard|forget|discard|dismiss)" GAP "(?:about" GAP
      ")?(?:everything|anything|all|whatever|all" GAP "of" GAP "that|what)" GAP WORDS(
          3) "(?:you(?:" GAP "(?:were|have|had|ve))?" GAP "(?:been" GAP
             ")?(?:told|instructed|given|learned|learnt|taught|know|read|programmed|asked)|(?:came|"
@@ -299,8 +300,8 @@ const struct weir_injection_rule weir_injection__rules[] = {
             "mode\\b",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.65,
-     "\\b(?:jailbreak|jailbroken|dan|opposite|uncensored|unfiltered|evil|chaos|no" GAP "filter)" GAP
-     "mode\\b",
+     "\\b(?:jailbreak|jailbroken|dan|opposite|uncensored|unrestricted|unfiltered|evil|chaos|no" GAP
+     "filter)" GAP "mode\\b",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.6,
      "\\b(?:answer|respond|reply|speak|talk|act|write|generate|operate|behave|comply)" GAP WORDS(

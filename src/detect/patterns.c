@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <hs.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -124,6 +125,7 @@ struct weir_patterns *weir_patterns_new(const struct weir_pattern *list, size_t 
     if (db == NULL) {
         return NULL;
     }
+    malloc_trim(0); /* the compiler frees megabytes, which else stay with the process */
     struct weir_patterns *p = weir_mem_zalloc(sizeof *p);
     p->db = db;
     p->serial = atomic_fetch_add(&last_serial, 1) + 1;
