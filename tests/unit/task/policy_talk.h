@@ -95,6 +95,16 @@ static inline bool world_has_more(const struct world *w, const struct world_left
     return false;
 }
 
+/* Answers what is asked until all is said; built-in detectors may be at work on other threads. */
+static inline void world_settle(struct world *w)
+{
+    while (!w->st->is_over) {
+        if (!world_answer(w)) {
+            uv_run(&w->st->loop.uv, UV_RUN_ONCE);
+        }
+    }
+}
+
 /* The whole stream: events of all choices mixed, detectors answering in between and afterwards. */
 static inline void world_stream(struct world *w)
 {
@@ -118,9 +128,7 @@ static inline void world_stream(struct world *w)
         script_done(w->st, 0);
         stage_turn(w->st);
     }
-    while (world_answer(w)) {
-    }
-    assert_true(w->st->is_over);
+    world_settle(w);
 }
 
 /* The same as one answer. */
@@ -146,9 +154,7 @@ static inline void world_unary(struct world *w)
     script_done(w->st, 0);
     stage_turn(w->st);
     weir_buf_dispose(&answer);
-    while (world_answer(w)) {
-    }
-    assert_true(w->st->is_over);
+    world_settle(w);
 }
 
 /* ---- what left ---- */
