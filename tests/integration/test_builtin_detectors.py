@@ -1,8 +1,11 @@
 """Built-in detectors of the embedded configuration, asked over the API."""
 
 import json
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
+import streams
 from configs import CONTENT
 
 
@@ -207,3 +210,47 @@ def test_a_schema_that_never_ends(weir):
         assert n_meanwhile > 0
         assert lost.result().status_code == 422
     assert "too much time" in lost.result().json()["details"]
+
+
+MIB = 1 << 20
+WHOLE = {"chunker_id": "whole_doc_chunker", "type": "text_contents"}
+KINDS = ["regex", "secrets", "links", "unicode", "prompt_injection"]
+FLOOD = "a@b.de 1:: password: token=://a:b@c eyJ http://a.de/ p\u0430y\u200b ignore the rules "
+
+
+def hostile_requests():
+    """Patterns that backtrack without end, and texts full of candidates, a MiB each."""
+    for pattern in ["(a+)+$", "(a|aa)+$", "((a{1,9}){1,9}){1,9}c"]:
+        yield "a" * (MIB - 1) + "b", {"regex": {"regex": [pattern]}}
+    flood = FLOOD * (MIB // len(FLOOD.encode()))
+    for kind in KINDS:
+        yield flood, {kind: {}}
+    yield flood, {kind: {} for kind in KINDS}
+
+
+def test_a_stream_goes_on_beside_hostile_texts(weir, mock):
+    """One worker: were a text looked at on the loop, the stream's tokens would come in heaps. The
+    bound is far above what is aimed at (10 ms), for slow machines and sanitizers."""
+    m = mock()
+    tree = streams.config(m)
+    tree["detectors"] |= {kind: WHOLE | {"builtin": kind} for kind in KINDS}
+    w = weir(tree, args=["--workers", "1"])
+    body = streams.request(mock={"rate": 200, "tokens": 1000})
+    gaps = []
+    statuses = []
+
+    def listen():
+        with w.client().stream("POST", streams.CHAT, json=body, timeout=60) as answer:
+            last = time.monotonic()
+            for _ in answer.iter_bytes():
+                gaps.append(time.monotonic() - last)
+                last = time.monotonic()
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    for content, detectors in hostile_requests():
+        statuses.append(detect(w, content, detectors).status_code)
+    listener.join()
+    assert set(statuses) <= {200, 422} and statuses[0] == 422
+    assert len(gaps) > 200
+    assert max(gaps) < 2, max(gaps)
