@@ -51,10 +51,14 @@ static size_t skip_line_end(struct weir_slice t)
 {
     size_t at = 0;
     for (;;) {
-        if (at < t.n && memchr(" \t\r\n\"+", t.p[at], 6) != NULL) {
+        char c = weir_ascii_at(t, at);
+        char next = weir_ascii_at(t, at + 1);
+        if (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '"' || c == '+') {
             at++;
-        } else if (at + 1 < t.n && t.p[at] == '\\' && memchr("nr\\", t.p[at + 1], 3) != NULL) {
-            at += t.p[at + 1] == '\\' ? 1 : 2;
+        } else if (c == '\\' && (next == 'n' || next == 'r')) {
+            at += 2;
+        } else if (c == '\\' && next == '\\') {
+            at++;
         } else {
             return at;
         }

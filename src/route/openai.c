@@ -207,6 +207,37 @@ void weir_openai_begin_chat(void *env, struct weir_http_stream *s)
 
 /* ---- completions ---- */
 
+/* A detector that is given the prompt needs one text. */
+static bool looks_at_prompt(const struct reading *r)
+{
+    for (size_t i = 0; i < r->request.output.n; i++) {
+        if (r->request.output.uses[i].d->detector->type == WEIR_DETECT_GENERATION) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many prompts there are, and the text of the only one. */
+static int read_prompt(struct reading *r, uint32_t prompt)
+{
+    const struct weir_json *json = r->f.json;
+    size_t n = 1;
+    bool is_there = prompt != WEIR_JSON_NONE;
+    if (is_there && weir_json_type(json, prompt) == WEIR_JSON_STRING) {
+        r->request.prompt = weir_json_string(json, prompt, &r->s->arena);
+    } else if (looks_at_prompt(r)) {
+        return weir_fields_fail(&r->f, "prompt", "Detection on array is not supported");
+    }
+    bool is_array = is_there && weir_json_type(json, prompt) == WEIR_JSON_ARRAY;
+    if (is_array && json->nodes[prompt].n != 0) { /* numbers: one prompt, in tokens */
+        bool is_tokens = weir_json_type(json, weir_json_first(json, prompt)) == WEIR_JSON_NUMBER;
+        n = is_tokens ? 1 : json->nodes[prompt].n;
+    }
+    r->request.n_choices = asked_choices(r, n);
+    return 0;
+}
+
 static int read_text(struct reading *r)
 {
     enum { MODEL, PROMPT, STREAM };
@@ -216,21 +247,10 @@ static int read_text(struct reading *r)
         [STREAM] = {"stream", WEIR_FIELDS_BOOL, false},
     };
     uint32_t at[COUNT(specs)];
-    const struct weir_json *json = r->f.json;
     if (weir_fields_read_some(&r->f, 0, "", specs, COUNT(specs), at) != 0 ||
-        check_common(r, at[MODEL], at[STREAM]) != 0 || check_plan(r, WEIR_DETECT_GENERATION) != 0) {
+        check_common(r, at[MODEL], at[STREAM]) != 0 || check_plan(r, WEIR_DETECT_GENERATION) != 0 ||
+        read_prompt(r, at[PROMPT]) != 0) {
         return WEIR_EINVAL;
-    }
-    bool is_array = at[PROMPT] != WEIR_JSON_NONE &&
-                    weir_json_type(json, at[PROMPT]) == WEIR_JSON_ARRAY &&
-                    json->nodes[at[PROMPT]].n != 0;
-    bool is_string =
-        at[PROMPT] != WEIR_JSON_NONE && weir_json_type(json, at[PROMPT]) == WEIR_JSON_STRING;
-    bool has_many = is_array && weir_json_type(json, weir_json_first(json, at[PROMPT])) !=
-                                    WEIR_JSON_NUMBER; /* numbers: one prompt, in tokens */
-    r->request.n_choices = asked_choices(r, has_many ? json->nodes[at[PROMPT]].n : 1);
-    if (is_string) {
-        r->request.prompt = weir_json_string(json, at[PROMPT], &r->s->arena);
     }
     return r->request.input.n != 0 ? weir_question_of_prompt(&r->question, &r->f, is_strict(r)) : 0;
 }

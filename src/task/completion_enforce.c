@@ -1,30 +1,19 @@
 /*
  * One choice of a stream on a route that blocks or redacts.
  *
- *   event ─┬─ texts ──────► guard ─► TEXT     an event like the last one touched, with what may
- * leave ├─ tool calls ─► held  ─► CLEAR    the calls, whole, then what ended the choice └─ finish
- * ─────► held  ─► BLOCKED  the route's words and content_filter
+ *   event ─┬─ texts ──────► guard ─► what may leave (completion_enforce_leave.c)
+ *          ├─ tool calls ─► held
+ *          └─ finish ─────► held
  *
  * Events are not passed on but written anew from what is known of them.
  */
 #include "base/err.h"
 #include "base/mem.h"
-#include "task/completion_stream_int.h"
-#include "task/results.h"
+#include "task/completion_enforce_int.h"
 
 #include <stdlib.h>
 
 static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD */
-
-static bool keeps_unknown(const struct weir_cs *cs)
-{
-    return cs->request.policy->keeps_unknown;
-}
-
-static struct weir_slice body_name(const struct weir_cs *cs)
-{
-    return cs->request.is_chat ? WEIR_SLICE("delta") : WEIR_SLICE("text");
-}
 
 void weir_cs__enforce_init(struct weir_cs_choice *choice)
 {
@@ -44,7 +33,7 @@ void weir_cs__enforce_init(struct weir_cs_choice *choice)
     choice->enforced = e;
 }
 
-static void drop_held(struct weir_cs_choice *choice)
+void weir_cs__drop_held(struct weir_cs_choice *choice)
 {
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         struct weir_list *link;
@@ -60,7 +49,7 @@ void weir_cs__enforce_free(struct weir_cs_choice *choice)
     if (e == NULL) {
         return;
     }
-    drop_held(choice);
+    weir_cs__drop_held(choice);
     weir_guard_free(e->guard);
     weir_buf_dispose(&e->last);
     weir_buf_dispose(&e->finish);
@@ -75,328 +64,16 @@ bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice)
     return weir_guard_is_done(choice->enforced->guard);
 }
 
-/* ---- writing events ---- */
-
-/* An event made from one of the server's. */
-struct event {
-    struct weir_slice envelope; /* an event with one choice, of our own writing */
-    struct weir_slice body;     /* JSON of what it says */
-    enum weir_enforce_finish finish;
-    bool with_usage;
-    bool is_tainted;
-    struct weir_slice logprobs;
-    struct weir_slice detections;
-    bool is_found; /* warn */
-};
-
-static void write_event(struct weir_cs *cs, const struct weir_json *json, uint32_t choice,
-                        const struct event *e, struct weir_buf *out)
-{
-    struct weir_buf choices = {0};
-    struct weir_json_write w;
-    weir_json_write_init(&w, &choices);
-    weir_json_write_begin_array(&w);
-    weir_enforce_write_choice(&w,
-                              &(struct weir_enforce_choice){.json = json,
-                                                            .choice = choice,
-                                                            .body_name = body_name(cs),
-                                                            .body = e->body,
-                                                            .logprobs = e->logprobs,
-                                                            .finish = e->finish,
-                                                            .is_tainted = e->is_tainted,
-                                                            .keeps_unknown = keeps_unknown(cs)});
-    weir_json_write_end_array(&w);
-    struct weir_enforce_answer answer = {.json = json,
-                                         .choices = weir_buf_slice(&choices),
-                                         .with_usage = e->with_usage,
-                                         .is_tainted = e->is_tainted,
-                                         .keeps_unknown = keeps_unknown(cs),
-                                         .detections = e->detections};
-    if (e->is_found) {
-        answer.warnings = weir_event_unsuitable_output();
-    }
-    weir_enforce_write_answer(out, &answer);
-    weir_buf_dispose(&choices);
-}
-
-static void emit(struct weir_cs_choice *choice, const struct event *e)
-{
-    struct weir_cs *cs = choice->cs;
-    struct weir_json json;
-    struct weir_buf out = {0};
-    if (weir_json_parse_reuse(&json, e->envelope, NULL, &cs->scratch->envelope, NULL) == 0) {
-        uint32_t choices = weir_json_get(&json, 0, WEIR_SLICE("choices"));
-        write_event(cs, &json, weir_json_first(&json, choices), e, &out);
-        weir_cs__emit(cs, weir_buf_slice(&out));
-    }
-    weir_buf_dispose(&out);
-}
-
-/* Begins a delta: who speaks, where nobody was named yet. */
-static void begin_delta(struct weir_json_write *w, struct weir_cs_choice *choice,
-                        struct weir_buf *out)
-{
-    weir_json_write_init(w, out);
-    weir_json_write_begin_object(w);
-    if (choice->role == WEIR_CS_ROLE_UNSAID) {
-        choice->role = WEIR_CS_ROLE_SAID;
-        weir_json_write_key(w, WEIR_SLICE("role"));
-        weir_json_write_string(w, WEIR_SLICE("assistant"));
-    }
-}
-
-/* Said once. */
-static void write_once(struct weir_json_write *w, const char *name, struct weir_buf *json)
-{
-    if (json->n != 0) {
-        weir_json_write_key(w, weir_slice_cstr(name));
-        weir_json_write_raw(w, weir_buf_slice(json));
-        weir_buf_dispose(json);
-    }
-}
-
-/* `text.p` NULL: no transcript, only what is to be said about it. */
-static void write_audio(struct weir_json_write *w, struct weir_cs_enforced *e,
-                        struct weir_slice text)
-{
-    weir_json_write_key(w, WEIR_SLICE("audio"));
-    weir_json_write_begin_object(w);
-    write_once(w, "id", &e->audio_id);
-    if (text.p != NULL) {
-        weir_json_write_key(w, WEIR_SLICE("transcript"));
-        weir_json_write_string(w, text);
-    }
-    write_once(w, "expires_at", &e->audio_expires);
-    weir_json_write_end_object(w);
-}
-
-/* What an event says: text in a channel. */
-static void write_said(struct weir_cs_choice *choice, enum weir_channel channel,
-                       struct weir_slice text, struct weir_buf *out)
-{
-    struct weir_json_write w;
-    if (!choice->cs->request.is_chat) {
-        weir_json_write_quoted(out, text);
-        return;
-    }
-    begin_delta(&w, choice, out);
-    if (channel == WEIR_CHANNEL_TRANSCRIPT) {
-        write_audio(&w, choice->enforced, text);
-    } else {
-        weir_json_write_key(&w, weir_slice_cstr(weir_channel_name(channel)));
-        weir_json_write_string(&w, text);
-    }
-    weir_json_write_end_object(&w);
-}
-
-/* Says nothing but, the first time, who speaks. */
-static void write_silence(struct weir_cs_choice *choice, struct weir_buf *out)
-{
-    struct weir_json_write w;
-    if (!choice->cs->request.is_chat) {
-        weir_buf_append(out, WEIR_SLICE("\"\""));
-        return;
-    }
-    begin_delta(&w, choice, out);
-    weir_json_write_end_object(&w);
-}
-
-static void write_detections(const struct weir_cs_choice *choice,
-                             const struct weir_guard_piece *piece, struct weir_buf *out)
-{
-    bool is_content =
-        piece->channel == WEIR_CHANNEL_CONTENT || piece->channel == WEIR_CHANNEL_WHOLE;
-    struct weir_results_choice results = {
-        .index = choice->index,
-        .channel = is_content ? WEIR_SLICE("") : weir_slice_cstr(weir_channel_name(piece->channel)),
-        .shape = WEIR_RESULTS_TERSE,
-        .findings = piece->findings,
-        .n_findings = piece->n_findings};
-    struct weir_json_write w;
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("output"));
-    weir_json_write_begin_array(&w);
-    weir_results_write_choice(&w, &results);
-    weir_json_write_end_array(&w);
-    weir_json_write_end_object(&w);
-}
-
-/* ---- leaving ---- */
-
-static void emit_text(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
-{
-    struct weir_cs *cs = choice->cs;
-    struct weir_list *items = &choice->enforced->held[piece->channel];
-    struct weir_event_logprobs logprobs = {0};
-    struct weir_buf joined = {0};
-    struct weir_buf body = {0};
-    struct weir_buf detections = {0};
-    struct weir_cs_item *last =
-        weir_cs__touch(cs, items, piece->end_cp, piece->is_changed, &logprobs);
-    if (last == NULL) {
-        weir_cs__fail_model(cs, "a batch has no event");
-        return;
-    }
-    if (logprobs.has_any) {
-        weir_event_logprobs_write(&logprobs, cs->request.is_chat, &joined);
-    }
-    bool is_partial = last->end_cp > piece->end_cp;
-    bool says_nothing = piece->text.n == 0 && piece->n_findings == 0; /* swallowed */
-    if (!says_nothing) {
-        write_said(choice, piece->channel, piece->text, &body);
-        write_detections(choice, piece, &detections);
-        emit(choice, &(struct event){.envelope = weir_slice_make(last->json, last->n),
-                                     .body = weir_buf_slice(&body),
-                                     .finish = WEIR_ENFORCE_WAITS,
-                                     .with_usage = !is_partial,
-                                     .is_tainted = is_partial || last->is_tainted,
-                                     .logprobs = weir_buf_slice(&joined),
-                                     .detections = weir_buf_slice(&detections),
-                                     .is_found = piece->n_findings != 0});
-    }
-    if (piece->is_changed) {
-        weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
-    }
-    weir_cs__forget_until(cs, items, piece->end_cp);
-    weir_event_logprobs_dispose(&logprobs);
-    weir_buf_dispose(&joined);
-    weir_buf_dispose(&body);
-    weir_buf_dispose(&detections);
-}
-
-/* Is every choice that was asked for, or that came, at its end? */
-static bool is_all_said(const struct weir_cs *cs)
-{
-    uint64_t n_asked = cs->request.n_choices != 0 ? cs->request.n_choices : 1;
-    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
-        if (!weir_cs__enforce_is_done(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link))) {
-            return false;
-        }
-    }
-    return cs->n_choices >= n_asked;
-}
-
-static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
-{
-    const struct weir_policy *policy = choice->cs->request.policy;
-    bool has_fallback = policy->fallback.p != NULL;
-    struct weir_buf body = {0};
-    struct weir_buf detections = {0};
-    write_said(choice, has_fallback ? WEIR_CHANNEL_CONTENT : WEIR_CHANNEL_REFUSAL,
-               has_fallback ? policy->fallback : WEIR_POLICY_REFUSAL, &body);
-    write_detections(choice, piece, &detections);
-    struct event event = {.envelope = weir_buf_slice(&choice->enforced->last),
-                          .body = weir_buf_slice(&body),
-                          .finish = WEIR_ENFORCE_WAITS,
-                          .is_tainted = true,
-                          .detections = weir_buf_slice(&detections),
-                          .is_found = piece->channel != WEIR_CHANNEL_WHOLE};
-    emit(choice, &event);
-    weir_buf_clear(&body);
-    write_silence(choice, &body);
-    bool has_finish = choice->enforced->finish.n != 0;
-    emit(choice, &(struct event){.envelope = has_finish ? weir_buf_slice(&choice->enforced->finish)
-                                                        : event.envelope,
-                                 .body = weir_buf_slice(&body),
-                                 .finish = WEIR_ENFORCE_FILTERED,
-                                 .with_usage = true,
-                                 .is_tainted = true});
-    weir_buf_dispose(&body);
-    weir_buf_dispose(&detections);
-}
-
-static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
-{
-    struct weir_cs *cs = choice->cs;
-    bool has_finished = choice->enforced->finish.n != 0;
-    emit_no(choice, piece);
-    choice->enforced->is_blocked = true;
-    weir_cs__note_outcome(cs, WEIR_POLICY_BLOCKED);
-    drop_held(choice);
-    /* Where it has said its finish_reason already, there is nothing to save, and usage may come. */
-    if (!cs->source_done && !has_finished && is_all_said(cs)) {
-        weir_cs__stop_source(cs);
-    }
-}
-
-/* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */
-static void emit_rest(struct weir_cs_choice *choice)
-{
-    struct weir_cs_enforced *e = choice->enforced;
-    bool has_audio = e->audio_id.n != 0 || e->audio_expires.n != 0;
-    struct weir_buf body = {0};
-    struct weir_json_write w;
-    if (choice->n_tools == 0 && !has_audio) {
-        return;
-    }
-    begin_delta(&w, choice, &body);
-    if (has_audio) {
-        write_audio(&w, e, (struct weir_slice){0});
-    }
-    weir_cs__write_tools(&w, choice);
-    weir_json_write_end_object(&w);
-    emit(choice, &(struct event){.envelope = weir_buf_slice(&choice->enforced->last),
-                                 .body = weir_buf_slice(&body),
-                                 .finish = WEIR_ENFORCE_WAITS,
-                                 .is_tainted = true});
-    weir_cs__forget_tools(choice);
-    weir_buf_dispose(&body);
-}
-
-static void emit_finish(struct weir_cs_choice *choice)
-{
-    struct weir_buf body = {0};
-    write_silence(choice, &body);
-    emit(choice, &(struct event){.envelope = weir_buf_slice(&choice->enforced->finish),
-                                 .body = weir_buf_slice(&body),
-                                 .finish = WEIR_ENFORCE_AS_IS,
-                                 .with_usage = true});
-    weir_buf_dispose(&choice->enforced->finish);
-    weir_buf_dispose(&body);
-}
-
-static void take_piece(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
-{
-    switch (piece->what) {
-    case WEIR_GUARD_TEXT:
-        emit_text(choice, piece);
-        break;
-    case WEIR_GUARD_BLOCKED:
-        block(choice, piece);
-        break;
-    case WEIR_GUARD_CLEAR:
-        emit_rest(choice);
-        if (choice->enforced->finish.n != 0) {
-            emit_finish(choice);
-        }
-        break;
-    }
-}
-
-void weir_cs__enforce_drain(struct weir_cs_choice *choice)
-{
-    struct weir_cs *cs = choice->cs;
-    struct weir_guard_piece piece;
-    int rc = 0;
-    while (!cs->is_over && (rc = weir_guard_pop(choice->enforced->guard, &piece)) == 0) {
-        take_piece(choice, &piece);
-    }
-    if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
-        weir_cs__fail(cs, weir_guard_fault(choice->enforced->guard));
-    }
-}
-
 /* ---- arriving ---- */
 
 /* The event without what it says, its choice alone. */
-static void reduce(struct weir_cs *cs, const struct weir_known *k, const struct event *how,
+static void reduce(struct weir_cs *cs, const struct weir_known *k, const struct weir_cs_event *how,
                    struct weir_buf *out)
 {
-    struct event e = *how;
+    struct weir_cs_event e = *how;
     e.body = cs->request.is_chat ? WEIR_SLICE("{}") : WEIR_SLICE("\"\"");
     weir_buf_clear(out);
-    write_event(cs, k->json, k->choice, &e, out);
+    weir_cs__write_event(cs, k->json, k->choice, &e, out);
 }
 
 static void push(struct weir_cs_choice *choice, enum weir_channel channel, struct weir_slice event,
@@ -457,9 +134,9 @@ static bool take_texts(struct weir_cs_choice *choice, const struct weir_known *k
             continue;
         }
         n_left--;
-        struct event how = {.finish = WEIR_ENFORCE_WAITS,
-                            .with_usage = with_usage && n_left == 0 && !k->has_finish,
-                            .is_tainted = !is_first};
+        struct weir_cs_event how = {.finish = WEIR_ENFORCE_WAITS,
+                                    .with_usage = with_usage && n_left == 0 && !k->has_finish,
+                                    .is_tainted = !is_first};
         reduce(cs, k, &how, &choice->enforced->last);
         take_text(choice, k, (enum weir_channel)i);
         is_first = false;
@@ -515,39 +192,63 @@ static void write_others(const struct weir_known *k, uint32_t object, const char
     }
 }
 
-/* unknown_members: pass. What nobody checks leaves at once, in an event of its own. */
-static void pass_unknown(struct weir_cs_choice *choice, const struct weir_known *k)
+/* What nobody knows of a delta. */
+static void write_unknown_delta(struct weir_cs_choice *choice, const struct weir_known *k,
+                                struct weir_buf *out)
 {
     struct weir_buf others = {0};
     struct weir_buf audio = {0};
-    struct weir_buf body = {0};
     struct weir_json_write w;
-    if (!choice->cs->request.is_chat || k->body == WEIR_JSON_NONE) {
-        return;
+    if (k->body != WEIR_JSON_NONE) {
+        write_others(k, k->body, weir_known_body, &others);
     }
-    write_others(k, k->body, weir_known_body, &others);
     if (k->audio != WEIR_JSON_NONE) {
         write_others(k, k->audio, weir_known_audio, &audio);
     }
-    if (others.n != 0 || audio.n != 0) {
-        begin_delta(&w, choice, &body);
-        if (others.n != 0) {
-            weir_json_write_raw_members(&w,
-                                        weir_slice_sub(weir_buf_slice(&others), 1, others.n - 1));
-        }
-        if (audio.n != 0) {
-            weir_json_write_key(&w, WEIR_SLICE("audio"));
-            weir_json_write_raw(&w, weir_buf_slice(&audio));
-        }
-        weir_json_write_end_object(&w);
-        emit(choice, &(struct event){.envelope = weir_buf_slice(&choice->enforced->last),
-                                     .body = weir_buf_slice(&body),
-                                     .finish = WEIR_ENFORCE_WAITS,
-                                     .is_tainted = true});
+    weir_cs__begin_delta(&w, choice, out);
+    if (others.n != 0) {
+        weir_json_write_raw_members(&w, weir_slice_sub(weir_buf_slice(&others), 1, others.n - 1));
     }
+    if (audio.n != 0) {
+        weir_json_write_key(&w, WEIR_SLICE("audio"));
+        weir_json_write_raw(&w, weir_buf_slice(&audio));
+    }
+    weir_json_write_end_object(&w);
     weir_buf_dispose(&others);
     weir_buf_dispose(&audio);
+}
+
+/* unknown_members: pass. What nobody checks leaves at once, in an event of its own. */
+static void pass_unknown(struct weir_cs_choice *choice, const struct weir_known *k)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_buf body = {0};
+    struct weir_buf out = {0};
+    if (cs->request.is_chat) {
+        write_unknown_delta(choice, k, &body);
+    } else {
+        weir_buf_append(&body, WEIR_SLICE("\"\""));
+    }
+    struct weir_cs_event event = {.body = weir_buf_slice(&body),
+                                  .finish = WEIR_ENFORCE_WAITS,
+                                  .is_tainted = true,
+                                  .keeps_unknown = true};
+    weir_cs__write_event(cs, k->json, k->choice, &event, &out);
+    weir_cs__emit(cs, weir_buf_slice(&out));
     weir_buf_dispose(&body);
+    weir_buf_dispose(&out);
+}
+
+/* What nobody knows leaves or is counted, each once. */
+static void take_unknown(struct weir_cs_choice *choice, const struct weir_known *k, bool is_last)
+{
+    struct weir_cs *cs = choice->cs;
+    size_t n = k->n_unknown + (is_last ? weir_known_count_top(k->json) : 0);
+    if (!weir_cs__keeps_unknown(cs)) {
+        weir_metric_add(cs->request.policy->dropped, n + k->n_unknown_in_calls);
+    } else if (n != 0) {
+        pass_unknown(choice, k);
+    }
 }
 
 /* The first thing a choice does may be to say who speaks. */
@@ -557,19 +258,34 @@ static void greet(struct weir_cs_choice *choice)
     if (choice->role != WEIR_CS_ROLE_UNSAID || !choice->cs->request.is_chat) {
         return;
     }
-    write_said(choice, WEIR_CHANNEL_CONTENT, WEIR_SLICE(""), &body);
-    emit(choice, &(struct event){.envelope = weir_buf_slice(&choice->enforced->last),
-                                 .body = weir_buf_slice(&body),
-                                 .finish = WEIR_ENFORCE_WAITS,
-                                 .is_tainted = true});
+    weir_cs__write_said(choice, WEIR_CHANNEL_CONTENT, WEIR_SLICE(""), &body);
+    weir_cs__emit_event(choice,
+                        &(struct weir_cs_event){.envelope = weir_buf_slice(&choice->enforced->last),
+                                                .body = weir_buf_slice(&body),
+                                                .finish = WEIR_ENFORCE_WAITS,
+                                                .is_tainted = true});
     weir_buf_dispose(&body);
 }
 
 static void take_finish(struct weir_cs_choice *choice, const struct weir_known *k, bool with_usage)
 {
-    struct event how = {.finish = WEIR_ENFORCE_AS_IS, .with_usage = with_usage, .is_tainted = true};
+    struct weir_cs_event how = {
+        .finish = WEIR_ENFORCE_AS_IS, .with_usage = with_usage, .is_tainted = true};
     reduce(choice->cs, k, &how, &choice->enforced->finish);
     weir_cs__enforce_end(choice);
+}
+
+/* Usage leaves with the event it came in; nobody but us will tell that of a blocked choice's, as
+ * long as no later one leaves by itself. */
+static void take_usage(struct weir_cs_choice *choice, const struct weir_json *json)
+{
+    struct weir_cs *cs = choice->cs;
+    if (choice->enforced->is_blocked) {
+        weir_cs__enforce_usage(cs, json);
+        cs->is_usage_borrowed = true;
+    } else if (cs->is_usage_borrowed) {
+        weir_buf_clear(&cs->usage);
+    }
 }
 
 void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uint32_t at,
@@ -577,7 +293,7 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
 {
     struct weir_known k;
     const char *why;
-    if (weir_known_read(json, at, body_name(cs), &k, &why) != 0) {
+    if (weir_known_read(json, at, weir_cs__body_name(cs), &k, &why) != 0) {
         weir_cs__fail_model(cs, why);
         return;
     }
@@ -586,25 +302,16 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
         return;
     }
     bool has_usage = is_last && weir_json_get_set(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
+    if (has_usage) {
+        take_usage(choice, json);
+    }
     if (choice->enforced->is_blocked) {
-        if (has_usage) { /* nobody else will tell it */
-            weir_cs__enforce_usage(cs, json);
-            cs->is_usage_borrowed = true;
-        }
         return;
     }
-    if (has_usage && cs->is_usage_borrowed) { /* a later one that leaves by itself */
-        weir_buf_clear(&cs->usage);
-    }
-    if (!keeps_unknown(cs)) {
-        size_t n_top = is_last ? weir_known_count_top(json) : 0;
-        weir_metric_add(cs->request.policy->dropped, k.n_unknown + n_top);
-    }
-    struct event how = {.finish = WEIR_ENFORCE_WAITS, .with_usage = is_last, .is_tainted = true};
+    take_unknown(choice, &k, is_last);
+    struct weir_cs_event how = {
+        .finish = WEIR_ENFORCE_WAITS, .with_usage = is_last, .is_tainted = true};
     reduce(cs, &k, &how, &choice->enforced->last);
-    if (keeps_unknown(cs) && k.n_unknown != 0) {
-        pass_unknown(choice, &k);
-    }
     bool has_texts = take_texts(choice, &k, is_last);
     take_calls(choice, &k);
     if (k.has_finish && !cs->is_over) {
@@ -621,13 +328,13 @@ void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json)
 {
     cs->is_usage_borrowed = false;
     weir_buf_clear(&cs->usage);
-    weir_enforce_write_answer(&cs->usage,
-                              &(struct weir_enforce_answer){.json = json,
-                                                            .choices = WEIR_SLICE("[]"),
-                                                            .with_usage = true,
-                                                            .is_tainted = true,
-                                                            .keeps_unknown = keeps_unknown(cs)});
-    if (!keeps_unknown(cs)) {
+    weir_enforce_write_answer(
+        &cs->usage, &(struct weir_enforce_answer){.json = json,
+                                                  .choices = WEIR_SLICE("[]"),
+                                                  .with_usage = true,
+                                                  .is_tainted = true,
+                                                  .keeps_unknown = weir_cs__keeps_unknown(cs)});
+    if (!weir_cs__keeps_unknown(cs)) {
         weir_metric_add(cs->request.policy->dropped, weir_known_count_top(json));
     }
 }
@@ -635,7 +342,7 @@ void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json)
 /* An event without choices says only what nobody here knows. */
 void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json)
 {
-    if (keeps_unknown(cs)) {
+    if (weir_cs__keeps_unknown(cs)) {
         weir_cs__emit(cs, json->src);
     } else {
         weir_metric_add(cs->request.policy->dropped, weir_known_count_top(json));

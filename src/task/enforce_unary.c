@@ -537,7 +537,8 @@ static const char *add_choice(struct run *r, uint32_t at)
         return "a choice has no message";
     }
     if (!keeps_unknown(r)) {
-        weir_metric_add(r->o.request->policy->dropped, c->known.n_unknown);
+        weir_metric_add(r->o.request->policy->dropped,
+                        c->known.n_unknown + c->known.n_unknown_in_calls);
     }
     c->guard = weir_guard_new(
         &(struct weir_guard_options){.task = r->o.task,

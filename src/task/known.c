@@ -96,7 +96,7 @@ static int read_words(struct weir_known *k, uint32_t at, const char *const *name
     if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
         return WEIR_EPEER;
     }
-    k->n_unknown += count_unknown(json, at, names);
+    k->n_unknown_in_calls += count_unknown(json, at, names);
     for (; *names != NULL; names++) {
         uint32_t word;
         if (read_text(json, at, weir_slice_cstr(*names), &word) != 0) {
@@ -116,7 +116,7 @@ static int read_call(struct weir_known *k, uint32_t call)
     uint32_t custom = weir_json_get_set(json, call, WEIR_SLICE("custom"));
     bool has_function = function != WEIR_JSON_NONE;
     bool has_custom = custom != WEIR_JSON_NONE;
-    k->n_unknown += count_unknown(json, call, weir_known_call) - has_function - has_custom;
+    k->n_unknown_in_calls += count_unknown(json, call, weir_known_call) - has_function - has_custom;
     if (has_function && read_words(k, function, weir_known_function) != 0) {
         return WEIR_EPEER;
     }

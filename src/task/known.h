@@ -27,12 +27,13 @@ struct weir_known {
     uint32_t tool_calls;                /* an array, or WEIR_JSON_NONE */
     uint32_t function_call;             /* the tool call of old, or WEIR_JSON_NONE */
     bool has_finish;
-    size_t n_unknown; /* members of the choice and what is in it */
+    size_t n_unknown;          /* members of the choice and what it says … */
+    size_t n_unknown_in_calls; /* … and of its tool calls */
 };
 
 /* `body_name` is "message", "delta" or, for completions, "text". 0, or WEIR_EPEER with `*why`. */
 int weir_known_read(const struct weir_json *json, uint32_t choice, struct weir_slice body_name,
-                    struct weir_known *out, const char **why);
+                    struct weir_known *k, const char **why);
 
 /* Members of the whole answer that are not known. */
 size_t weir_known_count_top(const struct weir_json *json);

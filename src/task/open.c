@@ -23,14 +23,16 @@ static struct weir_slice own_text(const struct weir_open_chunk *chunk)
 static void keep_tail(struct weir_open *o, struct weir_slice text)
 {
     size_t max = sizeof o->tail;
-    if (text.n >= max) {
+    if (text.n >= max) { /* so there is one */
         memcpy(o->tail, text.p + text.n - max, max);
         o->n_tail = max;
         return;
     }
     size_t n_old = o->n_tail + text.n > max ? max - text.n : o->n_tail;
     memmove(o->tail, o->tail + o->n_tail - n_old, n_old);
-    memcpy(o->tail + n_old, text.p != NULL ? text.p : "", text.n);
+    if (text.n != 0) {
+        memcpy(o->tail + n_old, text.p, text.n);
+    }
     o->n_tail = n_old + text.n;
 }
 

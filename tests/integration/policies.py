@@ -12,7 +12,7 @@ REFUSAL = "I can't help with that."
 
 def config(m, routes=(), **parts):
     """Every service is this mock. `pii` is built in; `far` is a service on the same windows, `doc`
-    one on whole documents, `whole` looks at the conversation."""
+    one on whole documents, `whole` looks at the conversation, `pair` at prompt and answer."""
     service = {"hostname": "127.0.0.1", "port": m.ports["api"]}
     both = {"input": {"pii": {}}, "output": {"pii": {}}}
     remote = {"type": "text_contents", "service": service, "default_threshold": 0.1}
@@ -29,6 +29,7 @@ def config(m, routes=(), **parts):
             "far": {**remote, "chunker_id": "windows"},
             "doc": {**remote, "chunker_id": "whole_doc_chunker"},
             "whole": {"type": "text_chat", "service": service, "default_threshold": 0.1},
+            "pair": {"type": "text_generation", "service": service, "default_threshold": 0.1},
         },
         "routes": [
             {"name": "default", **both},

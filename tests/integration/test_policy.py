@@ -27,6 +27,7 @@ ROUTES = [
     {"name": "keys", "output": {"keys": {}}, "on_detection": "redact"},
     {"name": "far", "output": {"far": {"regex": "X-[0-9]+"}}, "on_detection": "block"},
     {"name": "chat", "output": {"whole": {"find": "all"}}, "on_detection": "redact"},
+    {"name": "pair", "output": {"pair": {"find": "all"}}, "on_detection": "block"},
 ]  # fmt: skip
 
 
@@ -490,6 +491,16 @@ def test_what_has_no_span_blocks(gateway):
     for is_stream in (False, True):
         answer = post(gateway, "chat", ask(mock={"text": "Anything."}, stream=is_stream))
         assert "Anything" not in answer.text and "content_filter" in answer.text
+
+
+def test_detectors_of_prompt_and_answer(gateway):
+    mock = {"text": "Anything."}
+    for is_stream in (False, True):
+        answer = post(gateway, "pair", ask(mock=mock, path=TEXT, stream=is_stream), TEXT)
+        assert "Anything" not in answer.text and "content_filter" in answer.text
+    assert post(gateway, "pair", ask(path=TEXT, prompt=["a", "b"]), TEXT).status_code == 422
+    assert post(gateway, "pair", ask()).status_code == 422  # chats have none
+    assert post(gateway, "chat", ask(path=TEXT), TEXT).status_code == 422  # nor texts of the other
 
 
 def test_the_limit_of_what_is_held_is_named(weir, m):

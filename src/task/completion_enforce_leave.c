@@ -1,0 +1,199 @@
+/*
+ * What a guard lets go, as events:
+ *
+ *   TEXT      an event like the last one the text touches
+ *   CLEAR     the tool calls, whole, then what ended the choice
+ *   BLOCKED   the route's words and content_filter
+ */
+#include "base/err.h"
+#include "task/completion_enforce_int.h"
+#include "task/results.h"
+
+static void write_detections(const struct weir_cs_choice *choice,
+                             const struct weir_guard_piece *piece, struct weir_buf *out)
+{
+    bool is_content =
+        piece->channel == WEIR_CHANNEL_CONTENT || piece->channel == WEIR_CHANNEL_WHOLE;
+    struct weir_results_choice results = {
+        .index = choice->index,
+        .channel = is_content ? WEIR_SLICE("") : weir_slice_cstr(weir_channel_name(piece->channel)),
+        .shape = WEIR_RESULTS_TERSE,
+        .findings = piece->findings,
+        .n_findings = piece->n_findings};
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("output"));
+    weir_json_write_begin_array(&w);
+    weir_results_write_choice(&w, &results);
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+}
+
+static void emit_text(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_list *items = &choice->enforced->held[piece->channel];
+    struct weir_event_logprobs logprobs = {0};
+    struct weir_buf joined = {0};
+    struct weir_buf body = {0};
+    struct weir_buf detections = {0};
+    struct weir_cs_item *last =
+        weir_cs__touch(cs, items, piece->end_cp, piece->is_changed, &logprobs);
+    if (last == NULL) {
+        weir_cs__fail_model(cs, "a batch has no event");
+        return;
+    }
+    if (logprobs.has_any) {
+        weir_event_logprobs_write(&logprobs, cs->request.is_chat, &joined);
+    }
+    bool is_partial = last->end_cp > piece->end_cp;
+    bool says_nothing = piece->text.n == 0 && piece->n_findings == 0; /* swallowed */
+    if (!says_nothing) {
+        weir_cs__write_said(choice, piece->channel, piece->text, &body);
+        write_detections(choice, piece, &detections);
+        weir_cs__emit_event(
+            choice, &(struct weir_cs_event){.envelope = weir_slice_make(last->json, last->n),
+                                            .body = weir_buf_slice(&body),
+                                            .finish = WEIR_ENFORCE_WAITS,
+                                            .with_usage = !is_partial,
+                                            .is_tainted = is_partial || last->is_tainted,
+                                            .logprobs = weir_buf_slice(&joined),
+                                            .detections = weir_buf_slice(&detections),
+                                            .is_found = piece->n_findings != 0});
+    }
+    if (piece->is_changed) {
+        weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
+    }
+    weir_cs__forget_until(cs, items, piece->end_cp);
+    weir_event_logprobs_dispose(&logprobs);
+    weir_buf_dispose(&joined);
+    weir_buf_dispose(&body);
+    weir_buf_dispose(&detections);
+}
+
+/* Is every choice that was asked for, or that came, at its end? */
+static bool is_all_said(const struct weir_cs *cs)
+{
+    uint64_t n_asked = cs->request.n_choices != 0 ? cs->request.n_choices : 1;
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        if (!weir_cs__enforce_is_done(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link))) {
+            return false;
+        }
+    }
+    return cs->n_choices >= n_asked;
+}
+
+static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+{
+    const struct weir_policy *policy = choice->cs->request.policy;
+    bool has_fallback = policy->fallback.p != NULL;
+    struct weir_buf body = {0};
+    struct weir_buf detections = {0};
+    weir_cs__write_said(choice, has_fallback ? WEIR_CHANNEL_CONTENT : WEIR_CHANNEL_REFUSAL,
+                        has_fallback ? policy->fallback : WEIR_POLICY_REFUSAL, &body);
+    write_detections(choice, piece, &detections);
+    struct weir_cs_event event = {.envelope = weir_buf_slice(&choice->enforced->last),
+                                  .body = weir_buf_slice(&body),
+                                  .finish = WEIR_ENFORCE_WAITS,
+                                  .is_tainted = true,
+                                  .detections = weir_buf_slice(&detections),
+                                  .is_found = piece->channel != WEIR_CHANNEL_WHOLE};
+    weir_cs__emit_event(choice, &event);
+    weir_buf_clear(&body);
+    weir_cs__write_silence(choice, &body);
+    bool has_finish = choice->enforced->finish.n != 0;
+    weir_cs__emit_event(
+        choice,
+        &(struct weir_cs_event){.envelope = has_finish ? weir_buf_slice(&choice->enforced->finish)
+                                                       : event.envelope,
+                                .body = weir_buf_slice(&body),
+                                .finish = WEIR_ENFORCE_FILTERED,
+                                .with_usage = true,
+                                .is_tainted = true});
+    weir_buf_dispose(&body);
+    weir_buf_dispose(&detections);
+}
+
+static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+{
+    struct weir_cs *cs = choice->cs;
+    bool has_finished = choice->enforced->finish.n != 0;
+    emit_no(choice, piece);
+    choice->enforced->is_blocked = true;
+    weir_cs__note_outcome(cs, WEIR_POLICY_BLOCKED);
+    weir_cs__drop_held(choice);
+    /* Where it has said its finish_reason already, there is nothing to save, and usage may come. */
+    if (!cs->source_done && !has_finished && is_all_said(cs)) {
+        weir_cs__stop_source(cs);
+    }
+}
+
+/* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */
+static void emit_rest(struct weir_cs_choice *choice)
+{
+    struct weir_cs_enforced *e = choice->enforced;
+    bool has_audio = e->audio_id.n != 0 || e->audio_expires.n != 0;
+    struct weir_buf body = {0};
+    struct weir_json_write w;
+    if (choice->n_tools == 0 && !has_audio) {
+        return;
+    }
+    weir_cs__begin_delta(&w, choice, &body);
+    if (has_audio) {
+        weir_cs__write_audio(&w, e, (struct weir_slice){0});
+    }
+    weir_cs__write_tools(&w, choice);
+    weir_json_write_end_object(&w);
+    weir_cs__emit_event(choice,
+                        &(struct weir_cs_event){.envelope = weir_buf_slice(&choice->enforced->last),
+                                                .body = weir_buf_slice(&body),
+                                                .finish = WEIR_ENFORCE_WAITS,
+                                                .is_tainted = true});
+    weir_cs__forget_tools(choice);
+    weir_buf_dispose(&body);
+}
+
+static void emit_finish(struct weir_cs_choice *choice)
+{
+    struct weir_buf body = {0};
+    weir_cs__write_silence(choice, &body);
+    weir_cs__emit_event(
+        choice, &(struct weir_cs_event){.envelope = weir_buf_slice(&choice->enforced->finish),
+                                        .body = weir_buf_slice(&body),
+                                        .finish = WEIR_ENFORCE_AS_IS,
+                                        .with_usage = true});
+    weir_buf_dispose(&choice->enforced->finish);
+    weir_buf_dispose(&body);
+}
+
+static void take_piece(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+{
+    switch (piece->what) {
+    case WEIR_GUARD_TEXT:
+        emit_text(choice, piece);
+        break;
+    case WEIR_GUARD_BLOCKED:
+        block(choice, piece);
+        break;
+    case WEIR_GUARD_CLEAR:
+        emit_rest(choice);
+        if (choice->enforced->finish.n != 0) {
+            emit_finish(choice);
+        }
+        break;
+    }
+}
+
+void weir_cs__enforce_drain(struct weir_cs_choice *choice)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_guard_piece piece;
+    int rc = 0;
+    while (!cs->is_over && (rc = weir_guard_pop(choice->enforced->guard, &piece)) == 0) {
+        take_piece(choice, &piece);
+    }
+    if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
+        weir_cs__fail(cs, weir_guard_fault(choice->enforced->guard));
+    }
+}
