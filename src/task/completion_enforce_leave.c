@@ -72,18 +72,6 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_guard_pie
     weir_buf_dispose(&detections);
 }
 
-/* Is every choice that was asked for, or that came, at its end? */
-static bool is_all_said(const struct weir_cs *cs)
-{
-    uint64_t n_asked = cs->request.n_choices != 0 ? cs->request.n_choices : 1;
-    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
-        if (!weir_cs__enforce_is_done(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link))) {
-            return false;
-        }
-    }
-    return cs->n_choices >= n_asked;
-}
-
 static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
     const struct weir_policy *policy = choice->cs->request.policy;
@@ -124,9 +112,7 @@ static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *
     weir_cs__note_outcome(cs, WEIR_POLICY_BLOCKED);
     weir_cs__drop_held(choice);
     /* Where it has said its finish_reason already, there is nothing to save, and usage may come. */
-    if (!cs->source_done && !has_finished && is_all_said(cs)) {
-        weir_cs__stop_source(cs);
-    }
+    cs->may_stop = cs->may_stop || !has_finished;
 }
 
 /* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */

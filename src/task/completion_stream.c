@@ -254,12 +254,30 @@ static void finish(struct weir_cs *cs)
     end(cs);
 }
 
+/* A choice was blocked: if no choice that came or was asked for is open any more, nobody needs more
+ * of the model's words. */
+static void stop_if_all_said(struct weir_cs *cs)
+{
+    uint64_t n_asked = cs->request.n_choices != 0 ? cs->request.n_choices : 1;
+    bool is_all_said = cs->n_choices >= n_asked && has_left(cs);
+    if (is_all_said && !cs->source_done) {
+        stop_model(cs);
+        cs->source_done = true;
+        cs->whole_done = true;
+        weir_source_end(&cs->source);
+    }
+    cs->may_stop = false;
+}
+
 void weir_cs__advance(struct weir_cs *cs)
 {
     if (cs->is_over) {
         return;
     }
     weir_cs__drain_misc(cs);
+    if (cs->may_stop) {
+        stop_if_all_said(cs);
+    }
     if (cs->source_done && cs->whole_done && has_left(cs)) {
         finish(cs);
     } else {
@@ -392,15 +410,6 @@ static const struct weir_model_events MODEL_EVENTS = {
     .on_frame = on_frame,
     .on_done = on_done,
 };
-
-/* What waits to be judged is judged; the model need not go on. */
-void weir_cs__stop_source(struct weir_cs *cs)
-{
-    stop_model(cs);
-    cs->source_done = true;
-    cs->whole_done = true;
-    weir_source_end(&cs->source);
-}
 
 static void start_model(struct weir_cs *cs, const struct weir_model_events *events)
 {

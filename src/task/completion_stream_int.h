@@ -99,6 +99,7 @@ struct weir_cs {
     bool has_chunked; /* some works on chunks */
     bool has_whole;   /* some looks at the whole */
     bool enforces;    /* the route blocks or redacts */
+    bool may_stop;    /* a choice was blocked that the model would go on with */
     bool source_done;
     bool whole_done;
     bool is_over;                    /* end or fail was said */
@@ -134,7 +135,6 @@ void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__drain_misc(struct weir_cs *cs); /* events without choices whose turn has come */
 void weir_cs__advance(struct weir_cs *cs);
 void weir_cs__note_outcome(struct weir_cs *cs, enum weir_policy_outcome outcome);
-void weir_cs__stop_source(struct weir_cs *cs); /* nobody needs more of the model's words */
 
 /* completion_choice.c */
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,

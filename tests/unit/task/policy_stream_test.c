@@ -163,6 +163,24 @@ static void test_block_awaits_choices(void **state)
                      "> end\n");
 }
 
+/* More choices than were asked for, in the event that ends the first. */
+static void test_block_more_choices(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_BLOCK, "now",
+         "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"bad.\"}},{\"index\":1,"
+         "\"delta\":{\"content\":\"Fine. So\"}}]}\n"
+         "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+         "> 0 content_filter\n"
+         "> 1 role \"Fine.\" []\n"
+         "reading\n"
+         "say 1  bad.\n"
+         "> 1 \"No.\" [now@9] !UNSUITABLE_OUTPUT\n"
+         "> 1 content_filter\n"
+         "> end\n"
+         "stopped\n");
+}
+
 /* The last usage the server sent, wherever it came, never one of our own. */
 static void test_block_usage(void **state)
 {
@@ -839,39 +857,23 @@ static void test_dropped_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_annotate),
-        cmocka_unit_test(test_annotate_role),
-        cmocka_unit_test(test_annotate_channels),
-        cmocka_unit_test(test_block),
-        cmocka_unit_test(test_block_shapes),
-        cmocka_unit_test(test_block_without_fallback),
-        cmocka_unit_test(test_block_choices),
-        cmocka_unit_test(test_block_awaits_choices),
-        cmocka_unit_test(test_block_usage),
-        cmocka_unit_test(test_block_late),
-        cmocka_unit_test(test_redact),
-        cmocka_unit_test(test_redact_shapes),
-        cmocka_unit_test(test_redact_without_span),
-        cmocka_unit_test(test_whole_is_held),
-        cmocka_unit_test(test_text_behind_the_whole),
-        cmocka_unit_test(test_whole_ceiling),
-        cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_channel_blocks),
-        cmocka_unit_test(test_split_surrogates),
-        cmocka_unit_test(test_completions),
-        cmocka_unit_test(test_tools_are_held),
-        cmocka_unit_test(test_tools_leave_whole),
-        cmocka_unit_test(test_tools_block),
-        cmocka_unit_test(test_text_behind_tools),
-        cmocka_unit_test(test_unknown_dropped),
-        cmocka_unit_test(test_unknown_passed),
-        cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_input_annotate),
-        cmocka_unit_test(test_input_block),
-        cmocka_unit_test(test_input_redact),
-        cmocka_unit_test(test_route_warnings),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_dropped_anywhere),
+        cmocka_unit_test(test_annotate),           cmocka_unit_test(test_annotate_role),
+        cmocka_unit_test(test_annotate_channels),  cmocka_unit_test(test_block),
+        cmocka_unit_test(test_block_shapes),       cmocka_unit_test(test_block_without_fallback),
+        cmocka_unit_test(test_block_choices),      cmocka_unit_test(test_block_awaits_choices),
+        cmocka_unit_test(test_block_more_choices), cmocka_unit_test(test_block_usage),
+        cmocka_unit_test(test_block_late),         cmocka_unit_test(test_redact),
+        cmocka_unit_test(test_redact_shapes),      cmocka_unit_test(test_redact_without_span),
+        cmocka_unit_test(test_whole_is_held),      cmocka_unit_test(test_text_behind_the_whole),
+        cmocka_unit_test(test_whole_ceiling),      cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_channel_blocks),     cmocka_unit_test(test_split_surrogates),
+        cmocka_unit_test(test_completions),        cmocka_unit_test(test_tools_are_held),
+        cmocka_unit_test(test_tools_leave_whole),  cmocka_unit_test(test_tools_block),
+        cmocka_unit_test(test_text_behind_tools),  cmocka_unit_test(test_unknown_dropped),
+        cmocka_unit_test(test_unknown_passed),     cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_input_annotate),     cmocka_unit_test(test_input_block),
+        cmocka_unit_test(test_input_redact),       cmocka_unit_test(test_route_warnings),
+        cmocka_unit_test(test_failures),           cmocka_unit_test(test_dropped_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,313 @@
+/*
+ * Whatever a model server says on a route that blocks or redacts: what leaves is JSON, says the
+ * word that is looked for in no channel, and nothing is left open.
+ *
+ *   byte 0     bits: block, unary, completions, a detector of whole documents, unknown members pass
+ *   then       events, one a line; unary: one answer
+ */
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "chunk/whole.h"
+#include "chunk/window.h"
+#include "io/loop.h"
+#include "task/channel.h"
+#include "task/completion.h"
+#include "task/completion_stream.h"
+#include "task/env.h"
+#include "task/out.h"
+#include "task/scratch.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition) ((condition) ? (void)0 : abort())
+
+/* ---- a detector that finds "bad" ---- */
+
+struct call {
+    struct weir_detect_call base;
+    struct weir_arena arena;
+};
+
+static struct weir_detect_list find(struct call *call, struct weir_slice text)
+{
+    struct weir_detection *found = weir_arena_array(&call->arena, text.n / 3 + 1, sizeof *found);
+    size_t n = 0;
+    for (size_t at = 0; at + 3 <= text.n; at++) {
+        if (memcmp(text.p + at, "bad", 3) == 0) {
+            size_t start = weir_utf8_count(weir_slice_sub(text, 0, at));
+            found[n++] = (struct weir_detection){.has_span = true,
+                                                 .start_cp = start,
+                                                 .end_cp = start + 3,
+                                                 .text = WEIR_SLICE("bad"),
+                                                 .detection = WEIR_SLICE("word"),
+                                                 .detection_type = WEIR_SLICE("word"),
+                                                 .detector_id = call->base.detector->id,
+                                                 .score = 1};
+        }
+    }
+    return (struct weir_detect_list){.items = found, .n = n};
+}
+
+static struct weir_detect_call *detect(const struct weir_detector *d,
+                                       const struct weir_detect_env *env,
+                                       const struct weir_detect_input *input,
+                                       weir_detect_done_fn on_done, void *ctx)
+{
+    struct call *call = weir_mem_zalloc(sizeof *call);
+    (void)env;
+    (void)on_done;
+    (void)ctx;
+    call->base = (struct weir_detect_call){.detector = d, .is_done = true};
+    struct weir_detect_list *lists =
+        weir_arena_array(&call->arena, input->n_contents, sizeof *lists);
+    for (size_t i = 0; i < input->n_contents; i++) {
+        lists[i] = find(call, input->contents[i]);
+    }
+    call->base.lists = lists;
+    call->base.n_lists = input->n_contents;
+    return &call->base;
+}
+
+static void free_call(struct weir_detect_call *base)
+{
+    struct call *call = (struct call *)base;
+    weir_arena_dispose(&call->arena);
+    free(call);
+}
+
+static const struct weir_detect_ops DETECT_OPS = {.start = detect, .free = free_call};
+
+/* ---- a model server that says what it is told ---- */
+
+struct world {
+    struct weir_model model;
+    struct weir_model_run run;
+    const struct weir_model_events *events;
+    void *ctx;
+    bool is_running;
+    bool is_over;
+    const char *said; /* where choices say something */
+    struct weir_out out;
+};
+
+static struct weir_model_run *model_start(const struct weir_model *m,
+                                          const struct weir_model_env *env,
+                                          const struct weir_model_request *request,
+                                          const struct weir_model_events *events, void *ctx)
+{
+    struct world *w = (struct world *)(uintptr_t)m; /* its first member */
+    (void)env;
+    (void)request;
+    w->run.model = m;
+    w->events = events;
+    w->ctx = ctx;
+    w->is_running = true;
+    return &w->run;
+}
+
+static void model_set_paused(struct weir_model_run *run, bool is_paused)
+{
+    (void)run;
+    (void)is_paused;
+}
+
+static void model_free(struct weir_model_run *run)
+{
+    WEIR_LIST_ENTRY(run, struct world, run)->is_running = false;
+}
+
+static const struct weir_model_ops MODEL_OPS = {
+    .start = model_start, .set_paused = model_set_paused, .free = model_free};
+
+/* ---- what leaves ---- */
+
+static void check_text(const struct weir_json *j, uint32_t object, const char *name)
+{
+    bool is_object = object != WEIR_JSON_NONE && weir_json_type(j, object) == WEIR_JSON_OBJECT;
+    uint32_t at = is_object ? weir_json_get_set(j, object, weir_slice_cstr(name)) : WEIR_JSON_NONE;
+    struct weir_buf text = {0};
+    if (at != WEIR_JSON_NONE) {
+        CHECK(weir_json_type(j, at) == WEIR_JSON_STRING);
+        weir_json_string_append(j, at, &text);
+        CHECK(text.n == 0 || memmem(text.p, text.n, "bad", 3) == NULL);
+    }
+    weir_buf_dispose(&text);
+}
+
+/* `said` is the member that is guarded: others nobody knows, and they may be passed. */
+static void check_choice(const struct weir_json *j, uint32_t choice, const char *said)
+{
+    uint32_t body = weir_json_get_set(j, choice, weir_slice_cstr(said));
+    if (strcmp(said, "text") == 0) {
+        check_text(j, choice, said);
+        return;
+    }
+    CHECK(body != WEIR_JSON_NONE && weir_json_type(j, body) == WEIR_JSON_OBJECT);
+    for (size_t i = 0; i < WEIR_CHANNEL_TRANSCRIPT; i++) {
+        check_text(j, body, weir_channel_name((enum weir_channel)i));
+    }
+    check_text(j, weir_json_get_set(j, body, WEIR_SLICE("audio")), "transcript");
+    uint32_t call = weir_json_get_set(j, body, WEIR_SLICE("function_call"));
+    check_text(j, call, "name");
+    check_text(j, call, "arguments");
+    uint32_t calls = weir_json_get_set(j, body, WEIR_SLICE("tool_calls"));
+    uint32_t at = calls != WEIR_JSON_NONE ? weir_json_first(j, calls) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at)) {
+        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("function")), "arguments");
+        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("custom")), "input");
+    }
+}
+
+static void check_leaves(const struct world *w, struct weir_slice json)
+{
+    struct weir_arena arena = {0};
+    struct weir_json j;
+    CHECK(weir_json_parse(&j, json, NULL, &arena, NULL) == 0); /* no name twice, too */
+    uint32_t choices = weir_json_get(&j, 0, WEIR_SLICE("choices"));
+    CHECK(choices != WEIR_JSON_NONE && weir_json_type(&j, choices) == WEIR_JSON_ARRAY);
+    uint32_t at = weir_json_first(&j, choices);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(&j, choices, at)) {
+        check_choice(&j, at, w->said);
+    }
+    weir_arena_dispose(&arena);
+}
+
+static enum weir_flow on_event(struct weir_out *o, struct weir_slice json)
+{
+    struct world *w = WEIR_LIST_ENTRY(o, struct world, out);
+    CHECK(!w->is_over);
+    check_leaves(w, json);
+    return WEIR_FLOW_OK;
+}
+
+static enum weir_flow on_raw(struct weir_out *o, const struct weir_out_raw *event)
+{
+    (void)o;
+    (void)event;
+    abort(); /* nothing passes as it is */
+}
+
+static void on_end(struct weir_out *o)
+{
+    struct world *w = WEIR_LIST_ENTRY(o, struct world, out);
+    CHECK(!w->is_over);
+    w->is_over = true;
+}
+
+static void on_fail(struct weir_out *o, const struct weir_fault *fault)
+{
+    CHECK(fault->origin != WEIR_FAULT_NONE);
+    on_end(o);
+}
+
+static const struct weir_out_ops OUT_OPS = {
+    .event = on_event, .raw = on_raw, .end = on_end, .fail = on_fail};
+
+static void on_answer(void *ctx, const struct weir_task_answer *answer)
+{
+    struct world *w = ctx;
+    CHECK(!w->is_over);
+    w->is_over = true;
+    if (answer->fault == NULL) {
+        check_leaves(w, answer->body);
+    }
+}
+
+/* ---- one run ---- */
+
+enum { BLOCKS = 1, IS_UNARY = 2, IS_TEXT = 4, HAS_WHOLE = 8, PASSES = 16 };
+
+/* What the model adapter lets through is JSON. */
+static bool is_json(struct weir_slice line)
+{
+    struct weir_arena arena = {0};
+    struct weir_json j;
+    bool is_good = weir_json_parse(&j, line, NULL, &arena, NULL) == 0;
+    weir_arena_dispose(&arena);
+    return is_good;
+}
+
+static void speak(struct world *w, struct weir_loop *loop, struct weir_slice rest, bool is_unary)
+{
+    while (rest.n != 0 && w->is_running && !w->is_over) {
+        struct weir_slice line = is_unary ? rest : weir_slice_cut(&rest, '\n');
+        rest = is_unary ? (struct weir_slice){0} : rest;
+        if (is_json(line)) {
+            struct weir_model_frame frame = {.json = line, .raw = line};
+            w->events->on_frame(w->ctx, &frame);
+            uv_run(&loop->uv, UV_RUN_NOWAIT);
+        }
+    }
+    if (w->is_running && !w->is_over) {
+        w->events->on_done(w->ctx, NULL);
+    }
+    for (int i = 0; i < 4; i++) {
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct weir_loop loop;
+    static bool is_made;
+    static struct weir_chunk_window windows;
+    static struct weir_task_scratch scratch;
+    if (size == 0) {
+        return 0;
+    }
+    if (!is_made) {
+        CHECK(weir_loop_init(&loop) == 0);
+        weir_chunk_window_init(&windows, WEIR_SLICE("w"), 12, 4);
+        is_made = true;
+    }
+    uint8_t how = data[0];
+    struct weir_arena arena = {0};
+    const char *body = (how & IS_UNARY) != 0 ? "message" : "delta";
+    struct world w = {.model = {.ops = &MODEL_OPS},
+                      .said = (how & IS_TEXT) != 0 ? "text" : body,
+                      .out = {.ops = &OUT_OPS}};
+    struct weir_detector detector = {
+        .ops = &DETECT_OPS, .id = WEIR_SLICE("d"), .type = WEIR_DETECT_CONTENTS};
+    struct weir_task_detector described = {.id = detector.id,
+                                           .detector = &detector,
+                                           .chunker = (how & HAS_WHOLE) != 0 ? &weir_chunk_whole
+                                                                             : &windows.base};
+    struct weir_plan_use use = {.d = &described, .params = WEIR_SLICE("{}")};
+    struct weir_policy policy = {.action =
+                                     (how & BLOCKS) != 0 ? WEIR_POLICY_BLOCK : WEIR_POLICY_REDACT,
+                                 .redact_with = WEIR_SLICE("[{detection}]"),
+                                 .keeps_unknown = (how & PASSES) != 0};
+    struct weir_task_env env = {.openai = &w.model,
+                                .max_detector_calls = 4,
+                                .max_chunker_calls = 4,
+                                .max_service_body_bytes = 1 << 20,
+                                .max_event_bytes = 1 << 16,
+                                .max_held_bytes = 1 << 12,
+                                .max_choices = 3,
+                                .max_tool_calls = 3,
+                                .strategy = weir_gather_strategy_at(0)};
+    struct weir_task_ctx task = {.env = &env, .loop = &loop, .arena = &arena, .scratch = &scratch};
+    struct weir_json request;
+    CHECK(weir_json_parse(&request, WEIR_SLICE("{\"messages\":[]}"), NULL, &arena, NULL) == 0);
+    struct weir_task_completion asked = {.is_chat = (how & IS_TEXT) == 0,
+                                         .json = &request,
+                                         .model_id = WEIR_SLICE("m"),
+                                         .output = {.uses = &use, .n = 1},
+                                         .policy = &policy,
+                                         .n_choices = 1};
+    if ((how & IS_UNARY) != 0) {
+        weir_task_completion_start(&task, &asked, on_answer, &w);
+    } else {
+        weir_completion_stream_start(&task, &asked, env.strategy, &w.out);
+    }
+    speak(&w, &loop, weir_slice_make((const char *)data + 1, size - 1), (how & IS_UNARY) != 0);
+    CHECK(w.is_over);
+    weir_arena_dispose(&arena);
+    CHECK(!w.is_running);
+    uv_run(&loop.uv, UV_RUN_NOWAIT);
+    return 0;
+}
