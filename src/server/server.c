@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 struct server {
@@ -268,6 +269,21 @@ static void close_all(struct server *sv, bool is_started)
     free(sv->workers);
 }
 
+/* Where a person can look, for the one who has just started it. */
+static void tell_playground(const struct server *sv)
+{
+    bool is_any = strcmp(sv->host, "0.0.0.0") == 0 || strcmp(sv->host, "::") == 0;
+    bool is_v6 = strchr(sv->host, ':') != NULL;
+    char address[320];
+    if (!sv->env->conf->playground) {
+        return;
+    }
+    const char *host = is_any ? "localhost" : sv->host;
+    snprintf(address, sizeof address, is_v6 && !is_any ? "%s://[%s]:%u/" : "%s://%s:%u/",
+             sv->env->tls != NULL ? "https" : "http", host, sv->workers[0].listener.port);
+    WEIR_LOG_INFO("server", NULL, "playground", weir_log_cstr("address", address));
+}
+
 static struct weir_env *first_env(const struct weir_server_options *options)
 {
     struct weir_conf_problems problems = {0};
@@ -310,6 +326,7 @@ int weir_server_run(const struct weir_server_options *options)
         WEIR_LOG_INFO("server", NULL, "ready", weir_log_cstr("version", WEIR_VERSION),
                       weir_log_cstr("config", env->conf->file),
                       weir_log_cstr("revision", env->conf->revision));
+        tell_playground(&sv);
         weir_loop_run(&sv.loop);
     }
     close_all(&sv, is_started);

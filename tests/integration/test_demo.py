@@ -169,3 +169,9 @@ def test_the_npm_client_accepts_it(w):
     assert text["content"].startswith(LABEL)
     assert text["completion"]["choices"][0]["finish_reason"] == "stop"
     assert json.loads(call["calls"][0]["arguments"])["email"] == "demo@example.com"
+
+
+def test_the_start_tells_where_the_page_is(w):
+    address = w.wait_log("playground")["address"]
+    assert address == f"http://127.0.0.1:{w.api_port}/"
+    assert "weir playground" in w.api.get("/").text
