@@ -5,7 +5,7 @@
  * A guarded stream without the world around it: fakes on one side, on the other an outlet that
  * writes down what leaves. Nothing happens by itself.
  */
-#include "unit/task/fakes.h"
+#include "unit/task/fakes_model.h"
 
 /* ---- the outlet ---- */
 
