@@ -39,6 +39,14 @@ static void keys_open(struct keys *k, const struct weir_chunker *chunker)
                                     .chunker = chunker != NULL ? chunker : &k->w.sentence.base};
     k->w.uses[0] =
         (struct weir_plan_use){.d = &k->w.described[0], .params = WEIR_SLICE(""), .threshold = 0.5};
+    /* One that finds nothing, on whole documents: with it, all detectors look at complete texts. */
+    k->w.detectors[1] = (struct world_detector){
+        .base = {.ops = &WORLD_DETECT_OPS, .id = WEIR_SLICE("none"), .type = WEIR_DETECT_CONTENTS},
+        .world = &k->w};
+    k->w.described[1] = (struct weir_task_detector){.id = k->w.detectors[1].base.id,
+                                                    .detector = &k->w.detectors[1].base,
+                                                    .chunker = &weir_chunk_whole};
+    k->w.uses[1] = (struct weir_plan_use){.d = &k->w.described[1], .params = WEIR_SLICE("{}")};
     policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT)};
 }
 
@@ -55,14 +63,17 @@ static const struct weir_chunker *windows(struct weir_chunk_window *window, size
     return &window->base;
 }
 
-/* What the route makes of the text, streamed and as a whole, in a channel. */
+/* What the route makes of the text, streamed and as a whole, chunk by chunk and of complete texts.
+ */
 static void expect(struct keys *k, enum weir_channel channel, struct weir_slice text,
                    struct weir_slice want)
 {
     weir_buf_clear(&k->w.texts[0][channel]);
     weir_buf_append(&k->w.texts[0][channel], text);
-    for (int is_unary = 0; is_unary < 2; is_unary++) {
+    for (int how = 0; how < 4; how++) {
+        bool is_unary = how % 2 != 0;
         struct world_said said = {0};
+        k->w.n_detectors = how < 2 ? 1 : 2;
         if (is_unary) {
             world_unary(&k->w);
         } else {
@@ -72,7 +83,8 @@ static void expect(struct keys *k, enum weir_channel channel, struct weir_slice 
         world_close(&k->w);
         struct weir_slice got = weir_buf_slice(&said.texts[0][channel]);
         if (!weir_slice_eq(got, want)) {
-            fail_msg("%s, chunker %s:\n got  %.*s\n want %.*s", is_unary ? "unary" : "streamed",
+            fail_msg("%s of %zu, chunker %s:\n got  %.*s\n want %.*s",
+                     is_unary ? "unary" : "streamed", k->w.n_detectors,
                      k->w.described[0].chunker->id.p, (int)got.n, got.p, (int)want.n, want.p);
         }
         world_said_dispose(&said);
@@ -232,6 +244,37 @@ static void test_other_shapes(void **state)
     weir_buf_dispose(&text);
 }
 
+/* In a question, before the model server sees it. */
+static void test_input(void **state)
+{
+    (void)state;
+    struct keys k;
+    struct weir_chunk_window window;
+    struct weir_buf key = {0};
+    struct weir_buf quoted = {0};
+    struct weir_buf body = {0};
+    world_seed = 10;
+    make_key(&key, 2000);
+    weir_json_write_quoted(&quoted, weir_buf_slice(&key));
+    weir_buf_printf(&body, "{\"messages\":[{\"content\":\"Is %.*s good?\"}]}", (int)quoted.n - 2,
+                    quoted.p + 1);
+    keys_open(&k, windows(&window, 400, 64));
+    policy_ask.body = weir_buf_cstr(&body);
+    struct stage *st = policy_stage("", "");
+    struct weir_task_completion request = policy_request(st);
+    request.input = (struct weir_plan){.uses = k.w.uses, .n = 1};
+    weir_task_completion_start(&st->task, &request, policy_answered, st);
+    stage_turn(st);
+    assert_non_null(st->run);
+    assert_true(weir_slice_eq_cstr(st->run->body,
+                                   "{\"messages\":[{\"content\":\"Is [private_key] good?\"}]}"));
+    stage_free(st);
+    keys_close(&k);
+    weir_buf_dispose(&key);
+    weir_buf_dispose(&quoted);
+    weir_buf_dispose(&body);
+}
+
 /* ---- what is told ---- */
 
 /* The parts lie side by side, each in the text its chunk answers for, and together are the key. */
@@ -314,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_without_end),
         cmocka_unit_test(test_other_shapes),
+        cmocka_unit_test(test_input),
         cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
