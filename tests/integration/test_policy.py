@@ -12,6 +12,7 @@ from service import events as sse
 from service import reply
 
 GUARDED = "content,reasoning,reasoning_content,refusal,audio.transcript,tool_calls"
+BATCHED = {"batching": {"mode": "on", "min_chars_per_emit": 400}, "coalescer": {"mode": "on"}}
 ROUTES = [
     {"name": "whole", "output": {"doc": {"regex": "X-[0-9]+", "detection": "Code"}},
      "on_detection": "redact"},
@@ -26,6 +27,9 @@ ROUTES = [
     {"name": "pass", "output": {"pii": {}}, "on_detection": "block", "unknown_members": "pass"},
     {"name": "keys", "output": {"keys": {}}, "on_detection": "redact"},
     {"name": "far", "output": {"far": {"regex": "X-[0-9]+"}}, "on_detection": "block"},
+    {"name": "block-batched", "output": {"pii": {}}, "on_detection": "block",
+     "fallback_message": FALLBACK, "streaming": BATCHED},
+    {"name": "redact-batched", "output": {"pii": {}}, "on_detection": "redact", "streaming": BATCHED},
     {"name": "chat", "output": {"whole": {"find": "all"}}, "on_detection": "redact"},
     {"name": "pair", "output": {"pair": {"find": "all"}}, "on_detection": "block"},
 ]  # fmt: skip
@@ -394,6 +398,20 @@ def test_blocked(gateway, include_usage):
     assert whole["finish_reason"] == "content_filter"
     refusal = said(stream(gateway, "refuse", ask(mock={"text": text})))
     assert refusal["refusal"] == REFUSAL
+
+
+@pytest.mark.parametrize("route", ["block", "redact"])
+def test_batched_streams_say_the_same(gateway, route):
+    mock = {"text": "First of all. " * 60 + f"Ask {MAIL}. " + "And so on. " * 60}
+    plain = streams.gather(stream(gateway, route, ask(mock=mock)))
+    batched = stream(gateway, f"{route}-batched", ask(mock=mock))
+    assert streams.gather(batched) == plain
+    assert [f[0] for f in findings(batched)] == ["email_address"]
+    tools = {"scenario": "tools", "tool_calls": 2, "arguments": '{"to": "nobody"}'}
+    for one in (tools, {**tools, "arguments": json.dumps({"to": MAIL})}):
+        both = [streams.comparable(streams.gather(stream(gateway, name, ask(mock=one))))
+                for name in (route, f"{route}-batched")]  # fmt: skip
+        assert both[0] == both[1] and MAIL not in json.dumps(both)
 
 
 def test_the_model_is_stopped(gateway, m):
