@@ -1,0 +1,135 @@
+/* Findings replaced in texts that come whole or in pieces. */
+#include "task/redact.h"
+
+#include "base/utf8.h"
+#include "unit/cmocka_all.h"
+
+struct span {
+    size_t start, end;
+    const char *kind;
+    const char *id;
+};
+
+/* Replaces in pieces of so many code points; findings come with the piece they begin in. */
+static void redact(const char *text, const struct span *spans, size_t n, size_t piece_cp,
+                   const char *with, struct weir_buf *out)
+{
+    struct weir_redact r = {0};
+    struct weir_slice rest = weir_slice_cstr(text);
+    size_t at = 0;
+    while (rest.n != 0) {
+        size_t bytes = weir_utf8_byte_at(rest, piece_cp);
+        struct weir_slice piece = weir_slice_sub(rest, 0, bytes);
+        size_t end = at + weir_utf8_count(piece);
+        struct weir_detection found[8];
+        const struct weir_detection *pointers[8];
+        size_t n_found = 0;
+        for (size_t i = n; i-- > 0;) { /* in any order */
+            if (spans[i].start >= at && spans[i].start < end) {
+                found[n_found] =
+                    (struct weir_detection){.has_span = true,
+                                            .start_cp = spans[i].start,
+                                            .end_cp = spans[i].end,
+                                            .detection = weir_slice_cstr(spans[i].kind),
+                                            .detection_type = WEIR_SLICE("type"),
+                                            .detector_id = weir_slice_cstr(spans[i].id)};
+                pointers[n_found] = &found[n_found];
+                n_found++;
+            }
+        }
+        struct weir_redact_piece in = {
+            .text = piece, .start_cp = at, .findings = pointers, .n_findings = n_found};
+        struct weir_slice before = weir_buf_slice(out);
+        bool is_changed = weir_redact_piece(&r, weir_slice_cstr(with), &in, out);
+        struct weir_slice added = weir_slice_sub(weir_buf_slice(out), before.n, out->n);
+        assert_int_equal(is_changed, !weir_slice_eq(added, piece));
+        rest = weir_slice_sub(rest, bytes, rest.n);
+        at = end;
+    }
+}
+
+static void check(const char *text, const struct span *spans, size_t n, const char *want)
+{
+    for (size_t piece_cp = 1; piece_cp < 30; piece_cp++) {
+        struct weir_buf out = {0};
+        redact(text, spans, n, piece_cp, "[{detection}]", &out);
+        assert_string_equal(weir_buf_cstr(&out), want);
+        weir_buf_dispose(&out);
+    }
+}
+
+#define CHECK(text, want, ...)                                                                     \
+    do {                                                                                           \
+        const struct span spans[] = {__VA_ARGS__};                                                 \
+        check(text, spans, sizeof spans / sizeof spans[0], want);                                  \
+    } while (0)
+
+static void test_runs(void **state)
+{
+    (void)state;
+    CHECK("mail a@b now", "mail [m] now", {5, 8, "m", "d"});
+    CHECK("0123456789", "[a]9", {0, 5, "a", "d"}, {3, 9, "b", "d"});   /* overlapping: one */
+    CHECK("0123456789", "0[a]89", {1, 4, "a", "d"}, {4, 8, "b", "d"}); /* touching: one */
+    CHECK("0123456789", "0[a]4[b]89", {1, 4, "a", "d"}, {5, 8, "b", "d"});
+    CHECK("0123456789", "[a]", {0, 10, "a", "d"}, {2, 3, "b", "d"}, {9, 10, "c", "d"});
+    CHECK("\xC3\xA4\xF0\x9F\x98\x80"
+          "e\xCC\x81z",
+          "\xC3\xA4[a]z", {1, 4, "a", "d"});
+}
+
+/* The first of a run: smallest start, then largest end, then detector id. */
+static void test_whose_words(void **state)
+{
+    (void)state;
+    CHECK("0123456789", "0[b]6789", {1, 3, "a", "d"}, {1, 6, "b", "d"});
+    CHECK("0123456789", "0[b]6789", {1, 6, "a", "y"}, {1, 6, "b", "x"});
+    CHECK("0123456789", "0[a]9", {1, 3, "a", "z"}, {2, 9, "b", "a"});
+}
+
+static void test_templates(void **state)
+{
+    (void)state;
+    static const struct span one[] = {{1, 3, "kind", "det"}};
+    static const struct {
+        const char *with;
+        const char *want;
+    } cases[] = {
+        {"", "03"},
+        {"***", "0***3"},
+        {"{detection}{detection_type}/{detector_id}", "0kindtype/det3"},
+        {"{detection", "0{detection3"}, /* the configuration refuses these */
+        {"{{detection}}", "0{kind}3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct weir_buf out = {0};
+        redact("0123", one, 1, 2, cases[i].with, &out);
+        assert_string_equal(weir_buf_cstr(&out), cases[i].want);
+        weir_buf_dispose(&out);
+    }
+}
+
+/* Without a span there is nothing to replace: who asks has to know. */
+static void test_without_span(void **state)
+{
+    (void)state;
+    struct weir_detection none = {.detection = WEIR_SLICE("x")};
+    const struct weir_detection *pointers[] = {&none};
+    struct weir_redact r = {0};
+    struct weir_buf out = {0};
+    struct weir_redact_piece in = {
+        .text = WEIR_SLICE("abc"), .findings = pointers, .n_findings = 1};
+    assert_false(weir_redact_piece(&r, WEIR_SLICE("[]"), &in, &out));
+    assert_string_equal(weir_buf_cstr(&out), "abc");
+    weir_buf_dispose(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_whose_words),
+        cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_without_span),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
