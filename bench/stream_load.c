@@ -361,8 +361,10 @@ static void print_times(const char *name, struct times *times)
         sum += (double)times->ns[i];
     }
     size_t n = times->n != 0 ? times->n : 1;
+    const int64_t *middle = &times->ns[n / 2];
+    const int64_t *last = &times->ns[n * 99 / 100];
     printf(",\"%s_ms\":{\"mean\":%.3f,\"p50\":%.3f,\"p99\":%.3f}", name, sum / (double)n / 1e6,
-           (double)times->ns[n / 2] / 1e6, (double)times->ns[n * 99 / 100] / 1e6);
+           (double)*middle / 1e6, (double)*last / 1e6);
 }
 
 static bool read_args(int argc, char **argv, const char **body, const char **warm)

@@ -143,7 +143,7 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index);
 void weir_cs__drain(struct weir_cs_choice *choice);
 void weir_cs__end_choice(struct weir_cs_choice *choice);
 void weir_cs__free_choice(struct weir_cs_choice *choice);
-void weir_cs__on_progress(void *choice);
+void weir_cs__on_progress(void *ctx); /* ctx: the choice */
 /* The last text item of `items` that begins before `end_cp`; logprobs of those that end by then are
  * joined on the way. `taints`: their text leaves changed. */
 struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *items,
