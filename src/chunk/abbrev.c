@@ -8,56 +8,196 @@
 #include <unicode/ures.h>
 #include <unicode/ustring.h>
 
-enum { RIGHT_QUOTE = 0x2019 };
-
-/* Ours, by language; a word stands where it is needed first. What ends sentences as often as not
- * is left out ("etc.", "usw.", "No."), and what is a word elsewhere ("fin.", "art."). */
-static const char *const own_words[] = {
-    /* English */
-    "Dr. Drs. Mr. Mrs. Ms. Mx. Messrs. Prof. Rev. Hon. St. Ste. Sr. Jr. Gen. Gov. Sen. Rep. Pres. ",
-    "Capt. Cmdr. Cpl. Col. Maj. Sgt. Lt. Adm. Supt. Inc. Ltd. Co. Corp. Bros. vs. cf. Cf. approx. ",
-    "ca. Fig. Figs. fig. figs. Eq. Eqs. eq. eqs. Sec. Ch. Vol. Vols. vol. pp. al. Ave. Blvd. Rd. ",
-    "Mt. Ft. Dept. Univ. Assn. Est. Ph.D. M.Sc. B.Sc. Jan. Feb. Apr. Aug. Sept. Oct. Nov. Dec. ",
-    /* German */
-    "Hr. Hrn. Fr. Frl. Nr. bzw. Bzw. vgl. Vgl. ggf. Ggf. evtl. inkl. exkl. zzgl. Abb. Abs. Bd. ",
-    "Str. Tel. Dipl.-Ing. Mio. Mrd. Std. sog. ehem. geb. gest. Jh. Hrsg. Anm. Kap. ",
-    /* French */
-    "MM. Mme. Mlle. chap. éd. env. janv. févr. juil. ",
-    /* Spanish, Portuguese */
-    "Sra. Srta. Sres. Sras. Dra. Dras. Ud. Uds. pág. págs. núm. Lic. Gral. Avda. Exmo. Exma. ",
-    /* Italian */
-    "Sig. Sigg. Dott. Avv. Ing. Geom. pag. pagg. ",
-    /* Dutch, Polish, Czech, Turkish */
-    "dhr. mevr. mw. bijv. Bijv. blz. prof. inż. tzn. tzw. např. tzv. örn. Örn. ",
-    /* Russian, Ukrainian */
-    "ул. стр. рис. см. См. проф. акад. тыс. руб. гл. просп. обл. вул. ",
-    /* Greek */
-    "κ.κ. σελ. βλ. αρ. ",
+enum {
+    RIGHT_QUOTE = 0x2019,
+    ARTICLE_BYTES = 8,
+    PAIR_BYTES = 3, /* the longest half of own_pairs */
 };
 
-static void add(struct weir_abbrev *a, struct weir_slice word)
+struct list {
+    enum weir_abbrev_kind kind;
+    const char *words;
+};
+
+/* Ours, by language; a word stands where it is needed first, and the first place counts. What ends
+ * sentences as often as not is left out ("etc.", "usw.", "ecc."), and what is a word elsewhere
+ * ("fin.", "red."). */
+static const struct list own_lists[] = {
+    /* English */
+    {WEIR_ABBREV_NEVER, "Dr. Drs. Mr. Mrs. Ms. Mx. Messrs. Prof. Rev. Hon. St. Ste. Gen. Gov. "
+                        "Sen. Rep. Pres. Capt. Cmdr. Cpl. Col. Maj. Sgt. Lt. Adm. Supt. vs. cf. "
+                        "Cf. approx. Approx. ca. Fig. Figs. fig. figs. Eq. Eqs. eq. eqs. Sec. Ch. "
+                        "Vol. Vols. vol. pp. Mt. Ft. Sr. dr. mr. Ph. Insp."},
+    {WEIR_ABBREV_OFTEN, "Jr. Inc. Ltd. Co. Corp. Bros. al. Ave. Blvd. Rd. Dept. Univ. Assn. Est. "
+                        "Ph.D. M.Sc. B.Sc. Jan. Feb. Mar. Apr. Jun. Jul. Aug. Sep. Sept. Oct. Nov. "
+                        "Dec. a.m. p.m. Esq. Hwy."},
+    {WEIR_ABBREV_NUMBER, "No. Nos. no. nos. Art. art. Arts. ch. chs. sec. par. ver. Ver. "
+                         "ok. min. max. Op. op."},
+    /* German */
+    {WEIR_ABBREV_NEVER, "Hr. Hrn. Fr. Frl. Nr. nr. bzw. Bzw. vgl. Vgl. ggf. Ggf. evtl. Evtl. inkl. "
+                        "exkl. zzgl. Abb. Abs. Bd. Tel. Dipl.-Ing. Dipl. sog. Sog. ehem. geb. "
+                        "Hrsg. Anm. Kap. Tab. hl. Hl. med. phil. jur. rer. nat. habil. bspw. Bspw. "
+                        "insb. insbes. Ziff. Aufl. Gebr. Mag. verh. Bsp. lt. "
+                        "allg. bes. röm. griech. lat. urspr. zw. Verf."},
+    {WEIR_ABBREV_OFTEN, "Str. Mio. Mrd. Tsd. Std. Min. Sek. gest. Jh. Jhdt. e.V. a.D. i.R. Bhf. "
+                        "Hbf. n.Chr. v.Chr. Chr."},
+    /* French */
+    {WEIR_ABBREV_NEVER, "MM. Mme. Mmes. Mlle. Mlles. Mgr. Pr. chap. éd. env. p.ex. bd. boul. "
+                        "fig. tél. Tél. coll. trad."},
+    {WEIR_ABBREV_OFTEN, "janv. févr. avr. juil. sept. oct. nov. déc. av. hab. ap. ex."},
+    /* Spanish, Portuguese */
+    {WEIR_ABBREV_NEVER, "Sra. Srta. Sres. Sras. Srs. Dra. Dras. Ud. Uds. Vd. Vds. pág. págs. Pág. "
+                        "núm. Núm. Lic. Gral. Avda. Av. Exmo. Exma. Excmo. Excma. Ilmo. Ilma. Dña. "
+                        "Arq. Profa. Pza. Eng. Engª. Sto. Sta. Pe. p.ej. Fdo. Cnel. Tte. Alm. "
+                        "sr. sra. dra. tel. séc. EE. Gral. Ing. Mons. Hno. Hna. aprox. Depto. "
+                        "cf. Cía."},
+    {WEIR_ABBREV_OFTEN, "EE.UU. UU. RR.HH. JJ.OO. FF.AA. Ltda. Cia."},
+    {WEIR_ABBREV_NUMBER, "cap. Cap. caps. arts. tít. ss."},
+    /* Italian */
+    {WEIR_ABBREV_NEVER, "Sig. Sigg. sig. sigg. Dott. dott. Avv. avv. ing. Arch. Geom. "
+                        "geom. Rag. mons. cav. Cav. gen. col. pag. pagg. cfr. Cfr. artt. "
+                        "Egr. Spett. Preg. p.es. l'on. L'on. dell'on. all'on."},
+    {WEIR_ABBREV_OFTEN, "arch. rag. ir. S.p.A. S.r.l. s.p.a. s.r.l. d.C. a.C."},
+    /* Dutch */
+    {WEIR_ABBREV_NEVER, "dhr. Dhr. mevr. Mevr. mw. Mw. bijv. Bijv. blz. drs. nl. resp. evt. "
+                        "incl. excl. zgn. jl. bv. Zgn. jhr. ds. Ds. Ir."},
+    /* Polish, Czech, Turkish */
+    {WEIR_ABBREV_NEVER,
+     "prof. inż. mgr. tzn. tzw. Tzw. np. Np. tj. Tj. ul. Ul. pl. os. św. Św. ks. "
+     "Ks. zob. Zob. por. Por. godz. str. rozdz. rys. wg. woj. hab. płk. kpt. "
+     "wyd. im. dot. m.in. tys. abp. bp. bł. o.o. např. tzv. č. tř. nám. sv. "
+     "örn. Örn. bkz. Bkz. Doç. Sn. vb."},
+    {WEIR_ABBREV_OFTEN, "r. mln. mld. zł. n.e. p.n.e."},
+    /* Russian, Ukrainian */
+    {WEIR_ABBREV_NEVER, "ул. Ул. стр. рис. Рис. см. См. ср. Ср. проф. Проф. акад. Акад. доц. гл. "
+                        "просп. пр-т. обл. вул. табл. Табл. пер. пл. кв. напр. Напр. св. оз. тел. "
+                        "Тел. тов. гр. зам. зав. ген. ок. разд. кн. пос. им. англ. лат. "
+                        "нем. греч. др.-греч. ред. изд. корп. стр. дер. наб. б-р. ш. "
+                        "Св. Гр. Ген. мин. макс. п.п. пп. ім. див."},
+    {WEIR_ABBREV_OFTEN, "г. гг. в. вв. руб. коп. тыс. млн. млрд. сек. ч. н.э. л.с. пр. ст. р. "
+                        "чел. грн."},
+    {WEIR_ABBREV_NONE, "т.д. т.п."},
+    /* Greek */
+    {WEIR_ABBREV_NEVER, "κ.κ. σελ. βλ. αρ. π.χ. κα. δρ. Δρ. καθ."},
+    /* Hindi: titles and the names of letters; sentences end with another sign */
+    {WEIR_ABBREV_NEVER,
+     "डॉ. प्रो. पं. रु. कि.मी. श्री. सं. मो. ए. बी. सी. डी. ई. एफ. जी. एच. आई. जे. के. एल. एम. एन. "
+     "ओ. पी. क्यू. आर. एस. टी. यू. वी. डब्ल्यू. एक्स. वाई. जेड."},
+    /* Arabic, Persian */
+    {WEIR_ABBREV_NEVER, "د. أ. م. ص. ج. ط. ق. ت. أ.د. أ.م. ق.م. ا. ب."},
+    {WEIR_ABBREV_OFTEN, "هـ. ه."},
+};
+
+/* With the word before, where that makes the difference. */
+static const struct list own_pairs[] = {
+    {WEIR_ABBREV_OFTEN, "a. m."},   {WEIR_ABBREV_OFTEN, "p. m."},   {WEIR_ABBREV_OFTEN, "a. C."},
+    {WEIR_ABBREV_OFTEN, "d. C."},   {WEIR_ABBREV_OFTEN, "n. e."},   {WEIR_ABBREV_OFTEN, "н. э."},
+    {WEIR_ABBREV_NONE, "т. д."},    {WEIR_ABBREV_NONE, "т. п."},    {WEIR_ABBREV_NEVER, "ad es."},
+    {WEIR_ABBREV_NEVER, "Ad es."},  {WEIR_ABBREV_NEVER, "per es."}, {WEIR_ABBREV_NEVER, "Per es."},
+    {WEIR_ABBREV_NEVER, "p. ex."},  {WEIR_ABBREV_NEVER, "P. ex."},  {WEIR_ABBREV_NEVER, "p. ej."},
+    {WEIR_ABBREV_NEVER, "P. ej."},  {WEIR_ABBREV_NEVER, "por ej."}, {WEIR_ABBREV_NEVER, "par ex."},
+    {WEIR_ABBREV_NEVER, "por ex."},
+};
+
+/* German words before an ordinal, in the forms that are no words of languages without ordinals of
+ * this kind. */
+static const char articles[] =
+    "am Am im Im der Der die Die das Das den Den dem Dem des Des zum Zum zur Zur vom Vom beim Beim "
+    "ein eine einen einem einer eines Ein Eine sein seinen seinem seine seiner ihr ihren ihrem "
+    "ihre "
+    "ihrer mein meinen meinem meine unser unseren unserem unsere jeden jedem jeder jede bis Bis ab "
+    "Ab seit Seit dieser diese diesen diesem";
+
+static bool is_letter(uint32_t ascii)
 {
-    if (word.n >= 2 && word.n <= WEIR_ABBREV_MAX_BYTES && word.p[word.n - 1] == '.') {
-        struct weir_slice copy = weir_arena_dup(&a->arena, word);
-        weir_map_put(&a->words, copy, a);
+    return (ascii >= 'a' && ascii <= 'z') || (ascii >= 'A' && ascii <= 'Z');
+}
+
+static bool is_cased(uint32_t cp)
+{
+    return cp < 0x80 ? is_letter(cp) : u_hasBinaryProperty((UChar32)cp, UCHAR_CASED);
+}
+
+static bool is_small(uint32_t cp)
+{
+    return cp < 0x80 ? cp >= 'a' : u_islower((UChar32)cp);
+}
+
+/* Most of any text is ASCII. */
+static inline uint32_t first_cp(struct weir_slice text, size_t *n_bytes)
+{
+    *n_bytes = 1;
+    return (unsigned char)text.p[0] < 0x80 ? (unsigned char)text.p[0]
+                                           : weir_utf8_decode(text, n_bytes);
+}
+
+/* Letter, full stop, letter, full stop, …: how many, 0 where the word is something else. */
+static size_t row_letters(struct weir_slice word, bool *has_small)
+{
+    size_t n = 0;
+    for (; word.n != 0; n++) {
+        size_t n_bytes;
+        uint32_t cp = first_cp(word, &n_bytes);
+        if (!is_cased(cp) || n_bytes >= word.n || word.p[n_bytes] != '.') {
+            return 0;
+        }
+        *has_small = *has_small || is_small(cp);
+        word = weir_slice_sub(word, n_bytes + 1, word.n);
+    }
+    return n;
+}
+
+/* ---- the lists, made one ---- */
+
+/* The two bytes before a word's full stop, as a number. */
+static uint16_t ending(struct weir_slice word)
+{
+    unsigned char last = (unsigned char)word.p[word.n - 2];
+    unsigned char other = (unsigned char)(word.n >= 3 ? word.p[word.n - 3] : 0);
+    return (uint16_t)(other << 8 | last);
+}
+
+static void add(struct weir_abbrev *a, struct weir_slice word, const struct list *list)
+{
+    bool is_word = word.n >= 2 && word.n <= WEIR_ABBREV_MAX_BYTES && word.p[word.n - 1] == '.';
+    if (is_word && !weir_map_has(&a->words, word)) {
+        weir_map_put(&a->words, weir_arena_dup(&a->arena, word), (void *)list);
+        a->endings[ending(word) / 64] |= (uint64_t)1 << ending(word) % 64;
+    }
+}
+
+/* A word with spaces ("n. Chr.") is learned part by part: each part has a full stop to guard. */
+static void add_parts(struct weir_abbrev *a, struct weir_slice words, const struct list *list)
+{
+    while (words.p != NULL) {
+        add(a, weir_slice_cut(&words, ' '), list);
     }
 }
 
 static void add_own(struct weir_abbrev *a)
 {
-    for (size_t i = 0; i < sizeof own_words / sizeof own_words[0]; i++) {
-        struct weir_slice rest = weir_slice_cstr(own_words[i]);
-        while (rest.p != NULL) {
-            add(a, weir_slice_cut(&rest, ' '));
-        }
+    for (size_t i = 0; i < sizeof own_lists / sizeof own_lists[0]; i++) {
+        add_parts(a, weir_slice_cstr(own_lists[i].words), &own_lists[i]);
+    }
+    for (size_t i = 0; i < sizeof own_pairs / sizeof own_pairs[0]; i++) {
+        add(a, weir_slice_cstr(own_pairs[i].words), &own_pairs[i]);
+    }
+    struct weir_slice rest = weir_slice_make(articles, sizeof articles - 1);
+    while (rest.p != NULL) {
+        weir_map_put(&a->articles, weir_slice_cut(&rest, ' '), a);
     }
 }
 
-/* A word with spaces ("n. Chr.") is learned part by part: each part has a full stop to guard. */
-static void add_parts(struct weir_abbrev *a, struct weir_slice word)
+/* Of ICU's words some are no abbreviations at all ("Joe.", "Link."): a word behind may tell. Rows
+ * have their own rule. */
+static void add_icu_words(struct weir_abbrev *a, struct weir_slice words)
 {
-    while (word.p != NULL) {
-        add(a, weir_slice_cut(&word, ' '));
+    static const struct list icu = {WEIR_ABBREV_OFTEN, NULL};
+    while (words.p != NULL) {
+        struct weir_slice word = weir_slice_cut(&words, ' ');
+        if (row_letters(word, &(bool){false}) == 0) {
+            add(a, word, &icu);
+        }
     }
 }
 
@@ -72,7 +212,7 @@ static void add_list(struct weir_abbrev *a, UResourceBundle *list)
         const UChar *units = ures_getStringByIndex(list, i, &n_units, &err);
         u_strToUTF8(word, sizeof word, &n_bytes, units, n_units, &err);
         if (U_SUCCESS(err)) { /* longer than `word`: no abbreviation for us */
-            add_parts(a, weir_slice_make(word, (size_t)n_bytes));
+            add_icu_words(a, weir_slice_make(word, (size_t)n_bytes));
         }
     }
 }
@@ -106,36 +246,43 @@ int weir_abbrev_init(struct weir_abbrev *a, const char *language)
 void weir_abbrev_dispose(struct weir_abbrev *a)
 {
     weir_map_dispose(&a->words);
+    weir_map_dispose(&a->articles);
     weir_arena_dispose(&a->arena);
 }
 
-static bool is_letter(uint32_t ascii)
+/* NULL where no list has the word. Most words are told by two bytes. */
+static const struct list *find(const struct weir_abbrev *a, struct weir_slice word)
 {
-    return (ascii >= 'a' && ascii <= 'z') || (ascii >= 'A' && ascii <= 'Z');
+    bool is_likely = (a->endings[ending(word) / 64] >> ending(word) % 64 & 1) != 0;
+    return is_likely ? weir_map_get(&a->words, word) : NULL;
 }
 
-static bool is_cased(uint32_t cp)
+/* ---- one word ---- */
+
+/* A word with its full stop, and the one before it, empty where there is none on the line. */
+struct word {
+    struct weir_slice text;
+    struct weir_slice before;
+};
+
+static bool is_small_initial(struct weir_slice word)
 {
-    return cp < 0x80 ? is_letter(cp) : u_hasBinaryProperty((UChar32)cp, UCHAR_CASED);
+    bool has_small = false;
+    return row_letters(word, &has_small) == 1 && has_small;
 }
 
-/* Letter, full stop, letter, full stop, …: the whole word. */
-static bool is_row(struct weir_slice word)
+/* "z. B.", "i. d. R." are one row in several words. */
+static enum weir_abbrev_kind kind_of_row(struct weir_slice text, struct weir_slice before)
 {
-    while (word.n != 0) {
-        size_t n_bytes;
-        uint32_t cp = weir_utf8_decode(word, &n_bytes);
-        if (!is_cased(cp) || n_bytes >= word.n || word.p[n_bytes] != '.') {
-            return false;
-        }
-        word = weir_slice_sub(word, n_bytes + 1, word.n);
+    bool has_small = false;
+    size_t n = row_letters(text, &has_small);
+    if (n == 0) {
+        return WEIR_ABBREV_NONE;
     }
-    return true;
-}
-
-static bool is_abbrev(const struct weir_abbrev *a, struct weir_slice word)
-{
-    return word.n >= 2 && (is_row(word) || weir_map_has(&a->words, word));
+    if (n == 1) {
+        return is_small_initial(before) ? WEIR_ABBREV_NEVER : WEIR_ABBREV_INITIAL;
+    }
+    return has_small ? WEIR_ABBREV_NEVER : WEIR_ABBREV_OFTEN;
 }
 
 /* Belongs to the word it stands in; an apostrophe only between letters ("don't."), since it opens
@@ -151,17 +298,134 @@ static bool is_inner(uint32_t cp, bool is_inside)
     return (U_GET_GC_MASK((UChar32)cp) & (U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK)) != 0;
 }
 
-bool weir_abbrev_has(const struct weir_abbrev *a, struct weir_slice word)
+/* At each place where a word begins; behind an apostrophe only the lists' words ("l'avv."), no rows
+ * ("don't."). */
+static enum weir_abbrev_kind kind_of_word(const struct weir_abbrev *a, struct word word)
 {
     bool is_inside = false;
-    while (word.n != 0) {
+    bool is_elided = false;
+    for (struct weir_slice text = word.text; text.n >= 2;) {
         size_t n_bytes;
-        bool is_word = is_inner(weir_utf8_decode(word, &n_bytes), is_inside);
-        if (is_word && !is_inside && is_abbrev(a, word)) {
-            return true;
+        uint32_t cp = first_cp(text, &n_bytes);
+        bool is_word = is_inner(cp, is_inside);
+        if (is_word && (!is_inside || is_elided)) {
+            const struct list *list = find(a, text);
+            enum weir_abbrev_kind row =
+                is_elided ? WEIR_ABBREV_NONE : kind_of_row(text, word.before);
+            if (list != NULL || row != WEIR_ABBREV_NONE) {
+                return list != NULL ? list->kind : row;
+            }
         }
+        is_elided = is_inside && (cp == '\'' || cp == RIGHT_QUOTE);
         is_inside = is_word;
-        word = weir_slice_sub(word, n_bytes, word.n);
+        text = weir_slice_sub(text, n_bytes, text.n);
     }
-    return false;
+    return WEIR_ABBREV_NONE;
+}
+
+/* ---- numbers ---- */
+
+static bool consists_of(struct weir_slice text, const char *chars)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (strchr(chars, text.p[i]) == NULL || text.p[i] == 0) {
+            return false;
+        }
+    }
+    return text.n != 0;
+}
+
+/* Of one to three digits, or Roman ones, which one letter alone is not; with its full stop. */
+static bool is_small_number(struct weir_slice word)
+{
+    if (word.n < 2 || word.p[word.n - 1] != '.') {
+        return false;
+    }
+    word.n--;
+    return (word.n <= 3 && consists_of(word, "0123456789")) ||
+           (word.n >= 2 && word.n <= 7 && consists_of(word, "IVXLC"));
+}
+
+static enum weir_abbrev_kind kind_of_number(const struct weir_abbrev *a, struct weir_slice before)
+{
+    if (before.n != 0 && before.p[before.n - 1] == ':') { /* "steps: 1. Open it" */
+        return WEIR_ABBREV_NEVER;
+    }
+    bool is_ordinal = (before.n <= ARTICLE_BYTES && weir_map_has(&a->articles, before)) ||
+                      is_small_number(before); /* "am 3. 10. 1990" */
+    return is_ordinal ? WEIR_ABBREV_OFTEN : WEIR_ABBREV_COUNT;
+}
+
+/* ---- text ---- */
+
+static size_t word_start(struct weir_slice text)
+{
+    size_t i = text.n;
+    while (i != 0 && (unsigned char)text.p[i - 1] > ' ') {
+        i--;
+    }
+    return i;
+}
+
+/* False where the word may have begun before `text`. */
+static bool last_words(struct weir_slice text, struct word *out)
+{
+    bool is_cut = text.n >= WEIR_ABBREV_MAX_BYTES;
+    size_t at = word_start(text);
+    *out = (struct word){.text = weir_slice_sub(text, at, text.n)};
+    if (at == 0) {
+        return !is_cut;
+    }
+    struct weir_slice rest = weir_slice_sub(text, 0, at - 1);
+    size_t before = word_start(rest);
+    if (text.p[at - 1] == ' ' && (before != 0 || !is_cut)) {
+        out->before = weir_slice_sub(rest, before, rest.n);
+    }
+    return true;
+}
+
+static struct weir_slice skip_opening(struct weir_slice word)
+{
+    while (word.n != 0 && (word.p[0] == '(' || word.p[0] == '"' || word.p[0] == '[')) {
+        word = weir_slice_sub(word, 1, word.n);
+    }
+    return word;
+}
+
+static bool is_ascii_inner(char c)
+{
+    return is_letter((unsigned char)c) || (c >= '0' && c <= '9');
+}
+
+/* Most words are none of ours, which two bytes tell: no list has a word that ends like that, and it
+ * is not a single letter or a number either. */
+static bool is_other(const struct weir_abbrev *a, struct weir_slice before)
+{
+    if (before.n < 3 ||
+        ((unsigned char)before.p[before.n - 2] | (unsigned char)before.p[before.n - 3]) >= 0x80) {
+        return false;
+    }
+    bool is_listed = (a->endings[ending(before) / 64] >> ending(before) % 64 & 1) != 0;
+    return !is_listed && is_letter((unsigned char)before.p[before.n - 2]) &&
+           is_ascii_inner(before.p[before.n - 3]) &&
+           strchr("IVXLC", before.p[before.n - 2]) == NULL;
+}
+
+enum weir_abbrev_kind weir_abbrev_kind(const struct weir_abbrev *a, struct weir_slice before)
+{
+    struct word word;
+    if (is_other(a, before) || !last_words(before, &word)) {
+        return WEIR_ABBREV_NONE;
+    }
+    word.before = skip_opening(word.before);
+    if (word.before.n != 0 && word.before.n <= PAIR_BYTES && word.text.n <= PAIR_BYTES) {
+        const char *from = word.before.p;
+        size_t n = (size_t)(before.p + before.n - from);
+        const struct list *pair = find(a, weir_slice_make(from, n));
+        if (pair != NULL) {
+            return pair->kind;
+        }
+    }
+    return is_small_number(skip_opening(word.text)) ? kind_of_number(a, word.before)
+                                                    : kind_of_word(a, word);
 }

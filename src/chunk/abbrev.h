@@ -6,35 +6,50 @@
 #include "base/slice.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
- * Words whose full stop ends no sentence:
+ * Words whose full stop need not end a sentence:
  *
- *   - single letters, alone or in a row: "J.", "e.g.", "z.B.", "т.е."; letters with case only
- *   - ICU's suppressions of one language, those behind `ss=standard` ("Mrs.", "Sept.")
+ *   - single letters, alone or in a row: "J.", "e.g.", "z. B.", "т.е."; letters with case only
+ *   - small numbers, Arabic and Roman: "am 3. Oktober", "im II. Weltkrieg", "steps: 1. Open it"
  *   - a table of our own: titles, references and the like that are no words of another language,
  *     so that text of unknown language is not cut at "Dr.", "Sra." or "bzw."
+ *   - ICU's suppressions of one language, those behind `ss=standard` ("Mrs.", "Sept.")
  *
  * Words match as they are spelled, small and capital letters told apart, and only as whole words:
- * ICU's lists have "On." and "In.", which must not match "on." and "begin.".
+ * ICU's lists have "On." and "In.", which must not match "on." and "begin.". An elided article does
+ * not belong to the word: "l'avv.", "dell'art.".
  */
+enum weir_abbrev_kind {
+    WEIR_ABBREV_NONE,    /* the full stop is one */
+    WEIR_ABBREV_NUMBER,  /* ends no sentence before a number: "No. 5", "art. 3" */
+    WEIR_ABBREV_COUNT,   /* ends none before what has ordinals: "3. Oktober" */
+    WEIR_ABBREV_OFTEN,   /* ends one before a word that begins sentences: "at 5 p.m. The" */
+    WEIR_ABBREV_INITIAL, /* the same, but articles can be part of a name: "M. Le Goff" */
+    WEIR_ABBREV_NEVER,   /* ends none */
+};
+
 struct weir_abbrev {
-    struct weir_map words; /* with their full stop */
+    struct weir_map words;    /* with their full stop, some with the word before: "ad es." */
+    struct weir_map articles; /* German words before ordinals */
     struct weir_arena arena;
+    uint64_t endings[1024]; /* a bit for each pair of bytes that a word has before its full stop */
 };
 
 /* Longer words are no abbreviations; the longest in any list have half of this. */
 enum { WEIR_ABBREV_MAX_BYTES = 32 };
 
 /*
- * `language` is an ICU locale ("en"); one that has no list gives the other two rules only.
+ * `language` is an ICU locale ("en"); one that has no list gives the other rules only.
  * WEIR_EUNSUPPORTED where ICU has no such data at all; `*a` can be disposed of then too.
  */
 int weir_abbrev_init(struct weir_abbrev *a, const char *language);
 void weir_abbrev_dispose(struct weir_abbrev *a);
 
-/* `word` is the text before and with a full stop, without white space, at most
- * WEIR_ABBREV_MAX_BYTES of it; it may begin with brackets, quotes or another word and a hyphen. */
-bool weir_abbrev_has(const struct weir_abbrev *a, struct weir_slice word);
+/* `before` is the text up to and with a full stop, the last WEIR_ABBREV_MAX_BYTES of it or, where
+ * the text is shorter, all; the word may have brackets, quotes or another word and a hyphen before
+ * it. */
+enum weir_abbrev_kind weir_abbrev_kind(const struct weir_abbrev *a, struct weir_slice before);
 
 #endif

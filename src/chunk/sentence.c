@@ -5,6 +5,8 @@
  *   lines    fence, item or prose                  ├─► this file: does it count, and as of where
  *   tailor   abbreviations, URLs, emphasis, …     ─┘
  *
+ * Where the word behind has the last say (chunk/follow.h), the place is kept until it has come.
+ *
  * Runs of ordinary ASCII inside a line, most of any English text, are skipped in one go.
  */
 #include "chunk/sentence.h"
@@ -21,22 +23,29 @@ enum {
     THAI_CP = 64,      /* a Thai chunk shorter than this is not ended by a space */
     MIN_BYTES = 16,
     GREEK_QUESTION = 0x37E, /* normalizes to ";" */
+    ELLIPSIS = 0x2026,
+    EM_DASH = 0x2014,
+    EN_DASH = 0x2013,
+    LEFT_GUILLEMET = 0xAB,
+    RIGHT_GUILLEMET = 0xBB,
 };
 
 struct stream {
     struct weir_tiling tiling;
     struct weir_breaks breaks;
     struct weir_lines lines;
-    struct weir_tiling_place maybe; /* where breaks said MAYBE */
+    struct weir_follow follow;
+    struct weir_tiling_place maybe; /* where breaks said MAYBE, or the word of `follow` begins */
     uint32_t prev_cp;
     uint32_t solid_cp; /* the last that was no white space */
     bool is_after_white;
     bool has_solid;     /* the open chunk has more than white space */
     bool is_ended;      /* the open chunk is over: only white space still joins it */
-    bool is_quiet;      /* the last terminator belongs to an abbreviation */
+    bool is_guillemet;  /* inside « » that stand apart from the words in them */
     bool is_ascii_term; /* the last terminator is ASCII */
     bool is_closed;     /* … and has closing punctuation behind it */
     bool is_reference;  /* inside "[1]" behind a terminator */
+    uint8_t abbrev;     /* enum weir_abbrev_kind of the word before the last terminator */
     uint8_t n_tail;
     char tail[WEIR_ABBREV_MAX_BYTES]; /* the end of what was pushed before */
     /* During a push: */
@@ -51,39 +60,28 @@ static const struct weir_chunk_sentence *chunker_of(const struct stream *s)
 
 /* ---- abbreviations ---- */
 
-static bool is_ascii_white(char c)
+/* The last terminator does not end a sentence unless the word behind it says so. */
+static bool is_quiet(const struct stream *s)
 {
-    return (unsigned char)c <= ' ';
+    return s->abbrev >= WEIR_ABBREV_OFTEN;
 }
 
-/* Byte `back` bytes before the code point at hand; 0 where nothing is known. */
-static char byte_before(const struct stream *s, size_t back)
+/* Of the word that the full stop at hand ends. */
+static enum weir_abbrev_kind abbrev_kind(const struct stream *s)
 {
-    if (back <= s->at_byte) {
-        return s->text.p[s->at_byte - back];
+    char copy[WEIR_ABBREV_MAX_BYTES];
+    size_t n = sizeof copy;
+    struct weir_slice before = weir_slice_make(copy, n);
+    if (s->at_byte + 1 >= n) {
+        before = weir_slice_make(s->text.p + s->at_byte + 1 - n, n);
+    } else {
+        n = s->at_byte + 1 + s->n_tail < n ? s->at_byte + 1 + s->n_tail : n;
+        size_t n_tail = n - s->at_byte - 1;
+        memcpy(copy, s->tail + s->n_tail - n_tail, n_tail);
+        memcpy(copy + n_tail, s->text.p, s->at_byte + 1);
+        before.n = n;
     }
-    back -= s->at_byte;
-    return back <= s->n_tail ? s->tail[s->n_tail - back] : 0;
-}
-
-/* The word that the full stop at hand ends is an abbreviation. */
-static bool is_abbrev(const struct stream *s)
-{
-    char word[WEIR_ABBREV_MAX_BYTES];
-    size_t from = sizeof word;
-    word[--from] = '.';
-    for (;;) {
-        char c = byte_before(s, sizeof word - from);
-        if (is_ascii_white(c)) {
-            break;
-        }
-        if (from == 0) {
-            return false;
-        }
-        word[--from] = c;
-    }
-    return weir_abbrev_has(&chunker_of(s)->abbrev,
-                           weir_slice_make(word + from, sizeof word - from));
+    return weir_abbrev_kind(&chunker_of(s)->abbrev, before);
 }
 
 static void keep_tail(struct stream *s)
@@ -145,6 +143,25 @@ static uint8_t tailor_closing(struct stream *s, uint32_t cp, uint8_t class)
     return class == U_SB_CLOSE && is_opener(s, cp) ? U_SB_OTHER : class;
 }
 
+static bool is_after_space(const struct stream *s)
+{
+    return s->breaks.state == WEIR_BREAKS_STOP_SPACE || s->breaks.state == WEIR_BREAKS_TERM_SPACE;
+}
+
+/* "« Oui ! » dit-il": a guillemet that closes, with a space before it. */
+static bool is_apart(const struct stream *s)
+{
+    return s->prev_cp == 0xA0 || s->prev_cp == 0x202F || (s->is_guillemet && s->prev_cp == ' ');
+}
+
+/* A dash behind a sentence goes on before a small letter ("« Tu viens ? — dit-il"), else somebody
+ * else speaks: what a full stop before digits does. */
+static uint8_t tailor_dash(struct stream *s)
+{
+    s->breaks.state = WEIR_BREAKS_STOP_SPACE;
+    return U_SB_OTHER;
+}
+
 /* The class a code point has for us, given what stands before it. */
 static uint8_t tailor(struct stream *s, uint32_t cp, uint8_t class)
 {
@@ -157,8 +174,14 @@ static uint8_t tailor(struct stream *s, uint32_t cp, uint8_t class)
         return is_greek(s->prev_cp) ? U_SB_STERM : class;
     case GREEK_QUESTION:
         return U_SB_STERM;
-    case 0xBB: /* "Oui !" and a no-break space before the guillemet */
-        return s->prev_cp == 0xA0 || s->prev_cp == 0x202F ? U_SB_SP : class;
+    case RIGHT_GUILLEMET:
+        s->is_closed = s->is_closed || (is_apart(s) && is_after_space(s));
+        return is_apart(s) ? U_SB_SP : class;
+    case EM_DASH:
+    case EN_DASH:
+        return is_after_space(s) ? tailor_dash(s) : class;
+    case ELLIPSIS: /* of three full stops in one, where sentences begin with capitals */
+        return s->breaks.state == WEIR_BREAKS_LETTER ? U_SB_ATERM : class;
     default:
         return class;
     }
@@ -172,19 +195,42 @@ static bool is_glued(const struct stream *s, uint32_t cp, uint8_t class)
             class == U_SB_OTHER);
 }
 
-/* `was_closing`: before this code point. */
-static void note_terminator(struct stream *s, uint32_t cp, uint8_t class, bool was_closing)
+/* A number that begins a chunk is an item's: "Two steps. 1. Open it. 2. Close it." */
+static bool is_item_number(const struct stream *s, enum weir_breaks_verdict verdict)
 {
-    if (class == U_SB_ATERM || class == U_SB_STERM) {
-        s->is_ascii_term = cp < 0x80;
-        s->is_quiet = cp == '.' && is_abbrev(s);
+    size_t start_cp = verdict == WEIR_BREAKS_BACK ? s->maybe.cp : s->tiling.start.cp;
+    size_t n_cp = s->tiling.here.cp - start_cp;
+    return n_cp <= 2 && s->prev_cp >= '0' && s->prev_cp <= '9';
+}
+
+static void note_terminator(struct stream *s, uint32_t cp, enum weir_breaks_verdict verdict)
+{
+    s->is_ascii_term = cp < 0x80;
+    s->is_closed = false;
+    s->abbrev = WEIR_ABBREV_NONE;
+    if (cp == '.') {
+        s->abbrev = is_item_number(s, verdict) ? WEIR_ABBREV_NEVER : (uint8_t)abbrev_kind(s);
+    } else if (cp == ELLIPSIS) {
+        s->abbrev = WEIR_ABBREV_INITIAL;
+    }
+}
+
+/* `was_closing`: before this code point. */
+static void note(struct stream *s, uint32_t cp, uint8_t class, bool was_closing)
+{
+    if (weir_breaks_is_para(class)) {
+        s->abbrev = WEIR_ABBREV_NONE;
         s->is_closed = false;
-    } else if (weir_breaks_is_para(class)) {
-        s->is_quiet = false;
-        s->is_closed = false;
+        s->is_guillemet = false;
     } else if (was_closing && class == U_SB_CLOSE) {
-        s->is_quiet = s->is_quiet && is_emphasis(cp);
+        bool is_kept = is_emphasis(cp) || s->prev_cp == ELLIPSIS;
+        s->abbrev = is_kept ? s->abbrev : WEIR_ABBREV_NONE;
         s->is_closed = true;
+    }
+    if (cp == LEFT_GUILLEMET) {
+        s->is_guillemet = s->is_after_white || s->prev_cp == 0;
+    } else if (cp == RIGHT_GUILLEMET) {
+        s->is_guillemet = false;
     }
 }
 
@@ -202,11 +248,49 @@ static bool is_thai_end(const struct stream *s, uint32_t cp)
            s->tiling.here.cp - s->tiling.start.cp >= THAI_CP;
 }
 
-/* A boundary for Unicode that is none for us. */
-static bool is_ignored(const struct stream *s, uint8_t class)
+static bool is_letter(uint8_t class)
+{
+    return class == U_SB_UPPER || class == U_SB_LOWER || class == U_SB_OLETTER ||
+           class == U_SB_EXTEND || class == U_SB_FORMAT;
+}
+
+/* Whether the word that begins here has a say. Scripts without small letters go on behind a
+ * quotation without a space, Arabic with one. */
+static enum weir_follow_mode follow_mode(const struct stream *s, uint32_t cp, uint8_t class,
+                                         bool was_closing)
+{
+    switch (s->abbrev) {
+    case WEIR_ABBREV_OFTEN:
+        return WEIR_FOLLOW_ANY;
+    case WEIR_ABBREV_INITIAL:
+        return WEIR_FOLLOW_STRONG;
+    case WEIR_ABBREV_COUNT:
+        return WEIR_FOLLOW_COUNTED;
+    default:
+        break;
+    }
+    bool is_near = was_closing || (cp >= 0x600 && cp <= 0x6FF);
+    bool is_quote = s->is_closed && class == U_SB_OLETTER && is_near;
+    return is_quote ? WEIR_FOLLOW_QUOTE : WEIR_FOLLOW_NOTHING;
+}
+
+/* A boundary for Unicode that is none for us, or not yet. */
+static bool is_ignored(struct stream *s, uint32_t cp, uint8_t class,
+                       enum weir_breaks_verdict verdict, bool was_closing)
 {
     bool goes_on = s->is_closed && class == U_SB_LOWER; /* "Why?" he asked. */
-    return s->is_quiet || goes_on || is_held(s);
+    if (s->abbrev == WEIR_ABBREV_NEVER || goes_on || is_held(s)) {
+        return true;
+    }
+    enum weir_follow_mode mode = follow_mode(s, cp, class, was_closing);
+    if (mode == WEIR_FOLLOW_NOTHING || !is_letter(class)) {
+        return is_quiet(s);
+    }
+    if (verdict == WEIR_BREAKS_HERE) {
+        s->maybe = s->tiling.here;
+    }
+    s->follow.mode = (uint8_t)mode;
+    return weir_follow_step(&s->follow, &chunker_of(s)->follow, cp, true) != WEIR_FOLLOW_ENDS;
 }
 
 static enum weir_breaks_verdict judge(struct stream *s, uint32_t cp, uint8_t class)
@@ -219,13 +303,29 @@ static enum weir_breaks_verdict judge(struct stream *s, uint32_t cp, uint8_t cla
     }
     enum weir_breaks_verdict verdict = weir_breaks_step(&s->breaks, as);
     bool is_over = verdict == WEIR_BREAKS_HERE || verdict == WEIR_BREAKS_BACK;
-    if (is_over && is_ignored(s, as)) {
+    if (is_over && is_ignored(s, cp, as, verdict, was_closing)) {
         verdict = WEIR_BREAKS_NONE;
     } else if (verdict == WEIR_BREAKS_NONE && is_thai_end(s, cp) && !is_held(s)) {
         verdict = WEIR_BREAKS_HERE;
+    } else if (verdict == WEIR_BREAKS_MAYBE && s->abbrev == WEIR_ABBREV_NUMBER &&
+               as == U_SB_NUMERIC) {
+        s->abbrev = WEIR_ABBREV_NEVER;
     }
-    note_terminator(s, cp, as, was_closing);
+    if (as == U_SB_ATERM || as == U_SB_STERM) {
+        note_terminator(s, cp, verdict);
+    } else {
+        note(s, cp, as, was_closing);
+    }
     return verdict;
+}
+
+/* The word that was waited for, one code point further. */
+static void follow(struct stream *s, uint32_t cp, uint8_t class)
+{
+    if (weir_follow_step(&s->follow, &chunker_of(s)->follow, cp, is_letter(class)) ==
+        WEIR_FOLLOW_ENDS) {
+        weir_tiling_end_at(&s->tiling, &s->maybe);
+    }
 }
 
 static void apply(struct stream *s, enum weir_breaks_verdict verdict, bool is_white)
@@ -248,7 +348,7 @@ static void apply(struct stream *s, enum weir_breaks_verdict verdict, bool is_wh
 /* A MAYBE that is not settled and would count. */
 static bool has_maybe(const struct stream *s)
 {
-    return weir_breaks_is_pending(&s->breaks) && !s->is_quiet && !is_held(s);
+    return weir_breaks_is_pending(&s->breaks) && !is_quiet(s) && !is_held(s);
 }
 
 /* Makes room for `n_bytes` more in the open chunk. */
@@ -259,9 +359,11 @@ static void make_room(struct stream *s, size_t n_bytes)
         struct weir_tiling_place place = weir_tiling_best(t);
         if (s->is_ended) {
             place = t->here;
-        } else if (has_maybe(s) && s->maybe.cp > t->start.cp) {
+        } else if ((has_maybe(s) || weir_follow_is_waiting(&s->follow)) &&
+                   s->maybe.cp > t->start.cp) {
             place = s->maybe;
         }
+        s->follow = (struct weir_follow){0};
         weir_tiling_end_at(t, &place);
         s->has_solid = t->start.cp != t->here.cp;
         s->is_ended = false;
@@ -299,6 +401,9 @@ static void step(struct stream *s)
         mark(s);
     }
     make_room(s, n_bytes);
+    if (weir_follow_is_waiting(&s->follow)) {
+        follow(s, cp, class);
+    }
     apply(s, judge(s, cp, class), is_white);
     step_lines(s, cp, class);
     s->prev_cp = cp;
@@ -315,7 +420,11 @@ static bool is_ordinary(const struct weir_chunk_sentence *c, uint32_t cp)
                                     1u << U_SB_CR | 1u << U_SB_LF | 1u << U_SB_SEP |
                                     1u << U_SB_EXTEND | 1u << U_SB_FORMAT;
     uint8_t class = weir_breaks_class(&c->classes, cp);
-    return (special >> class & 1) == 0 && !is_thai(cp) && cp != GREEK_QUESTION && cp != ';';
+    if (cp >= 0x3000 || class == U_SB_LOWER || class == U_SB_UPPER) { /* nearly all of them */
+        return (special >> class & 1) == 0;
+    }
+    return (special >> class & 1) == 0 && !is_thai(cp) && cp != GREEK_QUESTION && cp != ';' &&
+           cp != ELLIPSIS && cp != LEFT_GUILLEMET && cp != RIGHT_GUILLEMET;
 }
 
 /* How much of `text` nothing can happen in. */
@@ -385,7 +494,7 @@ static void take_run(struct stream *s, struct weir_slice run)
 static bool skip(struct stream *s)
 {
     bool is_inside = s->breaks.state == WEIR_BREAKS_OTHER || s->breaks.state == WEIR_BREAKS_LETTER;
-    if (!is_inside || !weir_lines_is_settled(&s->lines)) {
+    if (!is_inside || !weir_lines_is_settled(&s->lines) || weir_follow_is_waiting(&s->follow)) {
         return false;
     }
     size_t room = weir_tiling_room(&s->tiling);
@@ -474,7 +583,10 @@ static enum weir_flow sentence_push(struct weir_chunk_stream *base, uint64_t fra
 static void sentence_cut(struct weir_chunk_stream *base)
 {
     struct stream *s = (struct stream *)base;
-    if (has_maybe(s)) {
+    bool is_ended = weir_follow_is_waiting(&s->follow)
+                        ? weir_follow_end(&s->follow, &chunker_of(s)->follow) == WEIR_FOLLOW_ENDS
+                        : has_maybe(s);
+    if (is_ended) {
         weir_tiling_end_at(&s->tiling, &s->maybe);
     }
     weir_tiling_end_at(&s->tiling, &s->tiling.here);
@@ -482,7 +594,8 @@ static void sentence_cut(struct weir_chunk_stream *base)
     s->has_solid = false;
     s->is_ended = false;
     s->is_after_white = false;
-    s->is_quiet = false;
+    s->abbrev = WEIR_ABBREV_NONE;
+    s->is_guillemet = false;
     s->prev_cp = 0;
     s->solid_cp = 0;
     s->n_tail = 0;
@@ -524,10 +637,12 @@ int weir_chunk_sentence_init(struct weir_chunk_sentence *c, struct weir_slice id
     for (uint32_t cp = ' '; cp < 0x7F; cp++) {
         c->is_skipped[cp] = cp == ' ' || is_ordinary(c, cp);
     }
+    weir_follow_words_init(&c->follow);
     return weir_abbrev_init(&c->abbrev, options->language != NULL ? options->language : "en");
 }
 
 void weir_chunk_sentence_dispose(struct weir_chunk_sentence *c)
 {
     weir_abbrev_dispose(&c->abbrev);
+    weir_follow_words_dispose(&c->follow);
 }

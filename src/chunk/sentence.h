@@ -4,6 +4,7 @@
 #include "chunk/abbrev.h"
 #include "chunk/breaks.h"
 #include "chunk/chunk.h"
+#include "chunk/follow.h"
 
 /*
  * Sentences. Chunks lie side by side and cover the text; white space behind a sentence belongs to
@@ -12,11 +13,17 @@
  * text was cut into pushes. A line's end ends a sentence, as in Unicode's rules (UAX #29), which
  * decide everywhere but here:
  *
- *   - abbreviations (chunk/abbrev.h) end no sentence: "Dr. Who", "z. B. Berlin"
+ *   - abbreviations (chunk/abbrev.h) end no sentence: "Dr. Who", "z. B. Berlin"; those that also
+ *     stand at ends ("p.m.", "U.S.", an ellipsis) do before a word that begins sentences, which is
+ *     waited for (chunk/follow.h). German ordinals ("am 3. Oktober") are told likewise
  *   - a terminator of ASCII with more ASCII right behind it is inside something: "a?b=1", "x.Y",
  *     "!=". Emphasis ("**Done.** Next") and numbered references ("so.[1] Next") close like quotes,
  *     French guillemets with their no-break space too; brackets that open begin the next sentence
- *   - what goes on with a small letter behind a closed quote or bracket goes on: "Why?" he asked.
+ *   - what goes on with a small letter behind a closed quote or bracket goes on: "Why?" he asked;
+ *     so does what goes on with a particle or a verb of saying where letters have no case:
+ * 「…。」と
+ *   - a dash behind a sentence begins the next one before a capital: "Sí. —No."
+ *   - a number of one or two digits with which a sentence begins stays with it: "So. 1. Open it."
  *   - Greek text asks with ";"
  *   - Thai and Lao have no terminators: a space ends a chunk of at least 64 code points
  *   - Markdown (chunk/lines.h): a fenced block is one chunk from its first line to its last. An
@@ -40,6 +47,7 @@ struct weir_chunk_sentence {
     struct weir_chunker base;
     struct weir_breaks_classes classes;
     struct weir_abbrev abbrev;
+    struct weir_follow_words follow;
     size_t max_bytes;
     bool is_plain;
     bool is_skipped[256]; /* bytes of ASCII that can be passed over inside a sentence */

@@ -17,9 +17,19 @@ static int tear_down(void **state)
     return 0;
 }
 
-static bool has(const char *word)
+static enum weir_abbrev_kind kind(const char *before)
 {
-    return weir_abbrev_has(&english, weir_slice_cstr(word));
+    return weir_abbrev_kind(&english, weir_slice_cstr(before));
+}
+
+static bool has(const char *before)
+{
+    return kind(before) >= WEIR_ABBREV_OFTEN;
+}
+
+static bool has_german(const struct weir_abbrev *german, const char *before)
+{
+    return weir_abbrev_kind(german, weir_slice_cstr(before)) >= WEIR_ABBREV_OFTEN;
 }
 
 static void test_rows(void **state)
@@ -77,15 +87,71 @@ static void test_other_language(void **state)
     (void)state;
     struct weir_abbrev german;
     assert_int_equal(weir_abbrev_init(&german, "de"), 0);
-    assert_true(weir_abbrev_has(&german, WEIR_SLICE("einschl.")));
-    assert_true(weir_abbrev_has(&german, WEIR_SLICE("Chr."))); /* of "n. Chr." */
-    assert_false(weir_abbrev_has(&german, WEIR_SLICE("Sgt.x.")));
+    assert_true(has_german(&german, "einschl."));
+    assert_true(has_german(&german, "Chr.")); /* of "n. Chr." */
+    assert_false(has_german(&german, "Sgt.x."));
     weir_abbrev_dispose(&german);
     assert_false(has("einschl."));
     assert_int_equal(weir_abbrev_init(&german, "root"), 0);
-    assert_true(weir_abbrev_has(&german, WEIR_SLICE("Dr.")));
-    assert_false(weir_abbrev_has(&german, WEIR_SLICE("einschl.")));
+    assert_true(has_german(&german, "Dr."));
+    assert_false(has_german(&german, "einschl."));
     weir_abbrev_dispose(&german);
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    assert_int_equal(kind("J."), WEIR_ABBREV_INITIAL);
+    assert_int_equal(kind("\u0433."), WEIR_ABBREV_OFTEN); /* г. */
+    assert_int_equal(kind("U.S."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("p.m."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("e.g."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("Dr."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("No."), WEIR_ABBREV_NUMBER);
+    assert_int_equal(kind("Sept."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("Joe."), WEIR_ABBREV_OFTEN);          /* ICU's */
+    assert_int_equal(kind("\u0442.\u0434."), WEIR_ABBREV_NONE); /* т.д. */
+}
+
+static void test_two_words(void **state)
+{
+    (void)state;
+    assert_int_equal(kind("das ist z. B."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("J. B."), WEIR_ABBREV_INITIAL);
+    assert_int_equal(kind("5 p. m."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("ad es."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("(ad es."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("ist es."), WEIR_ABBREV_NONE);
+    assert_int_equal(kind("bad es."), WEIR_ABBREV_NONE);
+    assert_int_equal(kind("\u0438 \u0442. \u0434."), WEIR_ABBREV_NONE);
+    assert_int_equal(kind("z.\nB."), WEIR_ABBREV_INITIAL); /* not on one line */
+    /* Words that may have begun before the text are not looked at. */
+    assert_int_equal(kind("xxxxxxxxxxxxxxxxxxxxxxxxxx-Dr. J."), WEIR_ABBREV_INITIAL);
+    assert_int_equal(kind("xxxxxxxxxxxxxxxxxxxxxxxxxxxxx-J."), WEIR_ABBREV_NONE);
+}
+
+static void test_elided(void **state)
+{
+    (void)state;
+    assert_int_equal(kind("l'avv."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("dell\u2019art."), WEIR_ABBREV_NUMBER);
+    assert_int_equal(kind("rock'n'roll."), WEIR_ABBREV_NONE);
+    assert_int_equal(kind("don't."), WEIR_ABBREV_NONE);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    assert_int_equal(kind("am 3."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("Im 19."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("im II."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("am 3. 10."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("Montag, 3."), WEIR_ABBREV_COUNT);
+    assert_int_equal(kind("Karl XII."), WEIR_ABBREV_COUNT);
+    assert_int_equal(kind("steps: 1."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("im 1990."), WEIR_ABBREV_NONE);
+    assert_int_equal(kind("im 3.5."), WEIR_ABBREV_NONE);
+    assert_int_equal(kind("im $5."), WEIR_ABBREV_NONE);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -93,6 +159,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_lists),
     cmocka_unit_test(test_whole_words_only),
     cmocka_unit_test(test_other_language),
+    cmocka_unit_test(test_kinds),
+    cmocka_unit_test(test_two_words),
+    cmocka_unit_test(test_elided),
+    cmocka_unit_test(test_numbers),
 };
 
 int main(void)

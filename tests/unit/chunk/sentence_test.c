@@ -73,7 +73,8 @@ static void test_other_languages(void **state)
         "Τι κάνεις; |Είμαι καλά. |Πού; |Εδώ\u037e |Ναι.",
         /* Chinese, Japanese, Korean */
         "你好。|我很好！|你呢？|他说：“走吧。”|然后走了。|用ASCII!|也行?|好.|完",
-        "こんにちは。|元気ですか？|「はい。」|と言った。|（終わり！）|\u201c完。\u201d",
+        "こんにちは。|元気ですか？|「はい。」と言った。|「はい。」|彼は。|（終わり！）|"
+        "\u201c完。\u201d",
         "안녕하세요. |잘 지내세요? |네, 좋아요!",
         /* Hindi, Arabic, Urdu, Armenian, Amharic, Burmese */
         "यह एक वाक्य है। |यह दूसरा है। |क्या?",
@@ -82,6 +83,36 @@ static void test_other_languages(void **state)
         "Բարեւ։ |Ինչպես ես։",
         "ሰላም ነው። |ደህና ነኝ።",
         "မင်္ဂလာပါ။ |နေကောင်းလား။",
+        NULL,
+    };
+    expect_all(wants);
+}
+
+/* The word behind decides. */
+static void test_next_word(void **state)
+{
+    (void)state;
+    static const char *const wants[] = {
+        "At 5 p.m. |He left. |At 5 p.m. Monday came. |In the U.S. |(It was hot.) |In the U.S. "
+        "(Army).",
+        "Vitamin C. |It helps. |J. R. R. Tolkien and J. A. Smith. |M. Le Goff. |M. Lemon.",
+        "Né en 52 av. J.-C. |C'est tôt. |Chez X S.A. |L\u2019an 2. |At 5 p.m. |It's late.",
+        "Am 3. Oktober. |Am 3. |Dann nicht. |Montag, 3. Oktober. |Es sind 3. |Okt ist nah. |Es "
+        "sind "
+        "3. |Otto kommt.",
+        "Im II. Weltkrieg. |Wilhelm II. |Otto.",
+        "Er kam am 3. 10. 1990 an. |No. 5. |See No. 5 GG. |I said no. |Five left.",
+        "Three steps: 1. Open it. |2. Read it. |10. Close it. |Why? |3. Because. |100. |Yes.",
+        "« Tu viens ? » dit-elle. |« Oui ! » |Elle part. |Er ging. |»Hallo.« |Er kam. |»Du?«",
+        "—¿Vienes? —dijo Ana. |—Sí. |— Vou! — disse. |— Não? |— 5 Reais.",
+        "Well\u2026 maybe. |So\u2026 |The end. |No\u2026 John. |\u201cSo\u2026\u201d John said.",
+        "「行こう！」って。|「本当？」|とても。|「さあ。」とある。|（終。）は。|「うん。」と",
+        "“走吧！”他说。|“走吧！”|他说：“好。”|“走吧！”|他们",
+        "\"가자.\"라고 했다. |“네.” |은행이다.",
+        "В 1999 г. |Он жил. |В 1812 г. Наполеон. |Хлеб и т. д. |Москва. |А. В. Иванов.",
+        "At 5 p.m. |He",
+        "At 5 p.m. Hex",
+        "At 5 p.m. Abcdefghijklmnopqrstuvwxyzabcdef went. |So.",
         NULL,
     };
     expect_all(wants);
@@ -119,7 +150,7 @@ static void test_markdown_items(void **state)
         "# 1. Introduction. Why\n|Text. |More.",
         "**1. Step one.** Do it.\n|1.2. Next. One\n|1.5 is a number. |Yes.",
         "> Quoted. |Twice.\n|> - item. One\n|-xx. |Y",
-        "\u2022 Point. One\n|1984. |It was cold. |2. |B",
+        "\u2022 Point. One\n|1984. |It was cold. |2. B",
         "1.\n|Alone. |Yes",
         NULL,
     };
@@ -239,6 +270,15 @@ static void test_bound_maybe(void **state)
     expect_ends(&text, (size_t[]){12, 4107, 6015}, 3);
 }
 
+/* A chunk that is full while a word is waited for ends before the word. */
+static void test_bound_word(void **state)
+{
+    (void)state;
+    struct weir_buf text = repeat("abcdefg ", 511);
+    weir_buf_append(&text, WEIR_SLICE("U.S. Theyare there."));
+    expect_ends(&text, (size_t[]){4093, 4107}, 2);
+}
+
 static size_t known_at(const char *text, size_t chunk)
 {
     struct cutting_input in = {.chunker = &chunker.base, .text = weir_slice_cstr(text)};
@@ -257,8 +297,11 @@ static void test_out_as_soon_as_certain(void **state)
     assert_int_equal(known_at("One. 12 Two", 0), 9); /* the T again */
     assert_int_equal(known_at("One? 12 Two", 0), 6); /* the 1: only a full stop needs a letter */
     assert_int_equal(known_at("\u4f60\u3002\u597d", 0), 3);
-    assert_int_equal(known_at("```\na\n```\nb", 0), 11); /* the b */
-    assert_int_equal(known_at("One two", 0), 7);         /* the end */
+    assert_int_equal(known_at("```\na\n```\nb", 0), 11);   /* the b */
+    assert_int_equal(known_at("One two", 0), 7);           /* the end */
+    assert_int_equal(known_at("At 5 p.m. He ran", 0), 13); /* the space: it could have been Henry */
+    assert_int_equal(known_at("It is 5. Then", 0), 10);    /* the T: no month begins so */
+    assert_int_equal(known_at("It is 5. Often", 0), 11);   /* the f */
 }
 
 static void test_cut(void **state)
@@ -273,6 +316,21 @@ static void test_cut(void **state)
     cutting_print(&got, &c, text);
     assert_string_equal(weir_buf_cstr(&got),
                         "Hello. |Wor|ld. |12| and\n|```\na|. B\n```\n|End. |X");
+    weir_buf_dispose(&got);
+    cutting_dispose(&c);
+}
+
+static void test_cut_in_word(void **state)
+{
+    (void)state;
+    struct weir_slice text = WEIR_SLICE("In the U.S. Her U.S. Xy");
+    size_t cuts[] = {14, 22};
+    struct cutting_input in = {&chunker.base, text, cuts, 2};
+    cutting_check_all(&in, 10);
+    struct cutting c = cutting_run(&in, 1, NULL);
+    struct weir_buf got = {0};
+    cutting_print(&got, &c, text);
+    assert_string_equal(weir_buf_cstr(&got), "In the U.S. |He|r U.S. X|y");
     weir_buf_dispose(&got);
     cutting_dispose(&c);
 }
@@ -307,6 +365,7 @@ static void test_language(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_english),
     cmocka_unit_test(test_other_languages),
+    cmocka_unit_test(test_next_word),
     cmocka_unit_test(test_thai),
     cmocka_unit_test(test_white_space),
     cmocka_unit_test(test_markdown_items),
@@ -316,8 +375,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bound_fence),
     cmocka_unit_test(test_bound_item),
     cmocka_unit_test(test_bound_maybe),
+    cmocka_unit_test(test_bound_word),
     cmocka_unit_test(test_out_as_soon_as_certain),
     cmocka_unit_test(test_cut),
+    cmocka_unit_test(test_cut_in_word),
     cmocka_unit_test(test_cut_white_only),
     cmocka_unit_test(test_language),
 };
