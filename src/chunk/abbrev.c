@@ -250,11 +250,16 @@ void weir_abbrev_dispose(struct weir_abbrev *a)
     weir_arena_dispose(&a->arena);
 }
 
-/* NULL where no list has the word. Most words are told by two bytes. */
+/* Some list has a word with this ending. */
+static bool is_likely(const struct weir_abbrev *a, struct weir_slice word)
+{
+    return (a->endings[ending(word) / 64] >> ending(word) % 64 & 1) != 0;
+}
+
+/* NULL where no list has the word. */
 static const struct list *find(const struct weir_abbrev *a, struct weir_slice word)
 {
-    bool is_likely = (a->endings[ending(word) / 64] >> ending(word) % 64 & 1) != 0;
-    return is_likely ? weir_map_get(&a->words, word) : NULL;
+    return is_likely(a, word) ? weir_map_get(&a->words, word) : NULL;
 }
 
 /* ---- one word ---- */
@@ -320,19 +325,20 @@ static enum weir_abbrev_kind kind_of_word(const struct weir_abbrev *a, struct wo
         is_inside = is_word;
         text = weir_slice_sub(text, n_bytes, text.n);
     }
-    return WEIR_ABBREV_NONE;
+    bool is_street = weir_slice_ends_with(word.text, WEIR_SLICE("str.")); /* "Hauptstr. 8" */
+    return is_street ? WEIR_ABBREV_NUMBER : WEIR_ABBREV_NONE;
 }
 
 /* ---- numbers ---- */
 
-static bool consists_of(struct weir_slice text, const char *chars)
+static bool is_digit(char c)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        if (strchr(chars, text.p[i]) == NULL || text.p[i] == 0) {
-            return false;
-        }
-    }
-    return text.n != 0;
+    return c >= '0' && c <= '9';
+}
+
+static bool is_roman(char c)
+{
+    return c == 'I' || c == 'V' || c == 'X' || c == 'L' || c == 'C';
 }
 
 /* Of one to three digits, or Roman ones, which one letter alone is not; with its full stop. */
@@ -342,17 +348,30 @@ static bool is_small_number(struct weir_slice word)
         return false;
     }
     word.n--;
-    return (word.n <= 3 && consists_of(word, "0123456789")) ||
-           (word.n >= 2 && word.n <= 7 && consists_of(word, "IVXLC"));
+    bool has_digits = is_digit(word.p[0]);
+    size_t n = 0;
+    while (n < word.n && (has_digits ? is_digit(word.p[n]) : is_roman(word.p[n]))) {
+        n++;
+    }
+    return n == word.n && (has_digits ? n <= 3 : n >= 2 && n <= 7);
 }
 
-static enum weir_abbrev_kind kind_of_number(const struct weir_abbrev *a, struct weir_slice before)
+/* "I am 30." is no ordinal; `before` is a word of a text that begins at `start`. */
+static bool is_english_am(const char *start, struct weir_slice before)
+{
+    return before.p - start >= 2 && weir_slice_eq_cstr(before, "am") && before.p[-1] == ' ' &&
+           before.p[-2] == 'I';
+}
+
+static enum weir_abbrev_kind kind_of_number(const struct weir_abbrev *a, const char *start,
+                                            struct weir_slice before)
 {
     if (before.n != 0 && before.p[before.n - 1] == ':') { /* "steps: 1. Open it" */
         return WEIR_ABBREV_NEVER;
     }
-    bool is_ordinal = (before.n <= ARTICLE_BYTES && weir_map_has(&a->articles, before)) ||
-                      is_small_number(before); /* "am 3. 10. 1990" */
+    bool is_article = before.n <= ARTICLE_BYTES && weir_map_has(&a->articles, before) &&
+                      !is_english_am(start, before);
+    bool is_ordinal = is_article || is_small_number(before); /* "am 3. 10. 1990" */
     return is_ordinal ? WEIR_ABBREV_OFTEN : WEIR_ABBREV_COUNT;
 }
 
@@ -392,23 +411,16 @@ static struct weir_slice skip_opening(struct weir_slice word)
     return word;
 }
 
-static bool is_ascii_inner(char c)
-{
-    return is_letter((unsigned char)c) || (c >= '0' && c <= '9');
-}
-
 /* Most words are none of ours, which two bytes tell: no list has a word that ends like that, and it
- * is not a single letter or a number either. */
+ * is neither a single letter nor a number. */
 static bool is_other(const struct weir_abbrev *a, struct weir_slice before)
 {
-    if (before.n < 3 ||
-        ((unsigned char)before.p[before.n - 2] | (unsigned char)before.p[before.n - 3]) >= 0x80) {
+    if (before.n < 3) {
         return false;
     }
-    bool is_listed = (a->endings[ending(before) / 64] >> ending(before) % 64 & 1) != 0;
-    return !is_listed && is_letter((unsigned char)before.p[before.n - 2]) &&
-           is_ascii_inner(before.p[before.n - 3]) &&
-           strchr("IVXLC", before.p[before.n - 2]) == NULL;
+    unsigned char last = (unsigned char)before.p[before.n - 2];
+    unsigned char other = (unsigned char)before.p[before.n - 3];
+    return is_letter(last) && is_letter(other) && !is_roman((char)last) && !is_likely(a, before);
 }
 
 enum weir_abbrev_kind weir_abbrev_kind(const struct weir_abbrev *a, struct weir_slice before)
@@ -426,6 +438,6 @@ enum weir_abbrev_kind weir_abbrev_kind(const struct weir_abbrev *a, struct weir_
             return pair->kind;
         }
     }
-    return is_small_number(skip_opening(word.text)) ? kind_of_number(a, word.before)
+    return is_small_number(skip_opening(word.text)) ? kind_of_number(a, before.p, word.before)
                                                     : kind_of_word(a, word);
 }

@@ -147,6 +147,8 @@ static void test_numbers(void **state)
     assert_int_equal(kind("im II."), WEIR_ABBREV_OFTEN);
     assert_int_equal(kind("am 3. 10."), WEIR_ABBREV_OFTEN);
     assert_int_equal(kind("Montag, 3."), WEIR_ABBREV_COUNT);
+    assert_int_equal(kind("I am 30."), WEIR_ABBREV_COUNT);
+    assert_int_equal(kind("Hauptstr."), WEIR_ABBREV_NUMBER);
     assert_int_equal(kind("Karl XII."), WEIR_ABBREV_COUNT);
     assert_int_equal(kind("steps: 1."), WEIR_ABBREV_NEVER);
     assert_int_equal(kind("im 1990."), WEIR_ABBREV_NONE);

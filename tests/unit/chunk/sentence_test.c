@@ -101,7 +101,8 @@ static void test_next_word(void **state)
         "sind "
         "3. |Otto kommt.",
         "Im II. Weltkrieg. |Wilhelm II. |Otto.",
-        "Er kam am 3. 10. 1990 an. |No. 5. |See No. 5 GG. |I said no. |Five left.",
+        "I am 30. |John is 25. |Hauptstr. 8. |Er kam am 3. 10. 1990 an. |No. 5. |See No. 5 GG. |I "
+        "said no. |Five left.",
         "Three steps: 1. Open it. |2. Read it. |10. Close it. |Why? |3. Because. |100. |Yes.",
         "« Tu viens ? » dit-elle. |« Oui ! » |Elle part. |Er ging. |»Hallo.« |Er kam. |»Du?«",
         "—¿Vienes? —dijo Ana. |—Sí. |— Vou! — disse. |— Não? |— 5 Reais.",
