@@ -256,6 +256,7 @@ class Weir:
         yield self
         self.close_clients()
         self.fail_if_ended()
+        self.wait_descriptors_at_rest(seconds)  # or limits.max_connections may still be met
         for listener, path, status in (("health", "/health", 200), ("api", "/no/such/path", 404)):
             connection = self.raw(listener)
             assert connection.get(path).status in (status, 401)
