@@ -132,14 +132,6 @@ struct weir_patterns *weir_patterns_new(const struct weir_pattern *list, size_t 
     return p;
 }
 
-void weir_patterns_free(struct weir_patterns *p)
-{
-    if (p != NULL) {
-        hs_free_database(p->db);
-        free(p);
-    }
-}
-
 struct scan {
     weir_patterns_match_fn on_match;
     void *ctx;

@@ -23,10 +23,10 @@ struct weir_pattern {
 
 struct weir_patterns;
 
-/* The index of a pattern in the list is its id. NULL with the reason in `why`. */
+/* As long as the process. The index of a pattern in the list is its id. NULL with the reason in
+ * `why`. */
 struct weir_patterns *weir_patterns_new(const struct weir_pattern *list, size_t n,
                                         struct weir_buf *why);
-void weir_patterns_free(struct weir_patterns *p);
 
 /* A pattern ends at `end_byte`: ends of one scan never go back. Not 0: stop. */
 typedef int (*weir_patterns_match_fn)(void *ctx, unsigned id, size_t end_byte);

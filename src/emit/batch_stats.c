@@ -103,25 +103,3 @@ int weir_batch_stats_get(const struct weir_batch_stats *s, struct weir_slice nam
     }
     return get_count(&s->live, name, out);
 }
-
-static void add_histogram(struct weir_batch_histogram *sum, const struct weir_batch_histogram *more)
-{
-    for (size_t i = 0; i < WEIR_BATCH_BUCKETS; i++) {
-        sum->buckets[i] += more->buckets[i];
-    }
-    sum->sum += more->sum;
-    sum->n += more->n;
-}
-
-void weir_batch_counts_add(struct weir_batch_counts *sum, const struct weir_batch_counts *more)
-{
-#define ADD_COUNT(field, name) sum->field += more->field;
-    WEIR_BATCH_COUNT_MAP(ADD_COUNT)
-#undef ADD_COUNT
-    for (size_t i = 0; i < WEIR_BATCH_REASONS; i++) {
-        sum->flush[i] += more->flush[i];
-    }
-    add_histogram(&sum->hold_ms, &more->hold_ms);
-    add_histogram(&sum->chunk_chars, &more->chunk_chars);
-    add_histogram(&sum->tool_hold_ms, &more->tool_hold_ms);
-}

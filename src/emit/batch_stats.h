@@ -122,7 +122,4 @@ int weir_batch_stats_get(const struct weir_batch_stats *s, struct weir_slice nam
 void weir_batch_counts_text(const struct weir_batch_counts *c, const char *prefix,
                             struct weir_buf *out);
 
-/* Adds `more` to `sum`: how a worker gathers its streams. */
-void weir_batch_counts_add(struct weir_batch_counts *sum, const struct weir_batch_counts *more);
-
 #endif
