@@ -13,13 +13,17 @@ struct builder {
 };
 
 /* A route's parameters, as a service is sent them. */
-static struct weir_slice params_of(const struct weir_conf_use *use, struct weir_arena *arena)
+static struct weir_slice params_of(struct builder *b, const struct weir_conf_use *use)
 {
     struct weir_json json;
-    if (weir_json_parse(&json, use->params, NULL, arena, NULL) != 0) {
+    struct weir_json_error why;
+    if (weir_json_parse(&json, use->params, NULL, b->arena, &why) != 0) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, use->at,
+                               "parameters of detector `%.*s`: %s", (int)use->detector->id.s.n,
+                               use->detector->id.s.p, why.what);
         return WEIR_SLICE("{}");
     }
-    return weir_plan_params(&json, 0, arena);
+    return weir_plan_params(&json, 0, b->arena);
 }
 
 static void dispose_builtin(void *ctx)
@@ -59,7 +63,7 @@ static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *u
         }
         struct weir_plan_use *use = &made[n_made++];
         *use = (struct weir_plan_use){.d = d, .threshold = uses[i].threshold};
-        use->params = params_of(&uses[i], b->arena);
+        use->params = params_of(b, &uses[i]);
         if (weir_builtin_of(d->detector) != NULL && !weir_slice_eq_cstr(use->params, "{}")) {
             use->d = variant_of(b, d, &uses[i]);
             use->params = WEIR_SLICE("{}");
