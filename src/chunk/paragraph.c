@@ -5,8 +5,6 @@
 #include "chunk/lines.h"
 #include "chunk/tiling.h"
 
-#include <stdlib.h>
-
 enum { MIN_BYTES = 16, PARAGRAPH_SEPARATOR = 0x2029 };
 
 struct stream {
@@ -168,19 +166,13 @@ static void paragraph_end(struct weir_chunk_stream *base)
     ((struct stream *)base)->tiling.has_ended = true;
 }
 
-static void paragraph_close(struct weir_chunk_stream *base)
-{
-    weir_tiling_dispose(&((struct stream *)base)->tiling);
-    free(base);
-}
-
 static const struct weir_chunk_ops OPS = {
     .open = paragraph_open,
     .push = paragraph_push,
     .cut = paragraph_cut,
     .end = paragraph_end,
     .next = weir_tiling_next,
-    .close = paragraph_close,
+    .close = weir_tiling_close,
 };
 
 void weir_chunk_paragraph_init(struct weir_chunk_paragraph *c, struct weir_slice id,

@@ -16,8 +16,6 @@
 #include "chunk/lines.h"
 #include "chunk/tiling.h"
 
-#include <stdlib.h>
-
 enum {
     ITEM_BYTES = 1024, /* an item longer than this is cut at its sentences */
     THAI_CP = 64,      /* a Thai chunk shorter than this is not ended by a space */
@@ -607,19 +605,13 @@ static void sentence_end(struct weir_chunk_stream *base)
     ((struct stream *)base)->tiling.has_ended = true;
 }
 
-static void sentence_close(struct weir_chunk_stream *base)
-{
-    weir_tiling_dispose(&((struct stream *)base)->tiling);
-    free(base);
-}
-
 static const struct weir_chunk_ops OPS = {
     .open = sentence_open,
     .push = sentence_push,
     .cut = sentence_cut,
     .end = sentence_end,
     .next = weir_tiling_next,
-    .close = sentence_close,
+    .close = weir_tiling_close,
 };
 
 int weir_chunk_sentence_init(struct weir_chunk_sentence *c, struct weir_slice id,

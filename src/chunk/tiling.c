@@ -2,6 +2,8 @@
 
 #include "base/err.h"
 
+#include <stdlib.h>
+
 void weir_tiling_init(struct weir_tiling *t, const struct weir_chunker *chunker, size_t start_cp,
                       size_t max_bytes)
 {
@@ -47,6 +49,12 @@ struct weir_tiling_place weir_tiling_best(const struct weir_tiling *t)
         latest = latest == NULL || mark->cp > latest->cp ? mark : latest;
     }
     return latest != NULL ? *latest : t->here;
+}
+
+void weir_tiling_close(struct weir_chunk_stream *s)
+{
+    weir_tiling_dispose((struct weir_tiling *)s);
+    free(s);
 }
 
 int weir_tiling_next(struct weir_chunk_stream *s, struct weir_chunk *out)

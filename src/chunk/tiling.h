@@ -46,6 +46,9 @@ void weir_tiling_init(struct weir_tiling *t, const struct weir_chunker *chunker,
                       size_t max_bytes);
 void weir_tiling_dispose(struct weir_tiling *t);
 
+/* `close` of a chunker whose stream is one block that begins with its tiling. */
+void weir_tiling_close(struct weir_chunk_stream *s);
+
 /* The text walked over from now on came in `frame`. */
 static inline void weir_tiling_frame(struct weir_tiling *t, uint64_t frame)
 {
