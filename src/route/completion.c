@@ -86,16 +86,6 @@ static int read_plans(struct reading *r, unsigned output_types, struct weir_plan
     return rc;
 }
 
-static bool looks_at_tools(const struct weir_plan *plan)
-{
-    for (size_t i = 0; i < plan->n; i++) {
-        if (plan->uses[i].d->detector->type == WEIR_DETECT_CHAT) {
-            return true;
-        }
-    }
-    return false;
-}
-
 struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
                                                     const struct weir_batching_request *request)
 {
@@ -120,9 +110,10 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
 
 static void start_stream(struct reading *r)
 {
-    struct weir_batching_request request = {.body = r->f.json,
-                                            .model = r->request.model_id,
-                                            .looks_at_tools = looks_at_tools(&r->request.output)};
+    struct weir_batching_request request = {
+        .body = r->f.json,
+        .model = r->request.model_id,
+        .looks_at_tools = weir_plan_has_type(&r->request.output, WEIR_DETECT_CHAT)};
     struct weir_stream_out *out = weir_completion_open_stream(r->s, &request);
     if (out != NULL) {
         weir_completion_stream_start(&weir_request_of(r->s)->task, &r->request, r->strategy,

@@ -137,12 +137,7 @@ void weir_cs__take_function_call(struct weir_cs_choice *choice, const struct wei
 
 bool weir_cs__wants_message(const struct weir_cs *cs)
 {
-    for (size_t i = 0; i < cs->request.output.n; i++) {
-        if (cs->request.output.uses[i].d->detector->type == WEIR_DETECT_CHAT) {
-            return true;
-        }
-    }
-    return false;
+    return weir_plan_has_type(&cs->request.output, WEIR_DETECT_CHAT);
 }
 
 void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_json *json,

@@ -180,7 +180,7 @@ static int feed(struct weir_enforce_said *c)
     }
     struct weir_guard_ending ending = {.prompt = request->prompt};
     collect_calls(c, &ending);
-    if (weir_enforce__is_chat(c->run)) {
+    if (weir_plan_has_type(&request->output, WEIR_DETECT_CHAT)) {
         uint32_t tools = weir_json_get_set(request->json, 0, WEIR_SLICE("tools"));
         ending.messages = weir_completion_history(task, request->json, k->json, k->body);
         ending.tools =

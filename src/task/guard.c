@@ -87,11 +87,6 @@ void weir_guard_free(struct weir_guard *g)
     free(g);
 }
 
-bool weir_guard_holds_all(const struct weir_guard *g)
-{
-    return g->holds_all;
-}
-
 /* ---- text ---- */
 
 static void on_path(void *ctx)
@@ -275,8 +270,7 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
 static bool can_redact(const struct weir_guard_piece *piece)
 {
     for (size_t i = 0; i < piece->n_findings; i++) {
-        const struct weir_detection *d = piece->findings[i];
-        if (!d->has_span || d->end_cp <= d->start_cp) {
+        if (!weir_redact_can(piece->findings[i])) {
             return false;
         }
     }

@@ -69,9 +69,6 @@ struct weir_guard_ending {
 struct weir_guard *weir_guard_new(const struct weir_guard_options *options);
 void weir_guard_free(struct weir_guard *guard); /* cancels what runs; NULL is fine */
 
-/* Must the whole choice be seen before any of it leaves? */
-bool weir_guard_holds_all(const struct weir_guard *guard);
-
 /* 0, WEIR_EBAD (not UTF-8) or WEIR_ELIMIT (too much is held). Then pop. */
 int weir_guard_push(struct weir_guard *guard, enum weir_channel channel, uint64_t frame,
                     struct weir_slice text);

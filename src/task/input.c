@@ -51,7 +51,7 @@ void weir_input_write(struct weir_json_write *w, const struct weir_input *in, bo
 static bool has_spans(const struct weir_scan_group *group)
 {
     for (size_t i = 0; i < group->n_found; i++) {
-        if (!group->found[i].has_span || group->found[i].end_cp <= group->found[i].start_cp) {
+        if (!weir_redact_can(&group->found[i])) {
             return false;
         }
     }

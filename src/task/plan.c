@@ -36,6 +36,16 @@ static size_t collect_members(const struct weir_json *json, uint32_t params, str
     return n;
 }
 
+bool weir_plan_has_type(const struct weir_plan *plan, enum weir_detect_type type)
+{
+    for (size_t i = 0; i < plan->n; i++) {
+        if (plan->uses[i].d->detector->type == type) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct weir_slice weir_plan_params(const struct weir_json *json, uint32_t params,
                                    struct weir_arena *arena)
 {

@@ -35,6 +35,9 @@ struct weir_plan_error {
 int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const struct weir_json *json,
                    uint32_t object, unsigned types, struct weir_plan_error *error);
 
+/* Is one of its detectors of this type? */
+bool weir_plan_has_type(const struct weir_plan *plan, enum weir_detect_type type);
+
 /* What a detector is sent of its parameters: an object without `threshold`, members sorted by
  * name. */
 struct weir_slice weir_plan_params(const struct weir_json *json, uint32_t params,

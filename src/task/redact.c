@@ -26,7 +26,7 @@ static size_t rank(const struct weir_redact_piece *piece, const struct weir_dete
     *out = weir_mem_alloc(piece->n_findings * sizeof **out);
     for (size_t i = 0; i < piece->n_findings; i++) {
         const struct weir_detection *d = piece->findings[i];
-        if (d->has_span && d->end_cp > d->start_cp) {
+        if (weir_redact_can(d)) {
             (*out)[n++] = d;
         }
     }

@@ -25,6 +25,12 @@ struct weir_redact {
     size_t until_cp; /* the run that was replaced last ends here; 0: none */
 };
 
+/* Has the finding a span that can be replaced? */
+static inline bool weir_redact_can(const struct weir_detection *d)
+{
+    return d->has_span && d->end_cp > d->start_cp;
+}
+
 struct weir_redact_piece {
     struct weir_slice text;                       /* UTF-8 */
     size_t start_cp;                              /* of the text, in the whole */
