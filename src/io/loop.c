@@ -204,7 +204,7 @@ void weir_loop_dispose(struct weir_loop *loop)
 
 uint64_t weir_loop_now_ms(const struct weir_loop *loop)
 {
-    return uv_now(&loop->uv);
+    return loop->held_ms != 0 ? loop->held_ms : uv_now(&loop->uv);
 }
 
 void weir_loop_post(struct weir_loop *loop, struct weir_post *post)

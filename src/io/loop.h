@@ -50,6 +50,7 @@ struct weir_loop {
     char *tls_buf;        /* plain text of TLS sockets, from the first one on */
     uint64_t clock_at_ms; /* what `clock` is armed for; UINT64_MAX: nothing */
     uint64_t turn;        /* counts turns, for per-turn budgets */
+    uint64_t held_ms;     /* not 0: the time stands here, for tests on a clock of their own */
     bool is_running;
 };
 

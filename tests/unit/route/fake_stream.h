@@ -85,7 +85,7 @@ static inline struct fake *fake_new(const char *conf)
     f->stream.body_ended = true;
     f->stream.req.fields = f->fields;
     f->stream.req.path = WEIR_SLICE("/api/v2/chat/completions-detection");
-    f->loop.uv.time = 1000; /* the clock is the test's */
+    f->loop.held_ms = 1000; /* the clock is the test's */
     return f;
 }
 
@@ -103,13 +103,13 @@ static inline void fake_free(struct fake *f)
 /* Time passes, and timers fire when they are due, not later. */
 static inline void fake_pass(struct fake *f, uint64_t ms)
 {
-    uint64_t end_ms = f->loop.uv.time + ms;
+    uint64_t end_ms = f->loop.held_ms + ms;
     uint64_t at_ms;
     while (weir_timers_next(&f->loop.timers, &at_ms) && at_ms <= end_ms) {
-        f->loop.uv.time = at_ms > f->loop.uv.time ? at_ms : f->loop.uv.time;
-        weir_timers_run(&f->loop.timers, f->loop.uv.time);
+        f->loop.held_ms = at_ms > f->loop.held_ms ? at_ms : f->loop.held_ms;
+        weir_timers_run(&f->loop.timers, f->loop.held_ms);
     }
-    f->loop.uv.time = end_ms;
+    f->loop.held_ms = end_ms;
 }
 
 /* The connection has room again. */

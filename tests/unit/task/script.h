@@ -322,7 +322,7 @@ static inline bool script_world(struct stage *st, const struct script_hooks *hoo
         st->out.on_resume(st->out.ctx);
     } else if (script_is(verb, "clock")) {
         assert_int_equal(weir_slice_u64(rest, &ms), 0);
-        st->loop.uv.time += ms; /* until the turn ends */
+        st->loop.held_ms += ms;
         weir_timers_run(&st->loop.timers, weir_loop_now_ms(&st->loop));
     } else if (script_is(verb, "line")) {
         hooks->line(st, rest);

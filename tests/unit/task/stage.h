@@ -66,6 +66,7 @@ static inline struct stage *stage_new(void)
 {
     struct stage *st = weir_mem_zalloc(sizeof *st);
     assert_int_equal(weir_loop_init(&st->loop), 0);
+    st->loop.held_ms = 1000; /* the clock is the test's */
     st->input = "";
     st->output = "";
     st->model.ops = &STAGE_MODEL_OPS;
