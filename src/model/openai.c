@@ -42,6 +42,8 @@ struct run {
     bool is_paused;
     bool is_in_event;
     bool is_reported;
+    bool has_bytes; /* of a streamed body */
+    bool has_event; /* in them, [DONE] included */
     bool is_freed; /* from inside an event: destroyed when it has returned */
     struct weir_sse_reader reader;
     struct weir_loop *loop;
@@ -168,6 +170,7 @@ static void begin_draining(struct run *r)
 
 static void take_event(struct run *r, const struct weir_sse_event *e)
 {
+    r->has_event = true;
     if (weir_slice_eq_cstr(weir_slice_trim(e->data), "[DONE]")) {
         begin_draining(r);
         return;
@@ -214,13 +217,24 @@ static size_t read_events(struct run *r, struct weir_slice in)
     return at;
 }
 
+/* Read as a stream, a login page, a compressed body or the answer of a server that does not know
+ * `stream` has no events: nothing would have been said, and nobody would know why. */
+static void end_events(struct run *r)
+{
+    if (r->has_bytes && !r->has_event) {
+        fail(r, WEIR_EPEER, "the answer is no stream of events");
+    } else {
+        r->phase = ENDED;
+    }
+}
+
 /* The body is complete: an event may still be in the reader. One without its end is dropped, as the
  * format wants it. */
 static void read_last_events(struct run *r)
 {
     while (wants_events(r)) {
         if (weir_sse_finish(&r->reader) != 0) {
-            r->phase = ENDED;
+            end_events(r);
             return;
         }
         take_event(r, &r->reader.event);
@@ -280,6 +294,7 @@ static void on_body(void *ctx, struct weir_slice bytes)
 {
     struct run *r = ctx;
     if (r->phase == EVENTS) {
+        r->has_bytes = r->has_bytes || bytes.n != 0;
         size_t at = read_events(r, bytes);
         /* Freed, the bytes may be gone with the call. */
         if (r->phase == EVENTS && !r->is_freed && at < bytes.n) {

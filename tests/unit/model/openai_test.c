@@ -294,6 +294,27 @@ static void test_stream_without_done(void **state)
     end(o);
 }
 
+/* A page, a whole answer, comments and nothing else: all of them would be an answer of nothing. */
+static void test_no_stream_at_all(void **state)
+{
+    struct owner *o = *state;
+    static const char *const bodies[] = {
+        "<html>\n\n<p>Log in</p>\n\n</html>\n\n",
+        "{\"choices\":[{\"message\":{\"content\":\"Hi\"}}]}",
+        "\x1f\x8b\x08\n\n",
+        ": wait\n\n",
+        "data: 1\n",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        start_stream(o);
+        fake_body(weir_slice_cstr(bodies[i]));
+        expect(o, "");
+        fake_done(0, NULL);
+        expect(o, "chat completion `m1` failed: EPEER 0 '': the answer is no stream of events\n");
+        end(o);
+    }
+}
+
 static void test_stream_cut_off(void **state)
 {
     struct owner *o = *state;
@@ -550,6 +571,7 @@ int main(void)
         TEST(test_whole_freed_inside),
         TEST(test_stream_at_every_cut),
         TEST(test_stream_without_done),
+        TEST(test_no_stream_at_all),
         TEST(test_stream_cut_off),
         TEST(test_open_behind_done),
         TEST(test_stream_refused),
