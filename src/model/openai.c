@@ -44,7 +44,7 @@ struct run {
     bool is_reported;
     bool has_bytes; /* of a streamed body */
     bool has_event; /* in them, [DONE] included */
-    bool is_freed; /* from inside an event: destroyed when it has returned */
+    bool is_freed;  /* from inside an event: destroyed when it has returned */
     struct weir_sse_reader reader;
     struct weir_loop *loop;
     enum weir_model_op op;

@@ -54,7 +54,9 @@ static int read_part(struct reading *r, uint32_t at, size_t message, size_t part
     bool is_text = type != WEIR_JSON_NONE && weir_json_type(json, type) == WEIR_JSON_STRING &&
                    weir_json_string_eq(json, type, WEIR_SLICE("text"));
     bool is_string = text != WEIR_JSON_NONE && weir_json_type(json, text) == WEIR_JSON_STRING;
-    if (is_text && is_string) {
+    /* Servers read `input_text` and parts without a type as text too: it is looked at wherever it
+     * is passed on. */
+    if (is_string && (is_text || !r->is_strict)) {
         add(r, text, message, part);
         return 0;
     }
@@ -82,7 +84,8 @@ static int read_content(struct reading *r, uint32_t content, size_t message)
     return 0;
 }
 
-/* The bit of a message's role; 0: another role, or none. */
+/* The bit of a message's role. Chat templates take roles that nobody knows, `User` or none at all:
+ * such messages count as the user's, or every check could be talked around. */
 static uint32_t role_of(const struct weir_json *json, uint32_t message)
 {
     static const struct {
@@ -95,14 +98,14 @@ static uint32_t role_of(const struct weir_json *json, uint32_t message)
                  {"function", WEIR_CONF_FUNCTION}};
     uint32_t role = weir_json_get_set(json, message, WEIR_SLICE("role"));
     if (role == WEIR_JSON_NONE || weir_json_type(json, role) != WEIR_JSON_STRING) {
-        return 0;
+        return WEIR_CONF_USER;
     }
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
         if (weir_json_string_eq(json, role, weir_slice_cstr(roles[i].name))) {
             return roles[i].bit;
         }
     }
-    return 0;
+    return WEIR_CONF_USER;
 }
 
 static bool is_assistant(const struct weir_json *json, uint32_t message)
@@ -172,8 +175,12 @@ int weir_question_of_prompt(struct weir_question *q, struct weir_fields *f, bool
     if (prompt != WEIR_JSON_NONE && read_prompts(&r, prompt) != 0) {
         return WEIR_EINVAL;
     }
-    if (suffix != WEIR_JSON_NONE && weir_json_type(json, suffix) == WEIR_JSON_STRING) {
-        add(&r, suffix, 0, WEIR_INPUT_NO_PART);
+    if (suffix == WEIR_JSON_NONE) {
+        return 0;
     }
+    if (weir_json_type(json, suffix) != WEIR_JSON_STRING) {
+        return refuse(&r, "suffix", "a suffix that is not a string");
+    }
+    add(&r, suffix, 0, WEIR_INPUT_NO_PART);
     return 0;
 }

@@ -52,12 +52,18 @@ static void test_roles(void **state)
     static const char all[] =
         "[" SAY("system", "\"s\"") "," SAY("developer", "\"d\"") "," SAY("user", "\"u\"") "," SAY(
             "tool", "\"t\"") "," SAY("function", "\"f\"") "," SAY("other", "\"o\"") "]";
-    chat(all, WEIR_CONF_USER, true, "2:u");
+    chat(all, WEIR_CONF_USER, true, "2:u|5:o");
     chat(all, WEIR_CONF_SYSTEM | WEIR_CONF_TOOL, true, "0:s|3:t");
     chat(all, WEIR_CONF_DEVELOPER | WEIR_CONF_FUNCTION, true, "1:d|4:f");
-    chat("[{},{\"role\":1,\"content\":\"x\"},{\"role\":\"user\"},{\"role\":\"user\",\"content\":"
-         "null},{\"role\":\"user\",\"content\":\"\"}]",
+    chat("[{},{\"role\":\"user\"},{\"role\":\"user\",\"content\":null},{\"role\":\"user\","
+         "\"content\":"
+         "\"\"}]",
          WEIR_CONF_USER, true, "");
+    static const char strange[] =
+        "[{\"role\":1,\"content\":\"n\"},{\"role\":null,\"content\":\"z\"},"
+        "{\"content\":\"a\"}," SAY("User", "\"u\"") "]";
+    chat(strange, WEIR_CONF_USER, true, "0:n|1:z|2:a|3:u");
+    chat(strange, WEIR_CONF_SYSTEM | WEIR_CONF_TOOL, true, "");
 }
 
 static void test_behind_the_last_answer(void **state)
@@ -86,6 +92,12 @@ static void test_parts(void **state)
     chat_fails("[" SAY("user", "7") "]", true,
                "messages[0].content: content that is neither a string nor an array cannot be "
                "checked, and this route blocks what it finds");
+    static const char other[] =
+        "[" SAY("user", "[{\"type\":\"input_text\",\"text\":\"a\"},{\"text\":\"b\"}]") "]";
+    chat(other, WEIR_CONF_USER, false, "0.0:a|0.1:b");
+    chat_fails(other, true,
+               "messages[0].content[0]: content that is not text cannot be checked, and this route "
+               "blocks what it finds");
     chat("[" SAY("user", "7") "]", WEIR_CONF_USER, false, "");
     chat("[" SAY("system", "7") "]", WEIR_CONF_USER, true, "");
 }
@@ -135,6 +147,8 @@ static void test_prompts(void **state)
     prompt("{\"prompt\":[1,2]}", false, "");
     prompt("{\"prompt\":[[1],[2]],\"suffix\":\"b\"}", false, "0:b");
     prompt("{\"prompt\":{}}", true, NULL);
+    prompt("{\"prompt\":\"a\",\"suffix\":[\"b\"]}", true, NULL);
+    prompt("{\"prompt\":\"a\",\"suffix\":[\"b\"]}", false, "0:a");
 }
 
 int main(void)
