@@ -22,6 +22,9 @@ enum {
     TICK_MAX_MS = 5000,
     TICK_MIN_MS = 10,
     MAX_RESPONSE_FIELDS = 64,
+    LEFT_QUIET_MS = 2000, /* how long the rest of a body is waited for, behind a complete answer */
+    LEFT_MS = 30 * 1000,
+    LEFT_BYTES = 64 * 1024 * 1024,
 };
 
 struct weir_h2 {
@@ -60,6 +63,10 @@ struct h2_stream {
     bool end_received; /* the body ended while paused */
     bool no_body_out;
     bool keeps_writes;
+    bool is_left; /* answered and disposed: only what is left of the request body still comes */
+    uint64_t left_ms;
+    uint64_t left_last_ms; /* when the latest bytes of it came */
+    size_t left_bytes;
 };
 
 static struct h2_stream *h2_of(struct weir_http_stream *s)
@@ -279,6 +286,23 @@ static void deliver_held(struct h2_stream *hs)
     weir_sock_mark_dirty(&hs->conn->sock);
 }
 
+static void stop_left(struct h2_stream *hs)
+{
+    nghttp2_submit_rst_stream(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_NO_ERROR);
+    weir_sock_mark_dirty(&hs->conn->sock);
+}
+
+static void discard(struct h2_stream *hs, size_t n)
+{
+    bool was_enough = hs->left_bytes > LEFT_BYTES;
+    hs->left_last_ms = weir_loop_now_ms(hs->conn->ep->loop);
+    hs->left_bytes += n;
+    nghttp2_session_consume(session_of(hs), hs->id, n);
+    if (!was_enough && hs->left_bytes > LEFT_BYTES) {
+        stop_left(hs);
+    }
+}
+
 static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t stream_id,
                          const uint8_t *data, size_t len, void *user_data)
 {
@@ -287,6 +311,10 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t stream
     (void)user_data;
     if (hs == NULL) {
         nghttp2_session_consume_connection(session, len);
+        return 0;
+    }
+    if (hs->is_left) {
+        discard(hs, len);
         return 0;
     }
     struct weir_http_stream *s = &hs->base;
@@ -438,7 +466,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     bool carries = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     struct h2_stream *hs =
         carries ? nghttp2_session_get_stream_user_data(session, frame->hd.stream_id) : NULL;
-    if (hs == NULL) {
+    if (hs == NULL || hs->is_left) {
         return 0;
     }
     if (frame->hd.type == NGHTTP2_HEADERS && !hs->head_done) {
@@ -449,7 +477,34 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     return 0;
 }
 
-/* The answer is complete and the caller still sends: tell it to stop. */
+/* The request and everything made for it. */
+static void release(struct h2_stream *hs, int err)
+{
+    weir_http__stream_gone(&hs->base, err);
+    weir_http__stream_dispose(&hs->base, hs->conn);
+}
+
+/*
+ * The answer is complete and the caller still sends. To be told at once to stop is the standard's
+ * way, but widespread clients (curl 7, httpx) then forget the answer, or wait for a window to go on
+ * sending: so the rest of the body is taken and thrown away, within bounds, as on HTTP/1.
+ */
+static void leave(struct h2_stream *hs)
+{
+    struct weir_http_conn *c = hs->conn;
+    if (c->h2->goaway_at_ms != 0 || c->h2->has_goaway) {
+        stop_left(hs);
+        return;
+    }
+    release(hs, WEIR_ECLOSED);
+    hs->is_left = true;
+    hs->resume_owed = false;
+    hs->left_ms = weir_loop_now_ms(c->ep->loop);
+    discard(hs, hs->in.n);
+    weir_bufq_dispose(&hs->in);
+    weir_http__conn_tick_at(c, hs->left_ms + LEFT_QUIET_MS);
+}
+
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
     (void)user_data;
@@ -457,9 +512,9 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
     if (!carries || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) {
         return 0;
     }
-    const struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (hs != NULL && !hs->base.body_ended && !hs->end_received) {
-        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_NO_ERROR);
+        leave(hs);
     }
     return 0;
 }
@@ -470,8 +525,9 @@ static void free_stream(struct h2_stream *hs, int err)
     weir_list_remove(&hs->link);
     c->h2->n_streams--;
     c->since_ms = weir_loop_now_ms(c->ep->loop);
-    weir_http__stream_gone(&hs->base, err);
-    weir_http__stream_dispose(&hs->base, c);
+    if (!hs->is_left) {
+        release(hs, err);
+    }
     /* The stream's window goes with it; the connection's must be given back. */
     nghttp2_session_consume_connection(c->h2->session, hs->in.n);
     weir_bufq_dispose(&hs->in);
@@ -620,6 +676,19 @@ static void h2_eof(struct weir_http_conn *c)
     weir_http__conn_close(c, WEIR_ECLOSED, false);
 }
 
+/* Says when to look again. */
+static uint64_t check_left(struct h2_stream *hs, uint64_t now_ms)
+{
+    uint64_t quiet_ms = hs->left_last_ms + LEFT_QUIET_MS;
+    uint64_t all_ms = hs->left_ms + LEFT_MS;
+    uint64_t due_ms = quiet_ms < all_ms ? quiet_ms : all_ms;
+    if (now_ms < due_ms) {
+        return due_ms;
+    }
+    stop_left(hs);
+    return UINT64_MAX;
+}
+
 static void check_stream(struct h2_stream *hs, uint64_t now_ms)
 {
     const struct weir_http_limits *l = &hs->conn->limits;
@@ -657,8 +726,15 @@ static uint64_t h2_tick(struct weir_http_conn *c, uint64_t now_ms)
         weir_http__conn_close(c, WEIR_ETIMEOUT, true);
         return UINT64_MAX;
     }
+    uint64_t left_ms = UINT64_MAX;
     for (struct weir_list *at = h->streams.next; at != &h->streams; at = at->next) {
-        check_stream(WEIR_LIST_ENTRY(at, struct h2_stream, link), now_ms);
+        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
+        if (hs->is_left) {
+            uint64_t due_ms = check_left(hs, now_ms);
+            left_ms = due_ms < left_ms ? due_ms : left_ms;
+        } else {
+            check_stream(hs, now_ms);
+        }
     }
     bool is_idle = h->n_streams == 0 && now_ms >= c->since_ms + c->limits.idle_timeout_ms;
     bool is_due = h->goaway_at_ms != 0 && now_ms >= h->goaway_at_ms;
@@ -669,6 +745,7 @@ static uint64_t h2_tick(struct weir_http_conn *c, uint64_t now_ms)
         weir_http__conn_post(c);
     }
     uint64_t next_ms = now_ms + tick_interval_ms(&c->limits);
+    next_ms = left_ms < next_ms ? left_ms : next_ms;
     bool is_shorter = h->goaway_at_ms != 0 && !h->has_goaway && h->goaway_at_ms < next_ms;
     return is_shorter ? h->goaway_at_ms : next_ms;
 }
@@ -679,6 +756,12 @@ static void h2_drain(struct weir_http_conn *c)
     if (h->n_streams == 0) {
         say_goaway(c);
         return;
+    }
+    for (struct weir_list *at = h->streams.next; at != &h->streams; at = at->next) {
+        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
+        if (hs->is_left) {
+            stop_left(hs);
+        }
     }
     nghttp2_submit_shutdown_notice(h->session);
     h->goaway_at_ms = weir_loop_now_ms(c->ep->loop) + GOAWAY_GRACE_MS;

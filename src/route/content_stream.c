@@ -256,8 +256,7 @@ static bool wants_ndjson(const struct weir_http_stream *s, bool is_fms)
 void weir_content_stream_begin(void *ctx, struct weir_http_stream *s)
 {
     const struct weir_env *env = ctx;
-    if (!weir_decode_has_type(s, WEIR_SLICE("application/x-ndjson"))) {
-        weir_reply_error(s, 415, WEIR_SLICE("expected `content-type: application/x-ndjson`"));
+    if (weir_decode_refuses_type(s, WEIR_SLICE("application/x-ndjson"))) {
         return;
     }
     struct weir_stream_out_options options = {

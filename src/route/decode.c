@@ -14,7 +14,7 @@ struct decoder {
 /* A body of announced length gets its memory at once, up to this; then it grows as bytes come. */
 enum { FIRST_BYTES = 64 * 1024 };
 
-bool weir_decode_has_type(const struct weir_http_stream *s, struct weir_slice type)
+static bool has_type(const struct weir_http_stream *s, struct weir_slice type)
 {
     struct weir_slice value = weir_http_request_get(&s->req, WEIR_SLICE("content-type"));
     if (value.p == NULL) {
@@ -22,6 +22,26 @@ bool weir_decode_has_type(const struct weir_http_stream *s, struct weir_slice ty
     }
     struct weir_slice media = weir_slice_trim(weir_slice_cut(&value, ';'));
     return weir_slice_eq_nocase(media, type);
+}
+
+/* Compressed bodies are not unpacked: a few bytes could become any number. */
+static bool is_encoded(const struct weir_http_stream *s)
+{
+    struct weir_slice encoding = weir_http_request_get(&s->req, WEIR_SLICE("content-encoding"));
+    return encoding.n != 0 && !weir_slice_eq_nocase(encoding, WEIR_SLICE("identity"));
+}
+
+bool weir_decode_refuses_type(struct weir_http_stream *s, struct weir_slice type)
+{
+    if (!has_type(s, type)) {
+        weir_reply_errorf(s, 415, "expected `content-type: %.*s`", (int)type.n, type.p);
+        return true;
+    }
+    if (is_encoded(s)) {
+        weir_reply_error(s, 415, WEIR_SLICE("expected a body without `content-encoding`"));
+        return true;
+    }
+    return false;
 }
 
 static void too_large(struct weir_http_stream *s, const struct decoder *d)
@@ -69,8 +89,7 @@ static void dispose_body(void *ctx)
 void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_limits *limits,
                            weir_decode_done_fn done, void *ctx)
 {
-    if (!weir_decode_has_type(s, WEIR_SLICE("application/json"))) {
-        weir_reply_error(s, 415, WEIR_SLICE("expected `content-type: application/json`"));
+    if (weir_decode_refuses_type(s, WEIR_SLICE("application/json"))) {
         return;
     }
     struct decoder *d = weir_arena_zalloc(&s->arena, sizeof *d);

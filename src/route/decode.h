@@ -24,7 +24,8 @@ typedef void (*weir_decode_done_fn)(void *ctx, struct weir_http_stream *s,
 void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_limits *limits,
                            weir_decode_done_fn done, void *ctx);
 
-/* Is the request's content type `type` (parameters such as charset aside)? */
-bool weir_decode_has_type(const struct weir_http_stream *s, struct weir_slice type);
+/* Is the request's body of another content type than `type` (parameters such as charset aside), or
+ * compressed? Then it was answered with 415. */
+bool weir_decode_refuses_type(struct weir_http_stream *s, struct weir_slice type);
 
 #endif

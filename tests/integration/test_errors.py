@@ -1,8 +1,11 @@
 """What is wrong with a request, and how that is said: status, body, and the caller's shape."""
 
+import gzip
+
 import pytest
 from configs import CHAT, CONTENT, NAMED_CHAT, config
 
+STREAM = "/api/v2/text/detection/stream-content"
 MAX_BODY = 4096
 MAX_HEADERS = 8192
 DEPTH = 64
@@ -111,6 +114,17 @@ def test_a_wrong_content_type(w, headers):
 @pytest.mark.parametrize("type", ["application/json", "Application/JSON"])
 def test_a_right_content_type(w, type, parameters):
     assert post(w, CONTENT, b"[1", [("Content-Type", type + parameters)]).status == 400
+
+
+def test_a_compressed_body(w):
+    for path, type in ((CONTENT, "application/json"), (CHAT, "application/json"),
+                       (STREAM, "application/x-ndjson")):  # fmt: skip
+        headers = [("Content-Type", type), ("Content-Encoding", "gzip")]
+        response = post(w, path, gzip.compress(b"{}"), headers)
+        assert response.status == 415
+        assert b"content-encoding" in response.body
+    plain = [("Content-Type", "application/json"), ("Content-Encoding", "identity")]
+    assert post(w, CONTENT, b"[1", plain).status == 400
 
 
 # --- what it says ---
@@ -298,6 +312,13 @@ def test_an_http2_body_far_too_large(w):
     assert c.response(stream).status == 413
     assert c.reset_of(stream) == 0
     c.ping()
+
+
+def test_an_http2_client_that_sends_all_of_it_reads_the_answer(w):
+    client = w.client(http2=True, timeout=10)
+    kind = {"content-type": "application/json"}
+    assert client.post(CONTENT, content=b"x" * 4_000_000, headers=kind).status_code == 413
+    assert client.post("/nothing", content=b"x" * 4_000_000, headers=kind).status_code == 404
 
 
 def test_http2_headers_too_large(w):

@@ -339,21 +339,49 @@ static void abort_right_after_a_write(void **state)
 
 /* Answers that do not wait */
 
-static void an_early_answer_stops_the_caller(void **state)
+/* Clients that are told to stop at once forget the answer. The request is over all the same. */
+static void an_early_answer_lets_the_caller_finish(void **state)
 {
     struct served *sv = *state;
     sv->at_body = exchange_reply_empty;
     const struct h2_reply *r = caller_post(SERVE_BIG);
-    serve_run(sv, r->is_closed);
-    assert_true(r->is_ended);
+    serve_run(sv, r->is_ended);
     assert_int_equal(r->status, 200);
-    assert_int_equal(r->code, NGHTTP2_NO_ERROR);
+    assert_int_equal(sv->n_done, 1);
     assert_true(r->sent < SERVE_BIG);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->code, NGHTTP2_NO_ERROR);
+    assert_int_equal(r->sent, SERVE_BIG);
+    assert_int_equal(sv->n_done, 1);
     sv->at_body = NULL;
     sv->at_body_end = exchange_reply_empty;
     const struct h2_reply *next = caller_post(1000 * 1000);
     serve_run(sv, next->is_closed);
     assert_int_equal(next->status, 200);
+}
+
+static void what_is_left_of_a_body_has_an_end(void **state)
+{
+    struct served *sv = *state;
+    sv->at_body = exchange_reply_empty;
+    const struct h2_reply *r = caller_post((size_t)200 * 1024 * 1024);
+    serve_run(sv, r->is_closed);
+    assert_true(r->is_ended);
+    assert_int_equal(r->code, NGHTTP2_NO_ERROR);
+    assert_in_range(r->sent, 64 * 1024 * 1024, 66 * 1024 * 1024);
+}
+
+/* A caller that says nothing more is told to stop when the server goes. */
+static void what_is_left_of_a_body_does_not_hold_a_drain(void **state)
+{
+    struct served *sv = *state;
+    sv->at_body = exchange_reply_empty;
+    const struct h2_reply *r = caller_post_open(10);
+    serve_run(sv, r->is_ended);
+    assert_false(r->is_closed);
+    weir_http_endpoint_drain(&sv->endpoint);
+    serve_run(sv, r->is_closed);
+    assert_int_equal(r->code, NGHTTP2_NO_ERROR);
 }
 
 static void send_and_end(struct exchange *x)
@@ -506,7 +534,9 @@ int main(void)
         TEST(abort_in_the_body),
         TEST(abort_in_the_answer),
         TEST(abort_right_after_a_write),
-        TEST(an_early_answer_stops_the_caller),
+        TEST(an_early_answer_lets_the_caller_finish),
+        TEST(what_is_left_of_a_body_has_an_end),
+        TEST(what_is_left_of_a_body_does_not_hold_a_drain),
         TEST(head_has_no_body),
         TEST(a_caller_that_waits_for_leave_gets_it),
         TEST(a_caller_refused_at_once_gets_no_leave),
@@ -517,7 +547,7 @@ int main(void)
         TLS_TEST(ten_megabytes_are_echoed_in_bounded_memory),
         TLS_TEST(a_slow_stream_does_not_hold_up_another),
         TLS_TEST(a_full_response_waits_for_the_window),
-        TLS_TEST(an_early_answer_stops_the_caller),
+        TLS_TEST(an_early_answer_lets_the_caller_finish),
         TLS_TEST(draining_lets_a_stream_finish),
         TLS_TEST(draining_closes_an_idle_connection),
     };
