@@ -66,20 +66,6 @@ static int refuse_unknown(const struct weir_conf *conf, const char *id, struct w
     return WEIR_EINVAL;
 }
 
-/* Is the parameter there, and more than an empty list? */
-static bool has_param(const struct weir_conf_detector *d, const char *name)
-{
-    struct weir_arena arena = {0};
-    struct weir_json j;
-    bool has = false;
-    if (weir_json_parse(&j, d->params, NULL, &arena, NULL) == 0) {
-        uint32_t at = weir_json_get_set(&j, 0, weir_slice_cstr(name));
-        has = at != WEIR_JSON_NONE && j.nodes[at].n != 0;
-    }
-    weir_arena_dispose(&arena);
-    return has;
-}
-
 /* What keeps a detector from being run here; NULL: nothing. */
 static const char *hindrance(const struct weir_conf_detector *d, struct weir_arena *arena)
 {
@@ -90,7 +76,7 @@ static const char *hindrance(const struct weir_conf_detector *d, struct weir_are
     if (kind == NULL) {
         return "is of a kind that is not part of this version";
     }
-    if (kind->needs != NULL && !has_param(d, kind->needs)) {
+    if (kind->needs != NULL && !weir_builtin_has_param(d->params, kind->needs)) {
         return weir_arena_printf(
             arena, "looks for nothing: its `params` in the configuration have no `%s`",
             kind->needs);
@@ -133,7 +119,7 @@ static int add_named(struct weir_detect_picked *out, const char *id, struct weir
 /* `links` without a list of what is allowed finds every address there is: only when named. */
 static bool is_too_eager(const struct weir_conf_detector *d)
 {
-    return weir_slice_eq_cstr(d->builtin.s, "links") && !has_param(d, "allow");
+    return weir_slice_eq_cstr(d->builtin.s, "links") && !weir_builtin_has_param(d->params, "allow");
 }
 
 static int add_all(struct weir_detect_picked *out, struct weir_buf *why)

@@ -214,6 +214,19 @@ const struct weir_builtin *weir_builtin_of(const struct weir_detector *d)
     return d->ops == &OPS ? (const struct weir_builtin *)d : NULL;
 }
 
+bool weir_builtin_has_param(struct weir_slice params, const char *name)
+{
+    struct weir_arena arena = {0};
+    struct weir_json j;
+    bool has = false;
+    if (weir_json_parse(&j, params, NULL, &arena, NULL) == 0) {
+        uint32_t at = weir_json_get_set(&j, 0, weir_slice_cstr(name));
+        has = at != WEIR_JSON_NONE && j.nodes[at].n != 0;
+    }
+    weir_arena_dispose(&arena);
+    return has;
+}
+
 void weir_builtin_dispose(struct weir_builtin *b)
 {
     weir_builtin__unref(b->made);

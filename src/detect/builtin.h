@@ -76,6 +76,9 @@ int weir_builtin_init_like(struct weir_builtin *b, const struct weir_builtin *of
 /* The built-in that a detector is, or NULL: it is a service. */
 const struct weir_builtin *weir_builtin_of(const struct weir_detector *d);
 
+/* Is a parameter in this JSON object, and more than an empty list? */
+bool weir_builtin_has_param(struct weir_slice params, const char *name);
+
 /* Safe after a failed init. Its calls must be freed. */
 void weir_builtin_dispose(struct weir_builtin *b);
 

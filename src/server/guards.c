@@ -51,6 +51,21 @@ variant_of(struct builder *b, const struct weir_task_detector *d, const struct w
     return variant;
 }
 
+/* A guard in name only. */
+static void warn_if_aimless(struct builder *b, const struct weir_builtin *builtin,
+                            const struct weir_conf_use *use)
+{
+    const char *needs = builtin != NULL ? builtin->kind->needs : NULL;
+    if (needs == NULL || weir_builtin_has_param(builtin->params, needs) ||
+        weir_builtin_has_param(use->params, needs)) {
+        return;
+    }
+    weir_conf_problems_add(
+        b->problems, WEIR_CONF_WARNING, use->at,
+        "detector `%.*s` looks for nothing here: neither its `params` nor the route's have `%s`",
+        (int)use->detector->id.s.n, use->detector->id.s.p, needs);
+}
+
 static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *uses, size_t n)
 {
     struct weir_plan_use *made = weir_arena_array(b->arena, n, sizeof *made);
@@ -64,6 +79,7 @@ static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *u
         struct weir_plan_use *use = &made[n_made++];
         *use = (struct weir_plan_use){.d = d, .threshold = uses[i].threshold};
         use->params = params_of(b, &uses[i]);
+        warn_if_aimless(b, weir_builtin_of(d->detector), &uses[i]);
         if (weir_builtin_of(d->detector) != NULL && !weir_slice_eq_cstr(use->params, "{}")) {
             use->d = variant_of(b, d, &uses[i]);
             use->params = WEIR_SLICE("{}");

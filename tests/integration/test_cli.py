@@ -109,6 +109,19 @@ def test_warnings_alone_are_no_failure(weir):
     assert "nonsense" in done.stdout.decode() and "warning" in done.stdout.decode()
 
 
+def test_a_guard_in_name_only_is_a_warning(weir):
+    tree = config()
+    tree["detectors"]["bare"] = {"builtin": "regex", "chunker_id": "windows"}
+    tree["routes"] = [
+        {"name": "default", "output": {"pii": {}, "bare": {"regex": ["ipv4"]}}},
+        {"name": "idle", "input": {"bare": {}}, "output": {"bare": {"regex": []}}},
+    ]
+    done = weir.run("--check-config", "--config", weir.write_config(tree))
+    assert done.returncode == 0
+    lines = [line for line in done.stdout.decode().splitlines() if ": warning: " in line]
+    assert len(lines) == 2 and all("`bare` looks for nothing here" in line for line in lines)
+
+
 def test_a_configuration_that_is_not_there(weir):
     for words in (["--check-config"], []):
         done = weir.run(*words, "--config", "missing.yaml")
