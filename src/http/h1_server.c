@@ -110,11 +110,22 @@ static void h1_respond(struct weir_http_stream *s, const struct weir_http_respon
     queued(c);
 }
 
+/* In one piece: a chunk is small, and there is one for every token. */
+static void append_chunk(struct weir_http_conn *c, struct weir_slice bytes)
+{
+    struct weir_bufq *out = weir_sock_out(&c->sock);
+    size_t room;
+    char *at = weir_bufq_reserve(out, WEIR_HTTP1_CHUNK_HEAD_BYTES + bytes.n + 2, &room);
+    size_t n = weir_http1_chunk_head(at, bytes.n);
+    memcpy(at + n, bytes.p, bytes.n);
+    memcpy(at + n + bytes.n, "\r\n", 2);
+    weir_bufq_commit(out, n + bytes.n + 2);
+}
+
 static enum weir_flow h1_write(struct weir_http_stream *s, struct weir_slice bytes)
 {
     struct weir_http_conn *c = conn_of(s);
     struct weir_h1 *h = &c->h1;
-    char head[18];
     switch (h->out) {
     case WEIR_H1_OUT_NOTHING:
         return WEIR_FLOW_OK;
@@ -124,9 +135,7 @@ static enum weir_flow h1_write(struct weir_http_stream *s, struct weir_slice byt
         append(c, bytes);
         break;
     case WEIR_H1_OUT_CHUNKED:
-        append(c, weir_slice_make(head, weir_http1_chunk_head(head, bytes.n)));
-        append(c, bytes);
-        append(c, WEIR_SLICE("\r\n"));
+        append_chunk(c, bytes);
         break;
     case WEIR_H1_OUT_UNTIL_CLOSE:
         append(c, bytes);
@@ -180,9 +189,10 @@ static const struct weir_http_stream_ops STREAM_OPS = {
 
 /* ---- the exchange ---- */
 
+/* The connection in front: a write looks at it and at the first members of `base`. */
 struct h1_stream {
-    struct weir_http_stream base;
     struct weir_http_conn *conn;
+    struct weir_http_stream base;
 };
 
 static struct weir_http_conn *conn_of(struct weir_http_stream *s)

@@ -264,7 +264,7 @@ static void flush_dirty(struct weir_loop *loop)
 
 static void init(struct weir_sock *s, struct weir_loop *loop)
 {
-    *s = (struct weir_sock){.loop = loop, .out_max = OUT_MAX_BYTES, .later.fn = on_later};
+    *s = (struct weir_sock){.loop = loop, .fd = -1, .out_max = OUT_MAX_BYTES, .later.fn = on_later};
     uv_tcp_init(&loop->uv, &s->tcp); /* cannot fail without an address family */
     s->tcp.data = s;
     loop->flush_dirty = flush_dirty;
@@ -279,6 +279,7 @@ int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, uv_stream_t *l
         s->state = WEIR_SOCK_FAILED;
         return weir_io__err(err);
     }
+    uv_fileno((uv_handle_t *)&s->tcp, &s->fd);
     /* No delay and keep-alive are inherited from the listener. */
     if (tls != NULL) {
         s->state = WEIR_SOCK_SHAKING;
@@ -326,6 +327,7 @@ int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct 
         return 0;
     }
     int err = uv_tcp_connect(&s->connect_req, &s->tcp, addr, on_connect);
+    uv_fileno((uv_handle_t *)&s->tcp, &s->fd);
     if (err != 0) {
         weir_sock__fail(s, weir_io__err(err));
     }
@@ -358,14 +360,14 @@ void weir_sock_close(struct weir_sock *s, bool reset, void (*fn)(void *ctx), voi
     s->close_ctx = ctx;
     weir_loop_unpost(&s->later);
     weir_list_remove(&s->dirty_link);
-    uv_os_fd_t fd;
-    if (reset && uv_fileno((uv_handle_t *)&s->tcp, &fd) == 0) {
+    if (reset && s->fd >= 0) {
         /* By hand, because uv_tcp_close_reset refuses what is half closed. */
         struct linger now = {.l_onoff = 1, .l_linger = 0};
-        setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+        setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     }
     s->is_reading = false;
     uv_close((uv_handle_t *)&s->tcp, on_closed);
+    s->fd = -1;
     /* The descriptor is closed now: a write under way looks at its bytes no more. */
     s->is_writing = false;
     weir_sock__drop_output(s);

@@ -60,6 +60,7 @@ struct weir_sock {
     const struct weir_sock_events *events;
     void *ctx;
     enum weir_sock_state state;
+    uv_os_fd_t fd; /* as libuv has it, whose own record of it lies far from what we look at */
     int write_err; /* the kernel takes no more; what the peer sent before is still read */
     bool is_reading;
     bool want_drain;

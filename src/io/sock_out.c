@@ -127,17 +127,13 @@ static void write_rest(struct weir_sock *s)
 
 /* What libuv's own does, without its way through the file layer: how much was taken, or its error.
  */
-static ssize_t try_send(struct weir_sock *s, struct iovec *iov, int n)
+static ssize_t try_send(const struct weir_sock *s, struct iovec *iov, int n)
 {
     struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)n};
-    uv_os_fd_t fd;
-    if (uv_fileno((const uv_handle_t *)&s->tcp, &fd) != 0) {
-        return UV_EBADF;
-    }
     ssize_t taken;
     do {
-        taken = n == 1 ? send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL)
-                       : sendmsg(fd, &message, MSG_NOSIGNAL);
+        taken = n == 1 ? send(s->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL)
+                       : sendmsg(s->fd, &message, MSG_NOSIGNAL);
     } while (taken < 0 && errno == EINTR);
     if (taken < 0) {
         return errno == EWOULDBLOCK || errno == ENOBUFS ? UV_EAGAIN : uv_translate_sys_error(errno);
@@ -182,11 +178,10 @@ static bool refill(struct weir_sock *s)
 
 static void send_end(struct weir_sock *s)
 {
-    uv_os_fd_t fd;
-    if (!s->has_sent_end && uv_fileno((uv_handle_t *)&s->tcp, &fd) == 0) {
+    if (!s->has_sent_end) {
         /* libuv holds no bytes of ours, so its queued uv_shutdown would only come later. A peer
          * that is gone already makes this fail, and reading tells of it. */
-        shutdown(fd, SHUT_WR);
+        shutdown(s->fd, SHUT_WR);
         s->has_sent_end = true;
         s->tell_sent_end = true;
         weir_loop_post(s->loop, &s->later);

@@ -422,13 +422,12 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     struct weir_json json;
     bool has_detections = cs->has_whole && (cs->whole_scan != NULL || cs->task->env->is_fms);
     bool has_warnings = write_warnings(cs, &warnings);
-    bool has_lead = cs->lead_detections.n != 0 || cs->lead_warnings.n != 0; /* nothing has left */
     if (has_detections) {
         write_detections(cs, &detections);
     }
     if (cs->usage.n != 0) {
         weir_buf_append(&envelope, weir_buf_slice(&cs->usage));
-    } else if (has_detections || has_warnings || has_lead) {
+    } else if (has_detections || has_warnings || cs->has_lead) {
         write_envelope(cs, &envelope);
     }
     if (envelope.n != 0 && weir_json_parse_reuse(&json, weir_buf_slice(&envelope), NULL,

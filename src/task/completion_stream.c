@@ -79,11 +79,6 @@ static void send_event(struct weir_cs *cs, struct weir_slice json)
     }
 }
 
-static bool has_lead(const struct weir_cs *cs)
-{
-    return cs->lead_detections.n != 0 || cs->lead_warnings.n != 0;
-}
-
 /* The first event takes along what was found in the input. */
 static void send_leading(struct weir_cs *cs, struct weir_slice event)
 {
@@ -98,6 +93,7 @@ static void send_leading(struct weir_cs *cs, struct weir_slice event)
         weir_event_write_lead(&json, &lead, &out);
         weir_buf_dispose(&cs->lead_detections);
         weir_buf_dispose(&cs->lead_warnings);
+        cs->has_lead = false;
         send_event(cs, weir_buf_slice(&out));
     }
     weir_buf_dispose(&out);
@@ -108,7 +104,7 @@ void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
     if (cs->is_over) {
         return;
     }
-    if (has_lead(cs)) {
+    if (cs->has_lead) {
         send_leading(cs, json);
     } else {
         send_event(cs, json);
@@ -242,7 +238,7 @@ static void end(struct weir_cs *cs)
 static void finish(struct weir_cs *cs)
 {
     weir_buf_clear(&cs->scratch->out);
-    if (cs->has_output || has_lead(cs)) {
+    if (cs->has_output || cs->has_lead) {
         weir_cs__write_final(cs, &cs->scratch->out);
     }
     if (cs->has_output) {
@@ -374,7 +370,7 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     }
     if (cs->has_output) {
         take_event(cs, frame->json);
-    } else if (has_lead(cs)) {
+    } else if (cs->has_lead) {
         weir_cs__emit(cs, frame->json);
     } else {
         pass(cs, frame);
@@ -473,6 +469,7 @@ static void prepare_lead(struct weir_cs *cs)
     if (cs->request.policy != NULL) {
         weir_completion_write_input(&cs->request, &cs->input, &cs->lead_detections);
         weir_completion_write_input_warnings(&cs->request, &cs->input, &cs->lead_warnings);
+        cs->has_lead = cs->lead_detections.n != 0 || cs->lead_warnings.n != 0;
     }
 }
 

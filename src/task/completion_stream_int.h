@@ -103,6 +103,7 @@ struct weir_cs {
     bool source_done;
     bool whole_done;
     bool is_over;                    /* end or fail was said */
+    bool has_lead;                   /* either of the next two, which no event has taken yet */
     struct weir_buf lead_detections; /* what the first event that leaves takes along: arrays */
     struct weir_buf lead_warnings;
     struct weir_list choices; /* in order of first sight */

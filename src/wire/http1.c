@@ -130,7 +130,7 @@ int weir_http1_eof(struct weir_http1_reader *r)
     return r->state == WEIR_HTTP1__BAD ? WEIR_EBAD : weir_http1__bad(r, "the message is cut short");
 }
 
-size_t weir_http1_chunk_head(char out[18], size_t n)
+size_t weir_http1_chunk_head(char out[WEIR_HTTP1_CHUNK_HEAD_BYTES], size_t n)
 {
     static const char digits[] = "0123456789abcdef";
     unsigned n_digits = 1;

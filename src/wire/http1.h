@@ -122,8 +122,9 @@ void weir_http1_expect_no_body(struct weir_http1_reader *r);
  * an empty slice then gives END. WEIR_ECLOSED when between messages, WEIR_EBAD when one is cut. */
 int weir_http1_eof(struct weir_http1_reader *r);
 
-/* Writing. A chunk's size line; the body bytes and "\r\n" follow it. At most 18 bytes. */
-size_t weir_http1_chunk_head(char out[18], size_t n);
+/* Writing. A chunk's size line; the body bytes and "\r\n" follow it. */
+enum { WEIR_HTTP1_CHUNK_HEAD_BYTES = 18 /* at most */ };
+size_t weir_http1_chunk_head(char out[WEIR_HTTP1_CHUNK_HEAD_BYTES], size_t n);
 
 /* Is `s` a valid field name (token) / field value (no control characters but tab; not trimmed)? */
 bool weir_http1_is_token(struct weir_slice s);

@@ -5,7 +5,8 @@
  *                             └ size 0 ─► (TRAILER NAME VALUE TRAILER_LF)* TRAILER LAST_LF ─► END
  *
  * Body bytes are handed out as slices of what was fed. Everything between them is read byte by byte
- * and never kept, so it costs no memory however it is cut.
+ * and never kept, so it costs no memory however it is cut. What stands around a chunk nearly always
+ * comes uncut, and for each token: then it is read at one go.
  */
 #include "wire/http1_int.h"
 
@@ -212,12 +213,60 @@ static int take_data(struct weir_http1_reader *r, struct weir_slice in, size_t *
     return 0;
 }
 
+/* "\r\n" behind a chunk; false when it is cut or something else. */
+static bool skip_chunk_end(struct weir_http1_reader *r, struct weir_slice rest, size_t *used)
+{
+    if (rest.n < 2 || rest.p[0] != '\r' || rest.p[1] != '\n') {
+        return false;
+    }
+    r->state = WEIR_HTTP1__SIZE;
+    *used += 2;
+    return true;
+}
+
+/* A size without extensions up to its LF, which is left to begin_chunk; else nothing is read. */
+static bool skip_size(struct weir_http1_reader *r, struct weir_slice rest, size_t *used)
+{
+    size_t n_most = rest.n < MAX_SIZE_DIGITS ? rest.n : MAX_SIZE_DIGITS;
+    size_t n = 0;
+    uint64_t size = 0;
+    int digit;
+    while (n < n_most && (digit = hex_value(rest.p[n])) >= 0) {
+        size = size << 4 | (unsigned)digit;
+        n++;
+    }
+    if (n == 0 || n == rest.n || rest.p[n] != '\r' || r->chunk_digits != 0) {
+        return false;
+    }
+    r->left = size;
+    r->chunk_digits = (uint32_t)n;
+    r->state = WEIR_HTTP1__SIZE_LF;
+    *used += n + 1;
+    return true;
+}
+
+static bool skip_framing(struct weir_http1_reader *r, struct weir_slice rest, size_t *used)
+{
+    switch (r->state) {
+    case WEIR_HTTP1__CHUNK_CR:
+        return skip_chunk_end(r, rest, used);
+    case WEIR_HTTP1__SIZE:
+        return skip_size(r, rest, used);
+    default:
+        return false;
+    }
+}
+
 int weir_http1__feed_body(struct weir_http1_reader *r, struct weir_slice in, size_t *used,
                           enum weir_http1_event *event)
 {
     while (*used < in.n) {
+        struct weir_slice rest = weir_slice_make(in.p + *used, in.n - *used);
         if (is_in_data(r)) {
-            return take_data(r, weir_slice_sub(in, *used, in.n), used, event);
+            return take_data(r, rest, used, event);
+        }
+        if (skip_framing(r, rest, used)) {
+            continue;
         }
         int rc = read_framing(r, in.p[*used]);
         if (rc != 0) {
