@@ -131,7 +131,14 @@ struct weir_slice weir_json_string(const struct weir_json *j, uint32_t at,
 int weir_json_string_append(const struct weir_json *j, uint32_t at, struct weir_buf *out);
 
 /* Does the string equal `s` after unescaping? Never allocates. */
-bool weir_json_string_eq(const struct weir_json *j, uint32_t at, struct weir_slice s);
+bool weir_json__string_is(const struct weir_json *j, uint32_t at, struct weir_slice s);
+static inline bool weir_json_string_eq(const struct weir_json *j, uint32_t at, struct weir_slice s)
+{
+    /* Most names asked for are not the one at hand, and most of those differ in length. */
+    const struct weir_json_node *node = &j->nodes[at];
+    return (node->is_escaped || node->end - node->start == s.n + 2) &&
+           weir_json__string_is(j, at, s);
+}
 
 /*
  * Streams may cut a surrogate pair between two deltas. Does the string end with a high half, or

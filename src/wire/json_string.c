@@ -150,7 +150,7 @@ int weir_json_string_append(const struct weir_json *j, uint32_t at, struct weir_
     return 0;
 }
 
-bool weir_json_string_eq(const struct weir_json *j, uint32_t at, struct weir_slice s)
+bool weir_json__string_is(const struct weir_json *j, uint32_t at, struct weir_slice s)
 {
     struct weir_slice inside = weir_json__inside(j, at);
     if (!j->nodes[at].is_escaped) {
