@@ -107,6 +107,7 @@ struct weir_gather *weir_gather_new(const struct weir_gather_options *options)
     g->waits_for = WEIR_GATHER_NOBODY;
     g->fail_by = WEIR_GATHER_NOBODY;
     g->max_bytes = options->max_bytes;
+    g->spans_are_foreign = options->spans_are_foreign;
     g->leaving_tail = &g->leaving;
     g->n_queues = n;
     for (size_t i = 0; i < n; i++) {
@@ -210,7 +211,7 @@ int weir_gather_push(struct weir_gather *g, size_t detector, const struct weir_g
     }
     struct weir_gather_entry entry = {.start_cp = v->start_cp, .end_cp = v->end_cp};
     if (bytes != 0) {
-        entry.block = weir_gather__block_new(q, v, bytes);
+        entry.block = weir_gather__block_new(g, detector, v, bytes);
         g->held_bytes += bytes;
     }
     enqueue(g, q, entry);

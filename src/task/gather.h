@@ -44,11 +44,13 @@ struct weir_gather_options {
     const struct weir_slice *detector_ids; /* the slices' bytes are borrowed, the array is not */
     size_t n_detectors;
     struct weir_gather_text text;
-    size_t start_cp;  /* where the first batch starts: a path that goes on after an end */
-    size_t max_bytes; /* of queued verdicts and findings; 0: none */
+    size_t start_cp;        /* where the first batch starts: a path that goes on after an end */
+    size_t max_bytes;       /* of queued verdicts and findings; 0: none */
+    bool spans_are_foreign; /* they are no offsets of this text, so none is compared with a chunk */
 };
 
-/* `findings` are copied with everything they point to, detector_id is filled in. */
+/* `findings` are copied with everything they point to, detector_id is filled in. Those that start
+ * at end_cp or later are left out: the next chunk has them. */
 struct weir_gather_verdict {
     size_t start_cp;
     size_t end_cp;

@@ -39,16 +39,20 @@ size_t weir_gather__block_bytes(const struct weir_gather_verdict *v)
     return bytes;
 }
 
-struct weir_gather_block *weir_gather__block_new(const struct weir_gather_queue *q,
+struct weir_gather_block *weir_gather__block_new(const struct weir_gather *g, size_t detector,
                                                  const struct weir_gather_verdict *v, size_t bytes)
 {
     struct weir_gather_block *b = weir_mem_alloc(bytes);
-    *b = (struct weir_gather_block){.bytes = bytes, .n = v->n_findings};
-    char *cursor = (char *)(b->found + b->n);
-    for (size_t i = 0; i < b->n; i++) {
-        struct weir_gather_found *f = &b->found[i];
-        *f = (struct weir_gather_found){.detection = v->findings[i]};
-        f->detection.detector_id = q->id;
+    *b = (struct weir_gather_block){.bytes = bytes};
+    char *cursor = (char *)(b->found + v->n_findings);
+    for (size_t i = 0; i < v->n_findings; i++) {
+        const struct weir_detection *d = &v->findings[i];
+        if (d->has_span && d->start_cp >= v->end_cp && !g->spans_are_foreign) {
+            continue;
+        }
+        struct weir_gather_found *f = &b->found[b->n++];
+        *f = (struct weir_gather_found){.detection = *d};
+        f->detection.detector_id = g->queues[detector].id;
         for (size_t m = 0; m < N_COPIED; m++) {
             struct weir_slice *s = member(&f->detection, m);
             if (s->n != 0) {

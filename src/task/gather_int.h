@@ -58,6 +58,7 @@ struct weir_gather {
     size_t n_ended;
     size_t held_bytes;
     size_t max_bytes;
+    bool spans_are_foreign;
     struct weir_gather_block *leaving; /* findings of the batch that left last */
     struct weir_gather_block **leaving_tail;
     const struct weir_detection **sorted; /* the batch's findings */
@@ -108,7 +109,7 @@ static inline bool weir_gather__has_reached(const struct weir_gather_queue *q, s
 
 /* gather_found.c: the findings of a verdict as one block, the batch's in order, and their end. */
 size_t weir_gather__block_bytes(const struct weir_gather_verdict *v);
-struct weir_gather_block *weir_gather__block_new(const struct weir_gather_queue *q,
+struct weir_gather_block *weir_gather__block_new(const struct weir_gather *g, size_t detector,
                                                  const struct weir_gather_verdict *v, size_t bytes);
 void weir_gather__sort_leaving(struct weir_gather *g, struct weir_gather_batch *batch);
 void weir_gather__release(struct weir_gather *g);

@@ -123,7 +123,8 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
                                           .n_detectors = seg->n_lanes,
                                           .text = weir_gather_text_of(&path->log),
                                           .start_cp = seg->start_cp,
-                                          .max_bytes = path->max_held_bytes};
+                                          .max_bytes = path->max_held_bytes,
+                                          .spans_are_foreign = path->task->env->is_fms};
     if (path->is_told) {
         options.strategy = weir_gather_strategy_at(0);
         options.text = weir_path__told_text(seg);

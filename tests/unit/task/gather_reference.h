@@ -242,7 +242,10 @@ static inline const char *ref_pop(struct ref *r, struct ref_batch *b, bool *has_
             struct ref_verdict *v = &r->verdicts[d][i];
             bool leaves = is_min ? v->event.start_cp < end_cp : v->event.end_cp <= end_cp;
             for (size_t k = 0; leaves && !v->has_left && k < v->event.n_findings; k++) {
-                ref_add(r, b, &v->event.findings[k]);
+                const struct ref_finding *f = &v->event.findings[k];
+                if (!f->has_span || f->start_cp < v->event.end_cp) { /* else the next chunk's */
+                    ref_add(r, b, f);
+                }
             }
             v->has_left = v->has_left || leaves;
         }
