@@ -4,7 +4,8 @@
  *   items   [text 0..4) [text 4..9) [tool call] [text 9..12) [finish]
  *
  * Text items wait for the batch that covers them; what leaves is the last event the batch touches,
- * with the batch's text in it. The others wait until all text before them has left.
+ * with the batch's text in it. The others wait until all text before them has left. One with
+ * nothing in it does not end a sentence; a batch that goes on behind it takes it along.
  */
 #include "base/err.h"
 #include "base/mem.h"
@@ -150,24 +151,37 @@ static enum weir_event_role role_of_batch(struct weir_cs_choice *choice)
 
 /* ---- arriving ---- */
 
-/* An event without text keeps its place. */
-static void add_silent(struct weir_cs_choice *choice, struct weir_slice json)
+/* An event without text keeps its place. NULL: it has left. */
+static struct weir_cs_item *add_silent(struct weir_cs_choice *choice, struct weir_slice json)
 {
     struct weir_cs *cs = choice->cs;
     if (choice->path == NULL) {
         weir_cs__emit(cs, json); /* nothing holds it back */
-        return;
+        return NULL;
     }
     struct weir_cs_item *item = weir_cs__item_new(cs, json);
+    item->start_cp = weir_path_length_cp(choice->path);
+    item->end_cp = item->start_cp;
     weir_list_append(&choice->items, &item->link);
+    return item;
 }
 
-/* The same, and no sentence goes on behind it. */
+/* No sentence goes on behind it. */
 static void add_plain(struct weir_cs_choice *choice, struct weir_slice json)
 {
     add_silent(choice, json);
     if (choice->path != NULL) {
         weir_path_cut(choice->path);
+    }
+}
+
+/* There is nothing in it that could come between two texts. */
+static void add_hollow(struct weir_cs_choice *choice, struct weir_slice json, bool has_logprobs)
+{
+    struct weir_cs_item *item = add_silent(choice, json);
+    if (item != NULL) {
+        item->is_hollow = true;
+        item->has_logprobs = has_logprobs;
     }
 }
 
@@ -201,6 +215,52 @@ static void add_text(struct weir_cs_choice *choice, struct weir_slice json, stru
     }
 }
 
+/* Appends the event with this text for its own. */
+static void write_with_text(struct weir_cs *cs, struct weir_slice event, struct weir_slice text,
+                            struct weir_buf *out)
+{
+    struct weir_json json;
+    struct weir_event_choice c;
+    struct weir_json_edit e = {0};
+    if (weir_cs__read_single(cs, event, &json, &c) == 0 && c.text != WEIR_JSON_NONE) {
+        weir_json_edit_begin(&e, &json);
+        weir_json_edit_replace_string(&e, c.text, text);
+        weir_json_edit_write(&e, out);
+    }
+    weir_json_edit_dispose(&e);
+}
+
+/* No detector works on chunks: text leaves as it comes. */
+static void note_passed(struct weir_cs_choice *choice, struct weir_slice text)
+{
+    const struct weir_task_trace *trace = choice->cs->task->trace;
+    if (trace != NULL) {
+        struct weir_task_step step = {.kind = WEIR_TASK_STEP_RAW,
+                                      .choice = choice->index,
+                                      .start_cp = choice->n_passed_cp,
+                                      .end_cp = choice->n_passed_cp + weir_utf8_count(text)};
+        trace->note(trace, &step);
+        step.kind = WEIR_TASK_STEP_BATCH;
+        trace->note(trace, &step);
+        choice->n_passed_cp = step.end_cp;
+    }
+}
+
+/* The event's own text is `text` but for halves of characters, if `has_halves`. */
+static void pass_text(struct weir_cs_choice *choice, struct weir_slice event,
+                      struct weir_slice text, bool has_halves)
+{
+    struct weir_buf out = {0};
+    weir_cs__keep_whole(choice, text);
+    note_passed(choice, text);
+    if (has_halves) {
+        write_with_text(choice->cs, event, text, &out);
+        event = weir_buf_slice(&out);
+    }
+    weir_cs__emit(choice->cs, event);
+    weir_buf_dispose(&out);
+}
+
 /* A half that stays alone becomes U+FFFD, in an event like the one it came in. */
 static void flush_high(struct weir_cs_choice *choice)
 {
@@ -212,7 +272,7 @@ static void flush_high(struct weir_cs_choice *choice)
     if (choice->path != NULL) {
         add_text(choice, weir_buf_slice(&choice->high_json), lone, false);
     } else {
-        weir_cs__keep_whole(choice, lone);
+        pass_text(choice, weir_buf_slice(&choice->high_json), lone, true);
     }
     weir_buf_dispose(&choice->high_json);
 }
@@ -269,37 +329,24 @@ static bool has_logprobs(const struct weir_json *json, const struct weir_event_c
 }
 
 /* An event whose whole text was half a character keeps its place, without it. */
-static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event)
+static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event, bool has_logprobs)
 {
-    struct weir_cs *cs = choice->cs;
-    struct weir_json json;
-    struct weir_event_choice c;
-    struct weir_json_edit e = {0};
     struct weir_buf out = {0};
-    if (weir_cs__read_single(cs, event, &json, &c) == 0 && c.text != WEIR_JSON_NONE) {
-        weir_json_edit_begin(&e, &json);
-        weir_json_edit_replace_string(&e, c.text, WEIR_SLICE(""));
-        weir_json_edit_write(&e, &out);
-        add_silent(choice, weir_buf_slice(&out));
-    }
-    weir_json_edit_dispose(&e);
+    write_with_text(choice->cs, event, WEIR_SLICE(""), &out);
+    add_hollow(choice, weir_buf_slice(&out), has_logprobs);
     weir_buf_dispose(&out);
 }
 
-/* No detector works on chunks: text leaves as it comes. */
-static void note_passed(struct weir_cs_choice *choice, struct weir_slice text)
+/* Only an escape can stand for half a character; a whole pair counts too, which does no harm. */
+static bool may_have_halves(const struct weir_json *json, uint32_t string)
 {
-    const struct weir_task_trace *trace = choice->cs->task->trace;
-    if (trace != NULL) {
-        struct weir_task_step step = {.kind = WEIR_TASK_STEP_RAW,
-                                      .choice = choice->index,
-                                      .start_cp = choice->n_passed_cp,
-                                      .end_cp = choice->n_passed_cp + weir_utf8_count(text)};
-        trace->note(trace, &step);
-        step.kind = WEIR_TASK_STEP_BATCH;
-        trace->note(trace, &step);
-        choice->n_passed_cp = step.end_cp;
+    struct weir_slice raw = weir_json_raw(json, string);
+    for (size_t at = 0; at + 2 < raw.n; at++) {
+        if (raw.p[at] == '\\' && raw.p[at + 1] == 'u' && (raw.p[at + 2] | 0x20) == 'd') {
+            return true;
+        }
     }
+    return false;
 }
 
 /* The text part of an event: `event` is that part alone. */
@@ -309,18 +356,17 @@ static void take_text(struct weir_cs_choice *choice, const struct weir_json *jso
     struct weir_buf *text = &choice->cs->scratch->text;
     weir_buf_clear(text);
     weir_json_string_append(json, c->text, text);
-    if (choice->high != 0) {
+    bool is_joined = choice->high != 0;
+    if (is_joined) {
         weir_cs__join_half(json, c->text, &choice->high, text);
     }
     hold_half(choice, json, c, text);
     if (choice->path == NULL) {
-        weir_cs__keep_whole(choice, weir_buf_slice(text));
-        note_passed(choice, weir_buf_slice(text));
-        weir_cs__emit(choice->cs, event);
+        pass_text(choice, event, weir_buf_slice(text), is_joined || may_have_halves(json, c->text));
     } else if (text->n != 0) {
         add_text(choice, event, weir_buf_slice(text), has_logprobs(json, c));
     } else {
-        add_emptied(choice, event);
+        add_emptied(choice, event, has_logprobs(json, c));
     }
 }
 
@@ -360,6 +406,19 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
     }
 }
 
+/* An event without text, written to the scratch buffer. */
+static void take_silent(struct weir_cs_choice *choice, const struct weir_json *json,
+                        const struct weir_event_choice *c)
+{
+    struct weir_cs *cs = choice->cs;
+    if (weir_event_is_hollow(json, c)) {
+        add_hollow(choice, weir_buf_slice(&cs->scratch->out), has_logprobs(json, c));
+        return;
+    }
+    flush_high(choice);
+    add_plain(choice, weir_buf_slice(&cs->scratch->out));
+}
+
 static void mark_ending(struct weir_cs_choice *choice)
 {
     if (!weir_list_is_empty(&choice->items)) {
@@ -388,8 +447,7 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
         if (c->has_text) {
             take_text(choice, json, c, weir_buf_slice(&cs->scratch->out));
         } else if (!weir_cs__absorbs(choice, json, c, weir_buf_slice(&cs->scratch->out))) {
-            flush_high(choice);
-            add_plain(choice, weir_buf_slice(&cs->scratch->out));
+            take_silent(choice, json, c);
         }
     }
     if (c->has_finish) {
@@ -437,13 +495,13 @@ struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *
     struct weir_cs_item *last = NULL;
     for (struct weir_list *at = items->next; at != items; at = at->next) {
         struct weir_cs_item *item = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
-        if (!item->has_text) {
+        if (!item->has_text && !item->is_hollow) {
             continue;
         }
         if (item->start_cp >= end_cp) {
             break;
         }
-        last = item;
+        last = item->has_text ? item : last;
         item->is_tainted = item->is_tainted || taints;
         if (item->has_logprobs && !item->is_tainted && item->end_cp <= end_cp) {
             struct weir_json json;
@@ -465,7 +523,7 @@ void weir_cs__forget_until(struct weir_cs *cs, struct weir_list *items, size_t e
         if (item->has_text && item->end_cp > end_cp) {
             return;
         }
-        if (item->has_text) {
+        if (item->has_text || (item->is_hollow && item->start_cp < end_cp)) {
             weir_cs__item_free(cs, item);
         }
     }

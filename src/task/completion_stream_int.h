@@ -25,6 +25,7 @@ struct weir_cs_item {
     size_t start_cp;
     size_t end_cp; /* of its text; equal: none */
     bool has_text;
+    bool is_hollow; /* no text and nothing else: belongs to the text around it */
     bool has_logprobs;
     bool is_ending;  /* its finish_reason waits for the path's end */
     bool is_tainted; /* its text does not leave as it was */

@@ -212,12 +212,10 @@ static bool is_common(const struct weir_json *json, uint32_t key)
     return false;
 }
 
-bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *c)
+bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_choice *c)
 {
     if (c->has_text || c->has_finish || c->has_reasoning || c->has_rest ||
-        c->body == WEIR_JSON_NONE ||
-        weir_json_get_set(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE ||
-        weir_json_get_set(json, c->node, WEIR_SLICE("logprobs")) != WEIR_JSON_NONE) {
+        c->body == WEIR_JSON_NONE) {
         return false;
     }
     uint32_t key = weir_json_first(json, c->node);
@@ -227,6 +225,13 @@ bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_
         }
     }
     return true;
+}
+
+bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *c)
+{
+    return weir_event_is_hollow(json, c) &&
+           weir_json_get_set(json, 0, WEIR_SLICE("usage")) == WEIR_JSON_NONE &&
+           weir_json_get_set(json, c->node, WEIR_SLICE("logprobs")) == WEIR_JSON_NONE;
 }
 
 /* The envelope goes on behind the batch: only what is about this text leaves now. */

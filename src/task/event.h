@@ -46,7 +46,11 @@ enum weir_event_role {
     WEIR_ROLE_REMOVED,
 };
 
-/* Does the event say nothing about this choice but who speaks? */
+/* Has the event nothing for a reader of this choice, neither text nor anything that comes between
+ * two texts? A server sends such while a character or a stop sequence is not complete. */
+bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_choice *choice);
+
+/* The same, and it says nothing about the choice but who speaks? */
 bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *choice);
 
 /* What of an event to keep: parts are written as events of their own. */

@@ -268,7 +268,6 @@ static void test_split_surrogates(void **state)
               "c.\n"
               "> 0 \"😀 b\xEF\xBF\xBD"
               "c.\" []\n"
-              "> 0 \"\"\n"
               "say 0 \\ud83d\n"
               "> 0 \"\"\n"
               "finish 0\n" /* no other half will come */
@@ -292,6 +291,73 @@ static void test_second_half_alone(void **state)
               "> 0 stop\n"
               "done\n"
               "> end\n");
+}
+
+#define EMPTY "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"}}]}\n"
+
+/* An event with nothing in it ends no sentence, parts no pair of halves and does not leave behind
+ * the text it was in; where no text is held, it leaves as it came. */
+static void test_hollow_events(void **state)
+{
+    (void)state;
+    play("a", EMPTY "> 0 \"\"\n"
+                    "say 0 This is b\n" EMPTY
+                    "event {\"choices\":[{\"index\":0,\"delta\":{}}],\"usage\":{\"n\":1}}\n"
+                    "event {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+                    "\"tool_calls\":[],\"refusal\":null},\"logprobs\":null}]}\n"
+                    "say 0 ad\\ud83d\n" EMPTY "say 0 \\ude00.\n" EMPTY "answer a This is bad😀.\n"
+                    "> 0 \"This is bad😀.\" [a@8] !UNSUITABLE_OUTPUT\n"
+                    "> 0 \"\"\n"
+                    "finish 0\n"
+                    "> 0 stop\n"
+                    "done\n"
+                    "> end\n");
+}
+
+/* A token that is half a character has no text of its own, but its logprobs. */
+static void test_hollow_logprobs(void **state)
+{
+    (void)state;
+    play("a", "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"A\"},\"logprobs\":"
+              "{\"content\":[1]}}]}\n"
+              "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"},\"logprobs\":"
+              "{\"content\":[2]}}]}\n"
+              "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\ud83d\"},\"logprobs\":"
+              "{\"content\":[3]}}]}\n"
+              "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\ude00.\"},\"logprobs\":"
+              "{\"content\":[4]}}]}\n"
+              "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"},\"logprobs\":"
+              "{\"content\":[5]}}]}\n"
+              "answer a A😀.\n"
+              "> 0 \"A😀.\" {\"content\":[1,2,3,4]} []\n"
+              "> 0 \"\" {\"content\":[5]}\n"
+              "finish 0\n"
+              "> 0 stop\n"
+              "done\n"
+              "> end\n");
+}
+
+/* Text that nothing holds back leaves as it came, but for halves of characters. */
+static void test_halves_pass(void **state)
+{
+    (void)state;
+    play("doc", "say 0 A\\u00e9\n"
+                "> {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":"
+                "\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"A\\u00e9\","
+                "\"role\":\"assistant\"},\"finish_reason\":null}]}\n"
+                "say 0 B\\ud83d\n"
+                "> 0 \"B\"\n"
+                "say 0 \\ude00 \\udead\n"
+                "> 0 \"😀 \xEF\xBF\xBD\"\n"
+                "say 0 \\ud83d\n"
+                "> 0 \"\"\n"
+                "finish 0\n"
+                "> 0 \"\xEF\xBF\xBD\"\n"
+                "> 0 stop\n"
+                "done\n"
+                "answer doc\n"
+                "> - []\n"
+                "> end\n");
 }
 
 /* What stands once in an event leaves once, also when its text ends in half a character. */
@@ -667,6 +733,9 @@ int main(void)
         cmocka_unit_test(test_split_surrogates),
         cmocka_unit_test(test_second_half_alone),
         cmocka_unit_test(test_half_with_an_ending),
+        cmocka_unit_test(test_hollow_events),
+        cmocka_unit_test(test_hollow_logprobs),
+        cmocka_unit_test(test_halves_pass),
         cmocka_unit_test(test_whole_documents),
         cmocka_unit_test(test_whole_documents_only),
         cmocka_unit_test(test_final_event_of_ours),
