@@ -125,7 +125,7 @@ void weir_batch_free(struct weir_batch *b)
 /* What is due first: a pack, or the gate of a choice. */
 struct deadline {
     uint64_t at;
-    uint64_t since; /* decides between equal ones: what has waited longer goes first */
+    uint64_t seq; /* of the first chunk that waits: decides between equal ones */
     struct weir_batch__choice *choice; /* NULL: nothing waits */
     enum weir_batch_reason why;
     bool is_gate;
@@ -134,7 +134,7 @@ struct deadline {
 static void offer(struct deadline *first, const struct deadline *other)
 {
     if (first->choice == NULL || other->at < first->at ||
-        (other->at == first->at && other->since < first->since)) {
+        (other->at == first->at && other->seq < first->seq)) {
         *first = *other;
     }
 }
@@ -145,7 +145,7 @@ static struct deadline first_deadline(const struct weir_batch *b)
     const struct weir_list *head = &b->open;
     for (struct weir_list *link = head->next; link != NULL && link != head; link = link->next) {
         struct weir_batch__pack *p = WEIR_LIST_ENTRY(link, struct weir_batch__pack, link);
-        struct deadline d = {.choice = p->choice, .since = p->t_first};
+        struct deadline d = {.choice = p->choice, .seq = p->seq};
         if (weir_batch__pack_deadline(b, p, &d.at, &d.why)) {
             offer(&first, &d);
         }
@@ -154,7 +154,7 @@ static struct deadline first_deadline(const struct weir_batch *b)
         struct weir_batch__choice *c = b->choices[i];
         struct deadline d = {.choice = c, .is_gate = true};
         if (c->gate != NULL && weir_batch__gate_deadline(b, c->gate, &d.at)) {
-            d.since = d.at - b->o.max_tool_hold_ms;
+            d.seq = weir_batch__first_held(c->gate)->seq_new;
             offer(&first, &d);
         }
     }
@@ -228,6 +228,32 @@ static void end_gate(struct weir_batch *b, struct weir_batch__choice *c, enum we
     }
 }
 
+/* The choice whose calls have waited longest, or NULL. */
+static struct weir_batch__choice *oldest_gate(const struct weir_batch *b)
+{
+    struct weir_batch__choice *oldest = NULL;
+    uint64_t seq = UINT64_MAX;
+    for (size_t i = 0; i < b->n_choices; i++) {
+        struct weir_batch__choice *c = b->choices[i];
+        const struct weir_batch__tool *tool =
+            c->gate != NULL ? weir_batch__first_held(c->gate) : NULL;
+        if (tool != NULL && tool->seq_new < seq) {
+            oldest = c;
+            seq = tool->seq_new;
+        }
+    }
+    return oldest;
+}
+
+/* Like texts, calls leave in the order in which they came, whatever their choice. */
+static void end_gates(struct weir_batch *b, enum weir_event_kind how)
+{
+    struct weir_batch__choice *c = oldest_gate(b);
+    for (size_t i = 0; c != NULL && i < b->n_choices; i++, c = oldest_gate(b)) {
+        end_gate(b, c, how);
+    }
+}
+
 static void on_event(struct weir_batch *b, const struct weir_event *e)
 {
     if (e->kind == WEIR_EVENT_CHUNK) {
@@ -236,9 +262,7 @@ static void on_event(struct weir_batch *b, const struct weir_event *e)
     }
     if (weir_event_is_end(e)) {
         end_text(b, e->kind);
-        for (size_t i = 0; i < b->n_choices; i++) {
-            end_gate(b, b->choices[i], e->kind);
-        }
+        end_gates(b, e->kind);
     }
     if (!b->is_shadow) {
         weir_batch__out_event(b, e);

@@ -137,10 +137,18 @@ static struct weir_batch__tool *tool_for(struct weir_batch *b, struct weir_batch
         return after_release(b, g, tool, in, frag);
     }
     bool is_named = frag->id != WEIR_JSON_NONE && frag->name != WEIR_JSON_NONE;
-    if (tool->state == TOOL_HELD && is_named && weir_batch__tool_is_whole(tool)) {
+    if (tool->state == TOOL_HELD && is_named && weir_batch__tool_is_ready(tool)) {
         return add_continuation(b, g, tool, true);
     }
     return tool;
+}
+
+/* Does it have a name of some kind that the caller has not seen? */
+static bool has_unsent(const struct weir_batch__tool *tool)
+{
+    return (tool->has_id && !tool->is_id_sent) || (tool->has_name && !tool->is_name_sent) ||
+           (tool->has_type && !tool->is_type_sent) || tool->more.n != 0 ||
+           tool->function_more.n != 0;
 }
 
 /* Takes a fragment in. False: the chunk cannot leave as it came. */
@@ -158,7 +166,7 @@ static bool add_frag(struct weir_batch *b, struct weir_batch__gate *g,
                     (is_new || (tool->state == TOOL_OPEN && !is_named));
     size_t before = weir_batch__tool_bytes(tool);
     weir_batch__tool_append(b, &g->tools, tool, in, frag);
-    tool->is_pending = tool->is_pending || is_named || frag->args != WEIR_JSON_NONE;
+    tool->is_pending = tool->is_pending || has_unsent(tool) || frag->args != WEIR_JSON_NONE;
     if (tool->state == TOOL_HELD) {
         g->n_wait_bytes += weir_batch__tool_bytes(tool) - before;
         bool is_attempt = frag->args != WEIR_JSON_NONE && weir_argscan_is_container(&tool->scan) &&

@@ -158,8 +158,7 @@ static inline struct weir_batch__tool *weir_batch__tool_at(struct weir_list *lin
 struct weir_batch__tool *weir_batch__first_held(struct weir_batch__gate *g);
 struct weir_batch__tool *weir_batch__held_after(const struct weir_batch__gate *g,
                                                 struct weir_list *link);
-/* Closed, valid and more than a placeholder; ready: may leave before the choice finishes. */
-bool weir_batch__tool_is_whole(const struct weir_batch__tool *tool);
+/* Named, closed, valid and more than a placeholder: may leave before the choice finishes. */
 bool weir_batch__tool_is_ready(const struct weir_batch__tool *tool);
 /* A continuation that has brought nothing but white space. */
 bool weir_batch__tool_is_blank(const struct weir_batch__tool *tool);

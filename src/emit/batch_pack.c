@@ -124,6 +124,7 @@ static void begin(struct weir_batch *b, struct weir_batch__choice *c,
     p->choice = c;
     p->is_open = true;
     p->channel = channel;
+    p->seq = b->seq;
     p->t_first = b->now;
     p->sentence = (struct weir_sentence){0};
     weir_list_append(&b->open, &p->link);
@@ -354,7 +355,7 @@ static enum weir_batch_reason conflict(struct weir_batch *b, const struct weir_b
                                        enum weir_batch__channel channel)
 {
     if (p->channel != channel) {
-        return channel == CHANNEL_TOOL ? WEIR_BATCH_TOOL_CALL : WEIR_BATCH_CHANNEL_SWITCH;
+        return WEIR_BATCH_CHANNEL_SWITCH;
     }
     return weir_batch__carry_conflict(b, &p->carry, in);
 }

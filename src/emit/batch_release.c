@@ -89,7 +89,7 @@ static void write_entry(struct weir_batch *b, struct weir_batch__gate *g,
     }
     tool->is_id_sent = tool->is_id_sent || tool->has_id;
     tool->is_name_sent = tool->is_name_sent || tool->has_name;
-    tool->is_type_sent = tool->is_type_sent || tool->type.n != 0;
+    tool->is_type_sent = tool->is_type_sent || tool->has_type;
     weir_members_clear(&tool->more);
     weir_members_clear(&tool->function_more);
     tool->is_pending = false;
@@ -98,16 +98,11 @@ static void write_entry(struct weir_batch *b, struct weir_batch__gate *g,
     }
 }
 
-bool weir_batch__tool_is_whole(const struct weir_batch__tool *tool)
-{
-    return weir_argscan_is_closed(&tool->scan) && weir_argscan_is_valid(&tool->scan) &&
-           !weir_argscan_is_placeholder(&tool->scan);
-}
-
 bool weir_batch__tool_is_ready(const struct weir_batch__tool *tool)
 {
-    return weir_batch__tool_is_whole(tool) &&
-           (tool->is_continuation || (tool->has_id && tool->has_name));
+    bool is_named = tool->is_continuation || (tool->has_id && tool->has_name);
+    return is_named && weir_argscan_is_closed(&tool->scan) && weir_argscan_is_valid(&tool->scan) &&
+           !weir_argscan_is_placeholder(&tool->scan);
 }
 
 /* A continuation that has brought nothing but white space. */

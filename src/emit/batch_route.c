@@ -327,6 +327,7 @@ static void on_choices(struct weir_batch *b, struct weir_batch__input *in)
     }
     for (uint32_t at = choices + 1; at < end; at = in->j->nodes[at].next) {
         (void)weir_batch__read_choice(b, in, at);
+        b->seq++;
         in->is_last = in->j->nodes[at].next == end;
         on_choice(b, choice_for(b, in->index), in);
     }
@@ -342,6 +343,7 @@ static void each_choice(struct weir_batch *b, struct weir_batch__input *in, barr
     uint32_t end = in->j->nodes[choices].next;
     for (uint32_t at = choices + 1; at < end; at = in->j->nodes[at].next) {
         (void)weir_batch__read_choice(b, in, at);
+        b->seq++;
         step(b, choice_for(b, in->index), in);
     }
 }

@@ -154,8 +154,11 @@ static void keep_names(struct weir_batch *b, struct weir_batch__tool *tool,
             weir_batch__put(&tool->name, weir_batch__inner(j, frag->name));
         }
     }
-    if (frag->type != WEIR_JSON_NONE && tool->type.n == 0 && !b->is_shadow) {
-        weir_batch__put(&tool->type, weir_batch__inner(j, frag->type));
+    if (frag->type != WEIR_JSON_NONE && !tool->has_type) {
+        tool->has_type = true;
+        if (!b->is_shadow) {
+            weir_batch__put(&tool->type, weir_batch__inner(j, frag->type));
+        }
     }
 }
 

@@ -153,6 +153,7 @@ struct weir_batch__tool {
     bool is_pending;      /* has something that has not left */
     bool has_id;
     bool has_name;
+    bool has_type;
     bool is_id_sent; /* each leaves once */
     bool is_name_sent;
     bool is_type_sent;
@@ -187,6 +188,7 @@ struct weir_batch__pack {
     uint32_t n_inputs;
     uint64_t n_cp;
     uint64_t n_bytes; /* of the text, unescaped */
+    uint64_t seq;     /* of the chunk that opened it */
     uint64_t t_first;
     uint64_t t_last;
     struct weir_sentence sentence;
@@ -231,7 +233,7 @@ struct weir_batch {
     uint64_t now;   /* the latest time seen */
     uint64_t stamp; /* of what leaves now: a timer's deadline or `now` */
     uint64_t due;   /* no timer is due before this */
-    uint64_t seq;   /* chunks so far */
+    uint64_t seq;   /* grows with every chunk and every choice in it: the order of arrival */
     uint64_t blocked_since;
     uint64_t first_text_at;
     bool has_text;
