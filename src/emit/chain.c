@@ -208,14 +208,19 @@ static const struct weir_batch_counts *counts_of(const struct weir_batch *b)
     return stats->would.chunks != 0 ? &stats->would : &stats->live;
 }
 
+static double ratio(uint64_t n_before, uint64_t n_after)
+{
+    return n_after != 0 ? (double)n_before / (double)n_after : 0;
+}
+
 void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out,
                        struct weir_buf *flushes)
 {
     const struct weir_batch *last = c->business != NULL ? c->business : c->adapter;
     *out = (struct weir_chain_report){.taps = c->counts};
-    if (c->counts.business_chunks != 0) {
-        out->raw_per_chunk = (double)c->counts.raw_chunks / (double)c->counts.business_chunks;
-    }
+    out->raw_per_chunk = ratio(c->counts.raw_chunks, c->counts.business_chunks);
+    out->raw_per_adapter = ratio(c->counts.raw_chunks, c->counts.adapter_chunks);
+    out->adapter_per_business = ratio(c->counts.adapter_chunks, c->counts.business_chunks);
     if (c->adapter != NULL) {
         weir_batch_counts_text(counts_of(c->adapter), "adapter", flushes);
     }

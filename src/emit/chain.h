@@ -59,7 +59,9 @@ struct weir_chain_counts weir_chain_counts(const struct weir_chain *c);
 /* What the line at the end of a stream says; the settings are the options' own. */
 struct weir_chain_report {
     struct weir_chain_counts taps;
-    double raw_per_chunk;   /* chunks that came for each that left */
+    double raw_per_chunk; /* chunks that came for each that left; of these, by stage: */
+    double raw_per_adapter;
+    double adapter_per_business;
     double avg_flush_chars; /* these three of the last stage that is on or counts */
     uint64_t hold_p50_ms;
     uint64_t hold_p99_ms;

@@ -410,6 +410,8 @@ static void log_line(const struct weir_stream_out *o, enum weir_stream_out_end h
         weir_log_str("route", b->route), weir_log_u64("raw", r->taps.raw_chunks),
         weir_log_u64("adapter", r->taps.adapter_chunks),
         weir_log_u64("business", r->taps.business_chunks), weir_log_f64("ratio", r->raw_per_chunk),
+        weir_log_f64("adapter_ratio", r->raw_per_adapter),
+        weir_log_f64("business_ratio", r->adapter_per_business),
         weir_log_u64("would_adapter", would_be(o, WEIR_BATCH_ADAPTER)),
         weir_log_u64("would_business", would_be(o, WEIR_BATCH_BUSINESS)),
         weir_log_f64("avg_chars", r->avg_flush_chars), weir_log_u64("hold_p50_ms", r->hold_p50_ms),
@@ -431,7 +433,7 @@ void weir_stream_stats_report(const struct weir_stream_out *o, enum weir_stream_
     if (o->chain == NULL) { /* everything left as it came */
         report.taps = (struct weir_chain_counts){o->n_events, o->n_bytes,  o->n_events,
                                                  o->n_bytes,  o->n_events, o->n_bytes};
-        report.raw_per_chunk = 1;
+        report.raw_per_chunk = report.raw_per_adapter = report.adapter_per_business = 1;
     } else {
         weir_chain_report(o->chain, &report, &reasons);
         add_chain(b, o->chain);

@@ -178,6 +178,7 @@ static void the_report_says_what_happened(void **state)
                                                  "adapter.usage=1 adapter.passthrough=1");
     assert_int_equal(report.taps.business_chunks, 4);
     assert_true(report.raw_per_chunk == 1.25);
+    assert_true(report.raw_per_adapter * report.adapter_per_business == 1.25);
     assert_true(report.avg_flush_chars * 3 == 7.0);
     assert_int_equal(report.hold_p50_ms, 5);
     assert_int_equal(report.hold_p99_ms, 10);

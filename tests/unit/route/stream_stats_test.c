@@ -150,7 +150,8 @@ static void metrics_mode_counts_under_names_of_its_own(void **state)
     expect_grown(w, COUNT(w));
     double n = metric("stream_would_chunks_total{stage=\"adapter\",model=\"m\",route=\"api\"}");
     assert_true(n == 3);
-    logged("raw=4 adapter=4 business=4 ratio=1 would_adapter=3 would_business=0");
+    logged("raw=4 adapter=4 business=4 ratio=1 adapter_ratio=1 business_ratio=1 would_adapter=3 "
+           "would_business=0");
     outlet_close(&t);
 }
 
