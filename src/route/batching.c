@@ -192,6 +192,19 @@ static void switch_off(struct weir_chain_options *chain)
     chain->business.mode = WEIR_BATCH_OFF;
 }
 
+static bool is_unknown(const struct weir_conf *conf, const struct weir_batching_request *request)
+{
+    return conf->compat == WEIR_CONF_FMS && request->route == NULL;
+}
+
+int weir_batching_check(struct weir_http_stream *s, const struct weir_batching_request *request,
+                        struct weir_buf *why)
+{
+    struct weir_override ignored = {0};
+    bool is_ours = !is_unknown(weir_request_of(s)->env->conf, request);
+    return is_ours ? parse_override(s, request->body, &ignored, why) : 0;
+}
+
 int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching_request *request,
                           struct weir_batching *out, struct weir_buf *why)
 {
@@ -205,7 +218,7 @@ int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching
     out->chain.dedup = dedup_of(&policy.dedup);
     out->chain.adapter = adapter_of(conf, &s->arena, &policy.batching);
     out->chain.business = business_of(conf, &s->arena, &policy, request->looks_at_tools);
-    if (conf->compat == WEIR_CONF_FMS && request->route == NULL) {
+    if (is_unknown(conf, request)) {
         switch_off(&out->chain);
         return 0;
     }

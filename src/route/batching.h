@@ -32,4 +32,9 @@ struct weir_batching_request {
 int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching_request *request,
                           struct weir_batching *out, struct weir_buf *why);
 
+/* For an answer that is not streamed: what the request asks for changes nothing, but what it says
+ * must make sense. The same results. */
+int weir_batching_check(struct weir_http_stream *s, const struct weir_batching_request *request,
+                        struct weir_buf *why);
+
 #endif

@@ -108,16 +108,34 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
     return out;
 }
 
-static void start_stream(struct reading *r)
+bool weir_completion_check_unary(struct weir_http_stream *s,
+                                 const struct weir_batching_request *request)
 {
+    struct weir_buf why = {0};
+    bool is_sense = weir_batching_check(s, request, &why) == 0;
+    if (!is_sense) {
+        weir_reply_error(s, 400, weir_buf_slice(&why));
+    }
+    weir_buf_dispose(&why);
+    return is_sense;
+}
+
+static void answer(struct reading *r)
+{
+    struct weir_task_ctx *task = &weir_request_of(r->s)->task;
     struct weir_batching_request request = {
         .body = r->f.json,
         .model = r->request.model_id,
         .looks_at_tools = weir_plan_has_type(&r->request.output, WEIR_DETECT_CHAT)};
+    if (!r->is_stream) {
+        if (weir_completion_check_unary(r->s, &request)) {
+            weir_task_completion_start(task, &r->request, weir_unary_answer, r->s);
+        }
+        return;
+    }
     struct weir_stream_out *out = weir_completion_open_stream(r->s, &request);
     if (out != NULL) {
-        weir_completion_stream_start(&weir_request_of(r->s)->task, &r->request, r->strategy,
-                                     &out->base);
+        weir_completion_stream_start(task, &r->request, r->strategy, &out->base);
     }
 }
 
@@ -164,12 +182,7 @@ static void start(struct reading *r, unsigned output_types, const char *late_err
     r->question.part_index = WEIR_INPUT_NO_PART;
     r->request.inputs = &r->question;
     r->request.n_inputs = 1;
-    if (r->is_stream) {
-        start_stream(r);
-    } else {
-        weir_task_completion_start(&weir_request_of(r->s)->task, &r->request, weir_unary_answer,
-                                   r->s);
-    }
+    answer(r);
 }
 
 static int check_model(struct reading *r, uint32_t model)

@@ -14,6 +14,10 @@ void weir_completion_begin_text(void *env, struct weir_http_stream *s);
 struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
                                                     const struct weir_batching_request *request);
 
+/* The same question where nothing is streamed. False: it was answered. */
+bool weir_completion_check_unary(struct weir_http_stream *s,
+                                 const struct weir_batching_request *request);
+
 /* Declares the counter of requests that pass unguarded (compat fms). Once, before any request. */
 void weir_completion_declare(void);
 

@@ -127,17 +127,29 @@ static int check_plan(struct reading *r, enum weir_detect_type whole)
 
 /* ---- starting ---- */
 
+/* Where findings stop or change an answer, tool calls are looked at like text. */
+static bool looks_at_tools(const struct reading *r)
+{
+    const struct weir_plan *output = &r->request.output;
+    bool is_enforced = r->guarded->policy.action != WEIR_POLICY_ANNOTATE && output->n != 0;
+    return is_enforced || weir_plan_has_type(output, WEIR_DETECT_CHAT);
+}
+
 static void start(struct reading *r)
 {
     struct weir_task_ctx *task = &weir_request_of(r->s)->task;
     r->request.inputs = r->question.texts;
     r->request.n_inputs = r->question.n;
+    struct weir_batching_request batching = {.body = r->f.json,
+                                             .model = r->request.model_id,
+                                             .route = r->guarded->conf,
+                                             .looks_at_tools = looks_at_tools(r)};
     if (!r->is_stream) {
-        weir_task_completion_start(task, &r->request, weir_unary_answer, r->s);
+        if (weir_completion_check_unary(r->s, &batching)) {
+            weir_task_completion_start(task, &r->request, weir_unary_answer, r->s);
+        }
         return;
     }
-    struct weir_batching_request batching = {
-        .body = r->f.json, .model = r->request.model_id, .route = r->guarded->conf};
     struct weir_stream_out *out = weir_completion_open_stream(r->s, &batching);
     if (out != NULL) {
         weir_completion_stream_start(task, &r->request, task->env->strategy, &out->base);

@@ -300,12 +300,21 @@ def test_wishes_are_clamped(gateway):
         (None, {"batching": {"min_chars_per_emit": 0}}, "must be from 1 to 65536"),
     ],
 )
-def test_nonsense_is_400(gateway, m, header, options, why):
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_nonsense_is_400(gateway, m, header, options, why, is_stream):
     headers = {"x-stream-batching": header} if header else {}
-    body = streams.request(model="on", **({"stream_options": options} if options else {}))
+    options = {"stream_options": options} if options else {}
+    body = streams.request(model="on", stream=is_stream, **options)
     answer = gateway.api.post(CHAT, json=body, headers=headers)
     assert answer.status_code == 400
     assert answer.json()["code"] == 400 and why in answer.json()["details"]
+
+
+def test_a_wish_that_makes_sense_does_not_disturb_a_whole_answer(gateway):
+    options = {"batching": {"mode": "on", "min_chars_per_emit": 33}}
+    body = streams.request(model="on", stream=False, stream_options=options)
+    answer = gateway.api.post(CHAT, json=body, headers={"x-stream-batching": "off"})
+    assert answer.status_code == 200 and answer.json()["choices"]
 
 
 def test_overrides_can_be_forbidden(weir, mock):
@@ -368,6 +377,18 @@ def test_calls_wait_for_the_finish_where_a_detector_looks(gateway, m):
     got = ask(gateway, "closed", CALLS, detectors=detectors)
     [calls] = call_events(got)
     assert [call["function"]["arguments"] for call in calls] == [ARGUMENTS] * 3
+
+
+@pytest.mark.parametrize("action, n_events", [("annotate", 3), ("block", 1), ("redact", 1)])
+def test_calls_wait_for_the_finish_where_a_route_enforces(weir, mock, action, n_events):
+    """Routes that block or redact look at tool calls too."""
+    tree = streams.config(mock(), coalescer=ON)
+    tree["routes"] = [{"name": "default", "output": QUIET, "on_detection": action}]
+    body = streams.upstream_request(streams.request(mock=CALLS))
+    got = Answer(weir(tree).api.post(streams.UPSTREAM[CHAT], json=body).text)
+    calls = call_events(got)
+    assert len(calls) == n_events
+    assert [c["function"]["arguments"] for cs in calls for c in cs] == [ARGUMENTS] * 3
 
 
 def test_a_head_may_go_ahead(gateway, m):
@@ -624,6 +645,8 @@ def test_the_line_at_the_end_tells_everything(gateway, m):
     assert line["raw"] == len(ask_upstream(m, LONG).events)
     assert line["raw"] > line["adapter"] >= line["business"]
     assert line["ratio"] == pytest.approx(line["raw"] / line["business"], rel=0.01)
+    assert line["adapter_ratio"] == pytest.approx(line["raw"] / line["adapter"], rel=0.01)
+    assert line["business_ratio"] == pytest.approx(line["adapter"] / line["business"], rel=0.01)
     flushes = dict(pair.split("=") for pair in line["flushes"].split(" "))
     for stage in ("adapter", "business"):
         of_stage = [int(n) for name, n in flushes.items() if name.startswith(stage)]

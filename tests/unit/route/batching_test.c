@@ -31,22 +31,27 @@ static const struct weir_conf_route *route_of(const struct weir_conf *conf, cons
     return NULL;
 }
 
-static int resolve(struct fake *f, const struct asked *asked, struct weir_batching *out,
-                   struct weir_buf *why)
+static struct weir_batching_request request_of(struct fake *f, const struct asked *asked,
+                                               struct weir_json *json)
 {
-    struct weir_json json;
     const char *body = asked->body != NULL ? asked->body : "{\"model\":\"m\"}";
-    assert_int_equal(weir_json_parse(&json, weir_slice_cstr(body), NULL, &f->stream.arena, NULL),
-                     0);
+    assert_int_equal(weir_json_parse(json, weir_slice_cstr(body), NULL, &f->stream.arena, NULL), 0);
     f->stream.req.n_fields = 0;
     add_field(f, "accept", "text/event-stream");
     add_field(f, "X-Stream-Batching", asked->header);
     add_field(f, "x-stream-batching", asked->header2);
-    struct weir_batching_request request = {
-        .body = &json,
+    return (struct weir_batching_request){
+        .body = json,
         .model = weir_slice_cstr(asked->model != NULL ? asked->model : "m"),
         .route = route_of(f->env.conf, asked->route),
         .looks_at_tools = asked->looks_at_tools};
+}
+
+static int resolve(struct fake *f, const struct asked *asked, struct weir_batching *out,
+                   struct weir_buf *why)
+{
+    struct weir_json json;
+    struct weir_batching_request request = request_of(f, asked, &json);
     return weir_batching_resolve(&f->stream, &request, out, why);
 }
 
@@ -398,6 +403,35 @@ static void calls_wait_for_the_finish_where_detectors_look(void **state)
     }
 }
 
+static void checked(struct fake *f, struct asked asked, const char *text)
+{
+    struct weir_json json;
+    struct weir_buf why = {0};
+    struct weir_batching_request request = request_of(f, &asked, &json);
+    assert_int_equal(weir_batching_check(&f->stream, &request, &why),
+                     text[0] != '\0' ? WEIR_EINVAL : 0);
+    assert_string_equal(weir_buf_cstr(&why), text);
+    weir_buf_dispose(&why);
+}
+
+static void nonsense_is_refused_without_a_stream_too(void **state)
+{
+    (void)state;
+    struct fake *f = fake_new(LAYERS);
+    checked(f, (struct asked){0}, "");
+    checked(f, (struct asked){.header = "off", .header2 = "min_chars=60;max_latency_ms=80"}, "");
+    checked(f, (struct asked){.header = "min_chars=0"},
+            "x-stream-batching: min_chars_per_emit must be from 1 to 65536");
+    checked(f, (struct asked){.body = "{\"stream_options\":{\"batching\":7}}", .route = "fast"},
+            "stream_options.batching: it must be an object");
+    fake_free(f);
+    f = fake_new("compat: fms\n" LAYERS);
+    checked(f, (struct asked){.header = "nonsense"}, "");
+    checked(f, (struct asked){.header = "nonsense", .route = "fast"},
+            "x-stream-batching: nonsense is neither a mode nor key=value");
+    fake_free(f);
+}
+
 static void the_public_program_knows_nothing_of_it(void **state)
 {
     (void)state;
@@ -428,6 +462,7 @@ int main(void)
         cmocka_unit_test(reasoning_follows_unless_it_has_its_own),
         cmocka_unit_test(wishes_are_clamped),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(nonsense_is_refused_without_a_stream_too),
         cmocka_unit_test(overrides_can_be_forbidden),
         cmocka_unit_test(calls_wait_for_the_finish_where_detectors_look),
         cmocka_unit_test(the_public_program_knows_nothing_of_it),
