@@ -10,20 +10,28 @@
 #include <stdlib.h>
 #include <unicode/uchar.h>
 
-enum { MAX_ALLOWED = 1024, MAX_HOST = 253, MAX_SCHEME = 5, MAX_ALT = 512, MAX_TAG = 256 };
+enum {
+    MAX_ALLOWED = 1024,
+    MAX_HOST = 253,
+    MAX_SCHEME = 5,
+    MAX_ALT = 512,
+    MAX_TAG = 256,
+    MAX_BLANKS = 16,
+};
 
 struct settings {
     struct weir_slice allowed[MAX_ALLOWED]; /* lower case, on the heap */
     size_t n_allowed;
 };
 
-enum { SCHEME, WWW, RELATIVE, SCRIPT };
+enum { SCHEME, WWW, RELATIVE, BARE, QUOTED, APOSTROPHED, SCRIPT, VBSCRIPT, PAGE };
 
 static const struct weir_pattern patterns[] = {
-    [SCHEME] = {"://", false, false},
-    [WWW] = {"www.", true, false},
-    [RELATIVE] = {"](//", false, false},
-    [SCRIPT] = {"javascript:", true, false},
+    [SCHEME] = {"://", false, false},         [WWW] = {"www.", true, false},
+    [RELATIVE] = {"](//", false, false},      [BARE] = {"=//", false, false},
+    [QUOTED] = {"=\"//", false, false},       [APOSTROPHED] = {"='//", false, false},
+    [SCRIPT] = {"javascript:", true, false},  [VBSCRIPT] = {"vbscript:", true, false},
+    [PAGE] = {"data:text/html", true, false},
 };
 
 static struct weir_patterns *compiled; /* as long as the process */
@@ -191,18 +199,45 @@ static size_t image_start(struct weir_slice t, size_t at, size_t floor)
     return at;
 }
 
-/* Is `at` the value of an <img src=? */
-static bool is_img_src(struct weir_slice t, size_t at)
+/* The HTML tag that is open at `at`, from its name to there; empty: none. */
+static struct weir_slice tag_at(struct weir_slice t, size_t at)
 {
     size_t from = at > MAX_TAG ? at - MAX_TAG : 0;
     size_t open = at;
     while (open > from && t.p[open - 1] != '<' && t.p[open - 1] != '>') {
         open--;
     }
-    struct weir_slice tag = weir_slice_sub(t, open, at);
-    return open > from && tag.n > 4 && t.p[open - 1] == '<' &&
-           weir_slice_eq_nocase(weir_slice_sub(tag, 0, 3), WEIR_SLICE("img")) &&
+    bool is_tag = open > from && t.p[open - 1] == '<' && weir_ascii_is_alpha(t.p[open]);
+    return is_tag ? weir_slice_sub(t, open, at) : (struct weir_slice){0};
+}
+
+/* Is `at` the value of an <img src=? */
+static bool is_img_src(struct weir_slice t, size_t at)
+{
+    struct weir_slice tag = tag_at(t, at);
+    return tag.n > 4 && weir_slice_eq_nocase(weir_slice_sub(tag, 0, 3), WEIR_SLICE("img")) &&
            weir_ascii_contains(tag, "src");
+}
+
+/* https://ok.test\@evil.example, or with another character that only looks like a slash: where such
+ * a link leads depends on who reads it. `to` is where the URL ends for us. */
+static bool is_ambiguous(struct weir_slice t, size_t authority, size_t to)
+{
+    for (size_t i = authority; i < to; i++) {
+        if (strchr("/?#", t.p[i]) != NULL) {
+            return false;
+        }
+    }
+    size_t stop = to + MAX_HOST < t.n ? to + MAX_HOST : t.n;
+    for (size_t i = to; i < stop && (unsigned char)t.p[i] > ' '; i++) {
+        if (t.p[i] == '@') {
+            return true;
+        }
+        if (strchr("/?#<>()\"'`,", t.p[i]) != NULL) {
+            return false;
+        }
+    }
+    return false;
 }
 
 static int add(struct scan *s, size_t from, size_t to, const char *kind, double score)
@@ -224,7 +259,8 @@ static int judge(struct scan *s, size_t from, size_t authority, double score)
     struct weir_slice host = host_of(weir_slice_sub(t, authority, to));
     bool is_host = host.n != 0 && (weir_ascii_is_alnum(host.p[0]) || host.p[0] == '[' ||
                                    (unsigned char)host.p[0] >= 0x80);
-    if (!is_host || is_allowed(s->settings, host)) {
+    bool is_known = is_allowed(s->settings, host) && !is_ambiguous(t, authority, to);
+    if (!is_host || is_known) {
         s->seen = to > s->seen ? to : s->seen;
         return 0;
     }
@@ -286,11 +322,21 @@ static int judge_www(struct scan *s, size_t end)
     return is_apart && has_domain(s->text, end) ? judge(s, from, from, 0.9) : 0;
 }
 
-/* Only where it is somebody's target: [x](javascript:…), href="javascript:…". */
-static int judge_script(struct scan *s, size_t end)
+/* <img src=//evil.example/…>: as the page was fetched, so is this. */
+static int judge_attribute(struct scan *s, size_t end)
 {
-    size_t from = end - strlen("javascript:");
-    char before = weir_ascii_before(s->text, from);
+    return tag_at(s->text, end).n != 0 ? judge(s, end - 2, end, 1.0) : 0;
+}
+
+/* Only where it is somebody's target: [x](javascript:…), href=" javascript:…". */
+static int judge_script(struct scan *s, size_t end, unsigned id)
+{
+    size_t from = end - strlen(patterns[id].expr);
+    size_t at = from;
+    while (at > 0 && from - at < MAX_BLANKS && weir_ascii_is_space(s->text.p[at - 1])) {
+        at--;
+    }
+    char before = weir_ascii_before(s->text, at);
     bool is_target = before == '(' || before == '"' || before == '\'' || before == '=';
     size_t to = is_target ? url_end(s->text, end) : end;
     return to > end ? add(s, from, to, "script_url", 1.0) : 0;
@@ -309,8 +355,12 @@ static int on_match(void *ctx, unsigned id, size_t end_byte)
         return judge_www(s, end_byte);
     case RELATIVE:
         return judge(s, end_byte - 2, end_byte, 1.0);
+    case BARE:
+    case QUOTED:
+    case APOSTROPHED:
+        return judge_attribute(s, end_byte);
     default:
-        return judge_script(s, end_byte);
+        return judge_script(s, end_byte, id);
     }
 }
 

@@ -9,7 +9,7 @@
  *   url              http, https, ftp, ws, wss; www.… without a scheme scores 0.9, all else 1
  *   markdown_image   ![…](https://…), fetched without a click: the way data is carried out
  *   html_image       <img src=…>
- *   script_url       javascript:… as a link's target
+ *   script_url       javascript:…, vbscript:… or data:text/html… as a link's target
  *
  *   {"allow": ["example.com", "*.cdn.example.net"]}   a host with all below it; *. only below it
  *

@@ -396,13 +396,12 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     struct scan s = {.settings = settings, .text = text, .found = found};
     size_t first = found->n;
     int rc = 0;
-    for (size_t at = weir_ascii_skip(text, 0); at < text.n && rc == 0;) {
-        at = judge_at(&s, at, &rc);
+    for (size_t at = 0; at < text.n && rc == 0;) {
         size_t next = weir_ascii_skip(text, at);
         if (next > at) {
             s.before = (unsigned char)text.p[next - 1];
         }
-        at = next;
+        at = next < text.n ? judge_at(&s, next, &rc) : next;
     }
     for (size_t i = 0; i < s.alone.n && !s.alone.has_others && rc == 0; i++) {
         rc = add(&s, s.alone.spans[i].start_byte, s.alone.spans[i].end_byte, "homoglyph", 0.6);

@@ -16,6 +16,13 @@ static const struct probe_case cases[] = {
     {"<img alt=\"\" src=\"https://a.example/i\">", "html_image[https://a.example/i]"},
     {"www.example.org/x, www., www.x", "url[www.example.org/x]"},
     {"[click](javascript:alert(1))", "script_url[javascript:alert(1)]"},
+    {"<a href=\" JavaScript:alert(1)\">", "script_url[JavaScript:alert(1)]"},
+    {"[x](vbscript:msgbox) [y](data:text/html;base64,PHNj)",
+     "script_url[vbscript:msgbox] script_url[data:text/html;base64,PHNj]"},
+    {"a data:text/html page, or (data:text/html ) as a type", ""},
+    {"<img src=//a.example/i> <a class=x href=\"//b.example\"> <script src='//c.example/s.js'>",
+     "html_image[//a.example/i] url[//b.example] url[//c.example/s.js]"},
+    {"<img src=//ok.test/i> s=\"// a comment\"; t = '//x'; if (a < b) c =//d.example", ""},
     {"访问https://a.example。谢谢", "url[https://a.example]"},
     {"https://ok.test/ https://sub.ok.test http://OK.test.:8080/x www.ok.test", ""},
     {"https://x.only.test", ""},
@@ -24,6 +31,9 @@ static const struct probe_case cases[] = {
      "url[https://ok.test@evil.example/] url[https://ok.test.evil.example]"},
     {"https://notok.test", "url[https://notok.test]"},
     {"https://evil.example\\@ok.test", "url[https://evil.example]"},
+    {"https://ok.test\\@evil.example https://ok.test\u2044@evil.example",
+     "url[https://ok.test] url[https://ok.test]"},
+    {"访问https://ok.test。谢谢 https://ok.test, me@ok.test (https://ok.test)@x", ""},
     {"http://[::1]:80/x", "url[http://[::1]:80/x]"},
     {"std://x s3://bucket a:// http:// ://", ""},
     {"![pic](./local.png) and [doc](/docs) about javascript: the language", ""},
@@ -59,7 +69,8 @@ static void test_floods(void **state)
 {
     (void)state;
     static const char *const floods[] = {"www.a:(",         "](//a",        "http://",
-                                         "![a](http://a.b", "(javascript:", "http://a@"};
+                                         "![a](http://a.b", "(javascript:", "http://a@",
+                                         "<a b=//",         "=\"//",        "(  vbscript:"};
     struct probe p;
     probe_open(&p, &weir_detect_links, "{}");
     size_t n = 300000;

@@ -25,6 +25,8 @@ static const struct probe_case writing[] = {
     {"plain", ""},
     {"grüße, naïve café, Łódź, tiếng Việt", ""},
     {"\ufeffstart", ""},
+    {"1\ufe0f\u20e3", ""},
+    {"Step 1\ufe0f\u20e3, then #\ufe0f\u20e3", ""},
     {"👩‍👩‍👧‍👦 ❤️ 1️⃣ 👍🏽 🏴󠁧󠁢󠁥󠁮󠁧󠁿 ☺️ "
      "🏳️‍🌈",
      ""},
