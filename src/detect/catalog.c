@@ -30,6 +30,8 @@ static const struct entry entries[] = {
     {"secrets", "private_key", "Private keys between their BEGIN and END lines"},
     {"secrets", "jwt", "JSON web tokens whose header reads as one"},
     {"secrets", "basic_auth_url", "URLs with a name and a password in them"},
+    {"secrets", "basic_auth_header", "Names and passwords in HTTP's Basic scheme"},
+    {"secrets", "bearer_token", "Tokens behind `Bearer` that look random"},
     {"secrets", "mailchimp_api_key", "Mailchimp keys"},
     {"secrets", "telegram_bot_token", "Tokens of Telegram bots"},
     {"secrets", "discord_token", "Tokens of Discord bots"},

@@ -93,8 +93,9 @@ struct scan {
 static bool is_found_by(struct scan *s, const struct weir_secret_judge *judge,
                         struct weir_secret_look *look)
 {
-    bool is_assigned =
-        judge->judge == weir_secrets__assignment || judge->judge == weir_secrets__assigned_password;
+    bool is_assigned = judge->judge == weir_secrets__assignment ||
+                       judge->judge == weir_secrets__assigned_password ||
+                       judge->judge == weir_secrets__bearer;
     size_t *seen = &s->seen[is_assigned ? ASSIGNED : VENDOR];
     look->floor = *seen;
     bool is_found = look->end > *seen && judge->judge(look);

@@ -77,4 +77,7 @@ double weir_secrets__entropy(struct weir_slice value);
 bool weir_secrets__assignment(struct weir_secret_look *l);
 bool weir_secrets__assigned_password(struct weir_secret_look *l);
 
+/* `l->end` is behind "Bearer ". */
+bool weir_secrets__bearer(struct weir_secret_look *l);
+
 #endif

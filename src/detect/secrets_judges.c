@@ -192,6 +192,31 @@ static bool judge_url(struct weir_secret_look *l)
     return !is_dull_password(weir_slice_sub(t, colon + 1, at));
 }
 
+/* A name and a password, as HTTP's Basic scheme spells them. */
+static bool has_login(struct weir_slice encoded)
+{
+    struct weir_arena arena = {0};
+    struct weir_slice login = {0};
+    bool is_good = weir_base64_decode(&arena, WEIR_BASE64_STANDARD, encoded, &login) == 0;
+    for (size_t i = 0; i < login.n && is_good; i++) {
+        is_good = (unsigned char)login.p[i] >= ' ' && login.p[i] != 0x7f;
+    }
+    size_t colon = weir_slice_find(login, ':');
+    is_good = is_good && colon > 0 && colon < login.n &&
+              !is_dull_password(weir_slice_sub(login, colon + 1, login.n));
+    weir_arena_dispose(&arena);
+    return is_good;
+}
+
+static bool judge_basic(struct weir_secret_look *l)
+{
+    struct weir_slice t = l->text;
+    size_t to = weir_secrets__run(t, l->end, WEIR_SECRET_BASE64, MAX_LOGIN + 1);
+    size_t n = to - l->end;
+    is_found(l, l->end, to, "basic_auth_header");
+    return n >= 8 && n <= MAX_LOGIN && has_login(weir_slice_sub(t, l->end, to));
+}
+
 /* ---- vendors without a prefix */
 
 static bool judge_mailchimp(struct weir_secret_look *l)
@@ -295,6 +320,8 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     {{"-----END ", false, false}, judge_key_end},
     {{"eyJ", false, false}, judge_jwt},
     {{"://", false, false}, judge_url},
+    {{"authorization: basic ", true, false}, judge_basic},
+    {{"bearer ", true, false}, weir_secrets__bearer},
     {{"[0-9a-f]-us\\d", false, true}, judge_mailchimp},
     {{"\\d:AA", false, true}, judge_telegram},
     {{"[\\w-]\\.[\\w-]{6}\\.", false, true}, judge_discord},

@@ -319,6 +319,14 @@ static bool find_value(struct weir_secret_look *l, struct value *v)
     return !has_space(v->s) && !is_reference(v->s);
 }
 
+/* Long, mixed and unlike anything a person writes. */
+static bool is_drawn_token(struct weir_slice s)
+{
+    struct makeup m = make_up(s);
+    return s.n >= MIN_TOKEN && m.n_digits > 0 && m.n_letters > 0 && !is_wordy(s) && !is_uuid(s) &&
+           !weir_secrets__is_placeholder(s) && weir_secrets__entropy(s) >= 3.0;
+}
+
 bool weir_secrets__assignment(struct weir_secret_look *l)
 {
     struct value v = {0};
@@ -328,10 +336,23 @@ bool weir_secrets__assignment(struct weir_secret_look *l)
     if (is_named_vendor(l, v.s)) {
         return true;
     }
-    struct makeup m = make_up(v.s);
     l->kind = "high_entropy_assignment";
-    return v.s.n >= MIN_TOKEN && m.n_digits > 0 && m.n_letters > 0 && !is_wordy(v.s) &&
-           !is_uuid(v.s) && !weir_secrets__is_placeholder(v.s) && weir_secrets__entropy(v.s) >= 3.0;
+    return is_drawn_token(v.s);
+}
+
+bool weir_secrets__bearer(struct weir_secret_look *l)
+{
+    struct value v = {0};
+    size_t at = skip_blanks(l->text, l->end);
+    if (is_quote(weir_ascii_at(l->text, at)) || !read_value(l->text, at, &v)) {
+        return false;
+    }
+    l->from = v.from;
+    l->to = v.from + v.s.n;
+    l->seen = v.s.n >= MAX_NESTED ? l->to : 0;
+    l->kind = "bearer_token";
+    l->score = 0.7;
+    return !is_reference(v.s) && is_drawn_token(v.s);
 }
 
 bool weir_secrets__assigned_password(struct weir_secret_look *l)

@@ -129,6 +129,28 @@ static void test_jwt(void **state)
     probe_close(&p);
 }
 
+static void test_headers(void **state)
+{
+    (void)state;
+    static const struct probe_case headers[] = {
+        {"curl -H 'Authorization: Bearer 9fK2mQx7Lp4Zr8TbVw3N'",
+         "bearer_token[9fK2mQx7Lp4Zr8TbVw3N]"},
+        {"authorization: bearer 7c9e6679f7425540de944be07fc1f90a",
+         "bearer_token[7c9e6679f7425540de944be07fc1f90a]"},
+        {"Authorization: Basic Ym9iOkh4NzJoc1BxOQ==", "basic_auth_header[Ym9iOkh4NzJoc1BxOQ==]"},
+        {"Bearer ghp_4kTz9XqLm2Wv7RbNc5YhPd8JsGf3EuAo1Ki6",
+         "github_token[ghp_4kTz9XqLm2Wv7RbNc5YhPd8JsGf3EuAo1Ki6]"},
+        {"Bearer <token>, Bearer $TOKEN, Bearer your-token-goes-here-1", ""},
+        {"the bearer of this letter, a bearer 1234567890123456 plate", ""},
+        {"Authorization: Basic <credentials>, Authorization: Basic dXNlcjpwYXNz", ""},
+        {"Basic authentication, basic Ym9iOkh4NzJoc1BxOQ==", ""},
+    };
+    struct probe p;
+    probe_open(&p, &weir_detect_secrets, "");
+    probe_cases(&p, headers, sizeof headers / sizeof headers[0]);
+    probe_close(&p);
+}
+
 static void test_the_better_of_two(void **state)
 {
     (void)state;
@@ -174,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_judges),
         cmocka_unit_test(test_jwt),
+        cmocka_unit_test(test_headers),
         cmocka_unit_test(test_the_better_of_two),
         cmocka_unit_test(test_many_candidates),
     };
