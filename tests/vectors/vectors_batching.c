@@ -181,7 +181,11 @@ static void feed(struct run *r, struct weir_chain *chain, uint32_t item)
         return;
     }
     struct weir_event e = {.kind = kind_of(name), .sse_id = string_at(r, item, "sse_id")};
-    if (!payload(r, item, &e.data) && e.kind == WEIR_EVENT_CHUNK) {
+    bool has_data = payload(r, item, &e.data);
+    if (!has_data && e.kind == WEIR_EVENT_CHUNK && name.n != 0) {
+        e.data = name; /* a frame that has only a name: its bytes do not matter */
+        e.is_opaque = true;
+    } else if (!has_data && e.kind == WEIR_EVENT_CHUNK) {
         problem(r, "an input that is nothing: ", weir_json_raw(r->j, item));
     }
     if (weir_chain_push(chain, t, &e, NULL) != 0) {
