@@ -2,10 +2,11 @@
  * libuv's iteration is: timers, idle, prepare, poll, check, closing. Our end of turn is the prepare
  * step, the last thing before the poll may block:
  *
- *   poll ─► closing ─► clock ─► [prepare: posted work ─► flush ─► log ─► arm the clock] ─► poll
+ *   poll ─► closing ─► clock ─► [prepare: posted work ─► log ─► flush ─► arm the clock] ─► poll
  *
- * so everything that an event caused is done and sent before we sleep. Work posted by posted work
- * waits for the next turn, and an active idle handle keeps the poll in between from blocking.
+ * so everything that an event caused is done and sent before we sleep, and whoever has the bytes
+ * can read in the log how they came about. Work posted by posted work waits for the next turn, and
+ * an active idle handle keeps the poll in between from blocking.
  */
 #include "io/loop.h"
 
@@ -69,10 +70,11 @@ static void on_end_of_turn(uv_prepare_t *prepare)
     if (!weir_list_is_empty(&loop->posted)) {
         run_posted(loop);
     }
+    weir_log_flush();
     if (!weir_list_is_empty(&loop->dirty)) {
         loop->flush_dirty(loop);
+        weir_log_flush(); /* what sending had to say, if anything */
     }
-    weir_log_flush();
     arm_clock(loop);
     if (!weir_list_is_empty(&loop->posted) || !weir_list_is_empty(&loop->dirty)) {
         uv_idle_start(&loop->again, on_idle);
