@@ -32,7 +32,7 @@ class Certs:
 
     def openssl(self, *words):
         command = ["openssl", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
 
     def make_ca(self, name):

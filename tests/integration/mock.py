@@ -20,7 +20,7 @@ class Mock(harness.Weir):
                 self.ports["api"] = line["port"]
             return "api" in self.ports
 
-        harness.wait_until(has_port, harness.START_SECONDS, "a `listening` log line")
+        harness.wait_until(has_port, "a `listening` log line")
 
 
 class Mocks(harness.Servers):

@@ -125,7 +125,7 @@ class Caller:
     and body apart, and the second waits for the kernel to acknowledge the first, 40 ms each."""
 
     def __init__(self, port):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=harness.PATIENCE)
 
     def post(self, path, content, headers):
         self.connection.request("POST", path, content, headers)
@@ -276,7 +276,7 @@ def grpc_hang(hang):
     def answer(request, context):
         context.add_callback(hang.gone.set)
         hang.begun.set()
-        hang.gone.wait(30)
+        hang.gone.wait(harness.PATIENCE)
         context.abort(grpc.StatusCode.CANCELLED, "")
 
     return answer
@@ -310,7 +310,9 @@ def tgis_stream(*texts):
 
 class World:
     """`detectors`: {id: configuration without service}; `chunkers`: {id: function}; `generation`:
-    tgis or nlp; `openai`: false, or the section for a model server of the test's own; other keywords are the configuration's."""
+    tgis or nlp; `openai`: false, or the section for a model server of the test's own;
+    `service_options`: of every service, `detector_options`: of detectors instead; other keywords
+    are the configuration's."""
 
     def __init__(
         self,
@@ -320,6 +322,7 @@ class World:
         generation=None,
         openai=True,
         service_options=None,
+        detector_options=None,
         args=(),
         env=None,
         **config,
@@ -333,7 +336,7 @@ class World:
             | {path: self.grpc_stream(path) for path in STREAMED}
         )
         self.reset()
-        target = self.detectors.config(**options)
+        target = self.detectors.config(**(options if detector_options is None else detector_options))
         config["detectors"] = {
             name: {"service": {**target, **one.pop("service", {})}, **one}
             for name, one in {name: dict(one) for name, one in detectors.items()}.items()

@@ -1,5 +1,6 @@
 """Routes with policies in front of a mock: the configuration, questions, and what answers say."""
 
+import harness
 import streams
 
 CHAT = "/v1/chat/completions"
@@ -84,5 +85,6 @@ def warnings(carrier):
 
 
 def requests_seen(m, path=CHAT):
-    """How many requests the mock has had under this path."""
+    """How many requests the mock has had under this path; none is under way."""
+    harness.wait_until(m.is_asleep, "the mock to have said what there was")
     return len(m.log("request", path=path))

@@ -52,16 +52,16 @@ class Channel:
 
     def unary(self, path, request, response, metadata=(), /, **fields):
         call, message = self.open("unary_unary", path, request, response)
-        return call(message(**fields), timeout=20, metadata=metadata)
+        return call(message(**fields), timeout=60, metadata=metadata)
 
     def server_stream(self, path, request, response, metadata=(), /, **fields):
         call, message = self.open("unary_stream", path, request, response)
-        return call(message(**fields), timeout=20, metadata=metadata)
+        return call(message(**fields), timeout=60, metadata=metadata)
 
     def both_stream(self, path, request, response, frames, metadata=()):
         """frames: an iterable of the fields of one message each."""
         call, message = self.open("stream_stream", path, request, response)
-        return call((message(**f) for f in frames), timeout=20, metadata=metadata)
+        return call((message(**f) for f in frames), timeout=60, metadata=metadata)
 
     def close(self):
         self.channel.close()

@@ -133,7 +133,7 @@ class Service:
             return
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
-        self.thread.join(5)
+        self.thread.join(60)
         for connection in list(self.connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)

@@ -4,6 +4,7 @@ them, and nothing behind them is read as a request.
 
 import pytest
 from configs import CONTENT, config
+from harness import wait_until
 
 POST = f"POST {CONTENT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
@@ -97,4 +98,4 @@ def test_what_is_refused_is_counted(w):
     c = w.raw()
     c.send("nonsense\n")
     assert c.read_response().status == 400
-    assert refused() == before + 1
+    wait_until(lambda: refused() == before + 1, "the count")

@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import harness
 import streams
 from configs import CONTENT
 
@@ -230,27 +231,34 @@ def hostile_requests():
 
 def test_a_stream_goes_on_beside_hostile_texts(weir, mock):
     """One worker: were a text looked at on the loop, the stream's tokens would come in heaps. The
-    bound is far above what is aimed at (10 ms), for slow machines and sanitizers."""
+    bound is far above what is aimed at (10 ms), for slow machines and sanitizers; one that is busy
+    with something else gets another try."""
     m = mock()
     tree = streams.config(m)
     tree["detectors"] |= {kind: WHOLE | {"builtin": kind} for kind in KINDS}
     w = weir(tree, args=["--workers", "1"])
-    body = streams.request(mock={"rate": 200, "tokens": 1000})
-    gaps = []
-    statuses = []
+    body = streams.request(mock={"rate": 200, "tokens": 1_000_000})
+    came_at = []
+    is_enough = threading.Event()
 
     def listen():
-        with w.client().stream("POST", streams.CHAT, json=body, timeout=60) as answer:
-            last = time.monotonic()
+        with w.client().stream("POST", streams.CHAT, json=body) as answer:
             for _ in answer.iter_bytes():
-                gaps.append(time.monotonic() - last)
-                last = time.monotonic()
+                came_at.append(time.monotonic())
+                if is_enough.is_set():
+                    return
+
+    def is_smooth():
+        first = len(came_at) - 1
+        statuses = [detect(w, *one).status_code for one in hostile_requests()]
+        assert set(statuses) <= {200, 422} and statuses[0] == 422
+        times = [*came_at[first:], time.monotonic()]
+        return len(times) > 20 and max(b - a for a, b in zip(times, times[1:])) < 2
 
     listener = threading.Thread(target=listen)
     listener.start()
-    for content, detectors in hostile_requests():
-        statuses.append(detect(w, content, detectors).status_code)
+    harness.wait_until(lambda: came_at, "the first token")
+    tries = (is_smooth() for _ in range(10))
+    assert any(tries)
+    is_enough.set()
     listener.join()
-    assert set(statuses) <= {200, 422} and statuses[0] == 422
-    assert len(gaps) > 200
-    assert max(gaps) < 2, max(gaps)

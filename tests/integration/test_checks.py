@@ -18,7 +18,7 @@ def check(tmp_path):
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text)
         command = [sys.executable, str(TOOLS / f"check-{name}"), "--root", str(tmp_path), *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=250)
         return done.returncode, done.stdout + done.stderr
 
     return run

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import rawhttp
 from configs import config
-from harness import ROOT, StartFailed, environment
+from harness import PATIENCE, ROOT, StartFailed, environment
 
 FLAGS = """--config --check-config --host --http-port --health-http-port --tls-cert-path
     --tls-key-path --tls-client-ca-cert-path --workers --start-up-health-check --log-level
@@ -197,7 +197,7 @@ def test_ipv6(weir):
     except OSError:
         pytest.skip("no IPv6 here")
     w = weir(args=["--host", "::1"], ready=False)
-    with socket.create_connection(("::1", w.health_port), timeout=5) as sock:
+    with socket.create_connection(("::1", w.health_port), timeout=PATIENCE) as sock:
         sock.sendall(b"GET /health HTTP/1.0\r\n\r\n")
         assert sock.recv(100).startswith(b"HTTP/1.1 200 ")
 
@@ -291,4 +291,4 @@ def test_it_goes_on_when_nobody_reads_its_log(weir):
         with contextlib.closing(rawhttp.connect(ports["api"])) as c:
             assert c.get("/nothing").status == 404
     process.terminate()
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0

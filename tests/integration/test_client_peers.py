@@ -18,7 +18,7 @@ def probe(**options):
         [harness.build_folder() / "tests" / "call_probe", *words],
         capture_output=True,
         env=harness.environment({}),
-        timeout=50,
+        timeout=200,
     )
     harness.assert_no_report(done.stderr.decode(), "call_probe")
     assert done.returncode == 0, done.stderr.decode()
@@ -50,18 +50,18 @@ class Nginx:
             stderr=subprocess.DEVNULL,
             preexec_fn=harness.die_with_parent,
         )
-        harness.wait_until(self.is_up, 20, "nginx")
+        harness.wait_until(self.is_up, "nginx")
 
     def is_up(self):
         try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+            socket.create_connection(("127.0.0.1", self.port), timeout=20).close()
             return True
         except OSError:
             return False
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(harness.PATIENCE)
 
 
 @pytest.fixture

@@ -175,7 +175,7 @@ def test_a_closed_pipe_ends_it(weir, tmp_path):
     path.write_text("ann@example.com\n" * 100000)
     env = harness.environment({})
     command = f"{harness.binary()} detect {path} | head -n 1"
-    done = subprocess.run(command, shell=True, env=env, capture_output=True, timeout=50)
+    done = subprocess.run(command, shell=True, env=env, capture_output=True, timeout=200)
     assert done.stdout.count(b"\n") == 1
     full = subprocess.run(
         f"{harness.binary()} detect {path} >/dev/full", shell=True, env=env, capture_output=True

@@ -45,7 +45,7 @@ def probe(port, do, texts, **options):
     command += [f"{key}={value}" for key, value in words.items()]
     command += [f"text={text}" for text in texts]
     done = subprocess.run(
-        command, env=harness.environment({}), capture_output=True, timeout=50, text=True
+        command, env=harness.environment({}), capture_output=True, timeout=200, text=True
     )
     harness.assert_no_report(done.stderr, "the probe")
     assert done.returncode == 0, done.stderr
@@ -192,11 +192,11 @@ def test_closing_cancels_the_stream():
     def slow(frames, context):
         context.add_callback(gone.set)
         yield from echo(frames, context)
-        gone.wait(20)
+        gone.wait(harness.PATIENCE)
 
     with Peer({CHUNK_STREAM: slow}) as peer:
         lines = probe(peer.port, "chunk", ["a", "b"], pingpong=1, stop_after=1)
-        assert gone.wait(10)
+        assert gone.wait(harness.PATIENCE)
     assert lines == [chunk(0, 1, 0, 0, "a"), {"end": "stopped"}]
 
 
@@ -235,16 +235,16 @@ def test_the_deadline():
     def sleeps(request, context):
         done = threading.Event()
         context.add_callback(done.set)
-        assert done.wait(20)
+        assert done.wait(harness.PATIENCE)
         return words(request, context)
 
     with Peer({CHUNK: sleeps}) as peer:
-        lines = probe(peer.port, "chunk", ["a"], whole=1, timeout_ms=400)
-        assert peer.calls[0].ended.wait(10)
+        lines = probe(peer.port, "chunk", ["a"], whole=1, timeout_ms=3000)
+        assert peer.calls[0].ended.wait(harness.PATIENCE)
     (origin, _, err, status), _ = fault_of(lines)
     # Both ends count the same time: whoever is first says so.
     assert (origin, err, status) in [("chunker", "ETIMEOUT", 0), ("chunker", "EPEER", 408)]
-    assert 0 < peer.calls[0].seconds_left <= 0.4
+    assert 0 < peer.calls[0].seconds_left <= 3
 
 
 def test_nobody_listens():
@@ -426,7 +426,7 @@ def test_tgis_streams_and_stops():
         gone.clear()
         lines = probe(peer.port, "tgis", ["hi"], stream=1, stop_after=3)
         assert len(lines) == 4 and lines[-1] == {"end": "stopped"}
-        assert gone.wait(10)
+        assert gone.wait(harness.PATIENCE)
 
 
 def test_tokenizers():
@@ -481,12 +481,12 @@ class RawPeer:
 
     def __exit__(self, *_):
         self.listener.close()
-        self.thread.join(20)
+        self.thread.join(harness.PATIENCE)
         assert not self.thread.is_alive()
 
     def run(self):
         sock, _ = self.listener.accept()
-        sock.settimeout(20)
+        sock.settimeout(harness.PATIENCE)
         with sock:
             config = h2.config.H2Configuration(client_side=False, validate_outbound_headers=False)
             conn = h2.connection.H2Connection(config)

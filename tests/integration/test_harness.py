@@ -85,7 +85,7 @@ def say():
         pairs.extend([ours, theirs])
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
-        ours.settimeout(5)
+        ours.settimeout(harness.PATIENCE)
         return rawhttp.RawConnection(ours)
 
     yield make

@@ -12,7 +12,7 @@ JSON = [("Content-Type", "application/json")]
 
 @pytest.fixture(scope="module")
 def server(module_weir):
-    return module_weir(config(limits={"max_body_bytes": 4096}))
+    return module_weir(config(limits={"max_body_bytes": 4096, "header_timeout": 60}))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ def installed(weir, tmp_path):
     build = weir.program.parent
     env = os.environ | {"DESTDIR": str(tmp_path)}
     command = ["cmake", "--install", str(build), "--prefix", "/opt/weir"]
-    subprocess.run(command, env=env, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, env=env, check=True, capture_output=True, timeout=250)
     return tmp_path / "opt" / "weir"
 
 

@@ -410,11 +410,13 @@ def test_a_stream_that_is_cut(m):
 
 
 def test_a_stream_that_stalls(m):
-    c = m.raw(timeout=0.3)
+    c = m.raw()
     body = json.dumps({"messages": [], "stream": True, "mock": {"error": "stall"}}).encode()
     c.request("POST", CHAT, [("Content-Type", "application/json")], body)
-    with pytest.raises(TimeoutError):
-        c.read_response()
+    chunks, got = c.chunks(c.read_head()), b""
+    while got.count(b"data: ") < 3:
+        got += next(chunks)
+    assert c.is_quiet(0.3)
     c.close()
     assert m.wait_log("caller gone", event=3)
 
@@ -519,20 +521,20 @@ def test_several_workers(mock):
 def test_tokens_come_at_their_rate(m):
     began = time.monotonic()
     events = stream(m, {"rate": 100, "tokens": 11, "first_ms": 50})
-    assert time.monotonic() - began >= 0.15
+    assert time.monotonic() - began >= 0.14
     assert len(events) == 14
     began = time.monotonic()
     stream(m, {"rate": 100, "burst": 5, "tokens": 11})
-    assert time.monotonic() - began >= 0.1
+    assert time.monotonic() - began >= 0.09
     began = time.monotonic()
     chat(m, {"rate": 100, "tokens": 10})
-    assert time.monotonic() - began >= 0.1
+    assert time.monotonic() - began >= 0.09
 
 
 def test_delay_before_the_answer(m):
     began = time.monotonic()
     m.api.get("/health", headers={"x-mock": "delay_ms=80;jitter_ms=20"})
-    assert time.monotonic() - began >= 0.08
+    assert time.monotonic() - began >= 0.07
 
 
 def test_answers_in_pieces(m):

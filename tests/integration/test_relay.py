@@ -14,7 +14,7 @@ class Relay:
 
     def __init__(self, *options):
         self.upstream = socket.create_server(("127.0.0.1", 0))
-        self.upstream.settimeout(10)
+        self.upstream.settimeout(harness.PATIENCE)
         port = self.upstream.getsockname()[1]
         program = harness.build_folder() / "bench" / "relay"
         command = [program, "--listen", "0", "--upstream", f"127.0.0.1:{port}", *options]
@@ -22,9 +22,12 @@ class Relay:
         self.port = int(self.process.stdout.readline().split()[1])
 
     def connect(self):
-        down = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        down = socket.create_connection(("127.0.0.1", self.port), timeout=harness.PATIENCE)
+        # However much the kernel would hold for us, most of what is sent is on its way.
+        down.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         up, _ = self.upstream.accept()
-        up.settimeout(10)
+        up.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        up.settimeout(harness.PATIENCE)
         return down, up
 
     def close(self):
@@ -97,7 +100,7 @@ def test_gathers_and_lets_go(relay):
 def test_an_upstream_that_is_gone(relay):
     one = relay()
     one.upstream.close()
-    down = socket.create_connection(("127.0.0.1", one.port), timeout=10)
+    down = socket.create_connection(("127.0.0.1", one.port), timeout=harness.PATIENCE)
     try:
         assert down.recv(1) == b""
     except ConnectionResetError:

@@ -51,18 +51,28 @@ def world(tmp_path_factory):
         yield w
 
 
+IN_HASTE = {"request_timeout": SECONDS}
+
+
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory):
-    """The same, with services that get SECONDS to answer."""
-    options = {"request_timeout": SECONDS}
-    with World(tmp_path_factory, DETECTORS, CHUNKERS, "tgis", service_options=options) as w:
+    """The same, with services that get SECONDS to answer; detectors may take their time."""
+    options = {"service_options": IN_HASTE, "detector_options": {}}
+    with World(tmp_path_factory, DETECTORS, CHUNKERS, "tgis", **options) as w:
+        yield w
+
+
+@pytest.fixture(scope="module")
+def hasty_detectors(tmp_path_factory):
+    """The other way round."""
+    with World(tmp_path_factory, DETECTORS, CHUNKERS, "tgis", detector_options=IN_HASTE) as w:
         yield w
 
 
 @pytest.fixture(autouse=True)
-def fresh(world, hasty):
-    world.reset()
-    hasty.reset()
+def fresh(world, hasty, hasty_detectors):
+    for each in (world, hasty, hasty_detectors):
+        each.reset()
 
 
 def chat(**detectors):
@@ -121,14 +131,14 @@ def test_detector_nonsense(world, way):
 
 
 @pytest.mark.parametrize("way", ["content", "chat", "classification output", "chat completion whole"])
-def test_detector_times_out(hasty, way):
+def test_detector_times_out(hasty_detectors, way):
     path, body, name = TO_DETECTORS[way]
     hang = Hang()
-    hasty.detector[name] = lambda request: hang
+    hasty_detectors.detector[name] = lambda request: hang
     began = time.monotonic()
-    assert hasty.refused(path, body) == (500, UNEXPECTED["details"])
+    assert hasty_detectors.refused(path, body) == (500, UNEXPECTED["details"])
     assert time.monotonic() - began >= SECONDS * 0.9
-    assert hang.gone.wait(10)
+    assert hang.gone.wait(harness.PATIENCE)
 
 
 def test_more_or_fewer_lists(world):
@@ -179,7 +189,7 @@ def test_model_does_not_answer(hasty, what):
     for answer in (None, hang):
         hasty.model_answers[upstream] = answers(answer)
         assert hasty.refused(path, body) == (500, UNEXPECTED["details"])
-    assert hang.gone.wait(10)
+    assert hang.gone.wait(harness.PATIENCE)
     hasty.model_answers[upstream] = lambda request: iter([reply({"choices": []})[:-3]])
     assert hasty.refused(path, body) == (500, UNEXPECTED["details"])
 
@@ -190,7 +200,7 @@ def test_tokenizer_does_not_answer(hasty):
     hasty.detector["a"] = finds("hi")
     hasty.model_answers["/tokenize"] = answers(hang)
     assert hasty.ok(*chat(input={"a": {}}))["usage"]["prompt_tokens"] == 0
-    assert hang.gone.wait(10)
+    assert hang.gone.wait(harness.PATIENCE)
 
 
 GRPC_STATUSES = {
@@ -240,7 +250,7 @@ def test_generation_times_out(hasty, what):
     hasty.grpc_answers[GRPC_PATHS[what]] = grpc_hang(hang)
     path, body = TO_GRPC[what][0]
     assert hasty.refused(path, body) == (500, UNEXPECTED["details"])
-    assert hang.gone.wait(10)
+    assert hang.gone.wait(harness.PATIENCE)
 
 
 # --- chunkers ---
@@ -272,7 +282,7 @@ def test_chunker_times_out(hasty):
     hang = Hang()
     hasty.chunkers["en"] = scripted(grpc_hang(hang))
     assert hasty.refused(*TO_CHUNKERS["content"]) == (500, UNEXPECTED["details"])
-    assert hang.gone.wait(10)
+    assert hang.gone.wait(harness.PATIENCE)
 
 
 def spans(*pairs):
@@ -344,13 +354,13 @@ def test_a_failed_detector_cancels_the_others(world):
     world.chunkers["en2"] = scripted(grpc_hang(chunker))
 
     def fail(request):
-        assert all(hang.begun.wait(10) for hang in [*hangs.values(), chunker])
+        assert all(hang.begun.wait(harness.PATIENCE) for hang in [*hangs.values(), chunker])
         return reply({"code": 404, "message": "gone"}, 404)
 
     world.detector["a"] = fail
     body = {"content": "hi", "detectors": {"b": {}, "sent": {}, "other": {}, "a": {}}}
     assert world.refused(CONTENT, body) == (404, "detector request failed for `a`: gone")
-    assert all(hang.gone.wait(10) for hang in [*hangs.values(), chunker])
+    assert all(hang.gone.wait(harness.PATIENCE) for hang in [*hangs.values(), chunker])
     assert world.asked("other") == []
 
 
@@ -359,13 +369,13 @@ def test_a_failed_chunker_cancels_the_detectors(world):
     world.detector["a"] = lambda request: hang
 
     def fail(request, context):
-        assert hang.begun.wait(10)
+        assert hang.begun.wait(harness.PATIENCE)
         context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no")
 
     world.chunkers["en"] = scripted(fail)
     body = {"content": "hi", "detectors": {"a": {}, "sent": {}}}
     assert world.refused(CONTENT, body) == (400, "chunker request failed for `en`: no")
-    assert hang.gone.wait(10)
+    assert hang.gone.wait(harness.PATIENCE)
 
 
 # --- callers that go away ---
@@ -388,9 +398,9 @@ def leave(world, path, body):
 
 def gone_after(world, hang, path, body):
     caller = leave(world, path, body)
-    assert hang.begun.wait(10)
+    assert hang.begun.wait(harness.PATIENCE)
     caller.connection.sock.shutdown(2)
-    assert hang.gone.wait(10)
+    assert hang.gone.wait(harness.PATIENCE)
     caller.close()
 
 

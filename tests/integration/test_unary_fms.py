@@ -2,6 +2,7 @@
 
 import json
 
+import harness
 import pytest
 from grpcpeer import CHUNK, TGIS, Token, TokenizationResults
 from peers import (
@@ -71,7 +72,7 @@ def test_no_detectors_pass_unguarded(world, detectors):
         assert world.post(path, {**body, **more}).text == text
         assert world.asked_model(upstream)[-1].json() == body
     assert world.detectors.requests == []
-    assert unguarded(world) == before + 2
+    harness.wait_until(lambda: unguarded(world) == before + 2, "the count")
 
 
 def test_guarded_ones_are_not_counted(world):
@@ -82,7 +83,10 @@ def test_guarded_ones_are_not_counted(world):
 
 
 def test_it_warns_at_the_start(world):
-    assert any("unguarded" in line.get("message", "") for line in world.weir.log())
+    def is_told():
+        return any("unguarded" in line.get("message", "") for line in world.weir.log())
+
+    harness.wait_until(is_told, "the warning")
 
 
 def test_misspelt_sides_are_refused_all_the_same(world):

@@ -2,6 +2,7 @@
 
 import threading
 
+import harness
 import pytest
 from grpcpeer import CHUNK, M, NLP, NLP_TOKENIZE, TGIS, TGIS_TOKENIZE
 from peers import (
@@ -230,7 +231,7 @@ def test_mask_order_does_not_depend_on_the_chunker(world):
 
     def chunk(text):
         if text.startswith("one"):
-            assert slow.wait(10)
+            assert slow.wait(harness.PATIENCE)
         else:
             slow.set()
         return sentences(text)

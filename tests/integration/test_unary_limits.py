@@ -3,6 +3,7 @@
 import json
 import threading
 
+import harness
 import pytest
 from grpcpeer import CHUNK
 from peers import (
@@ -54,7 +55,7 @@ def fresh(world):
 
 def test_fifty_detectors_at_once(world):
     """All of them are asked before the first answers."""
-    all_here = threading.Barrier(50, timeout=30)
+    all_here = threading.Barrier(50, timeout=harness.PATIENCE)
 
     def answer(request):
         all_here.wait()
@@ -96,7 +97,7 @@ def test_calls_of_one_detector(world):
             if count["seen"] == 3:
                 for _ in range(12):
                     three.release()
-        assert three.acquire(timeout=10)
+        assert three.acquire(timeout=harness.PATIENCE)
         with lock:
             count["now"] -= 1
         return reply([])
@@ -127,7 +128,7 @@ def test_calls_of_one_chunker(world):
             if count["seen"] == 2:
                 for _ in range(9):
                     two.release()
-        assert two.acquire(timeout=10)
+        assert two.acquire(timeout=harness.PATIENCE)
         with lock:
             count["now"] -= 1
         return tokens(request.text, sentences(request.text))
@@ -222,7 +223,7 @@ def test_many_callers(world):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join()
     assert failures == []
     assert len(world.asked_grpc(CHUNK)) == 160
 

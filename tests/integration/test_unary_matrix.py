@@ -49,9 +49,9 @@ PATHS = {"tgis": (TGIS, TGIS_TOKENIZE), "nlp": (NLP, NLP_TOKENIZE)}
 MODES = [("adr", "tgis"), ("fms", "nlp"), ("adr", "nlp"), ("fms", "tgis")]
 
 
-def make(tmp_path_factory, mode, **options):
+def make(tmp_path_factory, mode, detectors=DETECTORS, **options):
     compat, provider = mode
-    w = World(tmp_path_factory, DETECTORS, {"en": sentences}, provider, compat=compat, **options)
+    w = World(tmp_path_factory, detectors, {"en": sentences}, provider, compat=compat, **options)
     w.is_fms = compat == "fms"
     w.provider = provider
     w.generate, w.tokenize = PATHS[provider]
@@ -66,8 +66,10 @@ def world(tmp_path_factory, request):
 
 @pytest.fixture(scope="module", params=MODES, ids="-".join)
 def hasty(tmp_path_factory, request):
-    """The same, with services that get SECONDS to answer."""
-    with make(tmp_path_factory, request.param, service_options={"request_timeout": SECONDS}) as w:
+    """The same, with services that get SECONDS to answer; `b`, which answers, may take its time."""
+    detectors = {**DETECTORS, "b": contents(service={"request_timeout": 600})}
+    options = {"service_options": {"request_timeout": SECONDS}, "detectors": detectors}
+    with make(tmp_path_factory, request.param, **options) as w:
         yield w
 
 
@@ -221,14 +223,14 @@ def test_what_failed_cancels_the_rest(world):
         return hangs[-1]
 
     def fail(request):
-        harness.wait_until(lambda: len(hangs) == 4 and all(h.begun.is_set() for h in hangs), 10, "the others")
+        harness.wait_until(lambda: len(hangs) == 4 and all(h.begun.is_set() for h in hangs), "the others")
         return reply({"code": 400, "message": "no"}, 400)
 
     world.chat_answers("one", "two")
     world.detector |= {"chat": hang, "sent": hang, "b": fail}
     expected = (400, "detector request failed for `b`: no")
     assert world.refused(*chat(output={"chat": {}, "sent": {}, "b": {}})) == expected
-    assert all(h.gone.wait(10) for h in hangs)
+    assert all(h.gone.wait(harness.PATIENCE) for h in hangs)
 
 
 # --- nobody there ---
@@ -237,8 +239,9 @@ def test_what_failed_cancels_the_rest(world):
 @pytest.fixture(scope="module", params=["adr", "fms"])
 def lonely(tmp_path_factory, request):
     """A server whose services do not exist: a port nobody listens on, a name nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    unused = socket.socket()  # bound, so that nobody else gets it, and nobody listens
+    unused.bind(("127.0.0.1", 0))
+    port = unused.getsockname()[1]
     service = {"hostname": "127.0.0.1", "port": port, "connect_timeout": 5, "max_retries": 0}
     unnamed = {**service, "hostname": "nobody.invalid"}
     detectors = {name: {**one, "service": service} for name, one in DETECTORS.items()}
@@ -253,6 +256,7 @@ def lonely(tmp_path_factory, request):
     servers = harness.Servers(harness.binary(), tmp_path_factory.mktemp("lonely"))
     yield servers(config=config)
     servers.stop_all()
+    unused.close()
 
 
 def test_services_that_are_not_there(lonely):
