@@ -53,7 +53,7 @@ class Response:
         return self.get("transfer-encoding") is not None
 
 
-def open_socket(port, host="127.0.0.1", tls=None, alpn=None, server_name="localhost", timeout=15):
+def open_socket(port, host="127.0.0.1", tls=None, alpn=None, server_name="localhost", timeout=60):
     """A connected socket, through TLS where a context is given."""
     sock = socket.create_connection((host, port), timeout=timeout)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -228,7 +228,7 @@ class RawConnection:
         try:
             self.fill()
             return False
-        except TimeoutError:
+        except (TimeoutError, BlockingIOError):  # the latter where there is no time at all
             return True
         finally:
             self.sock.settimeout(before)
