@@ -17,7 +17,7 @@ needed = pytest.mark.skipif(
 )
 
 
-def run(script, jobs, seconds=50):
+def run(script, jobs, seconds=250):
     """The results of these jobs, in order: see node/common.cjs."""
     env = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
     env["NODE_PATH"] = str(PACKAGES / "node_modules")

@@ -115,7 +115,7 @@ def seen(w, other, keyed):
         "browser": browser,
         "folder": str(folder),
     }
-    found = clients.run("playground.cjs", [job], seconds=120)[0]
+    found = clients.run("playground.cjs", [job], seconds=500)[0]
     assert "error" not in found, found
     return found
 

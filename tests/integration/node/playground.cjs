@@ -9,6 +9,7 @@ const { main } = require("./common.cjs");
 
 const WIDE = { viewport: { width: 1280, height: 900 } };
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+const PATIENCE_MS = 120000; // a dozen pages at once, a sanitizer behind them, a busy machine
 const ENDED = /^(Done|Blocked|Failed|Stopped)/;
 
 /** Whatever is on the page, as a person sees it. */
@@ -44,7 +45,7 @@ function look(page) {
 async function scene(browser, job, { base, name, options = WIDE }, act) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(20000);
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints = [];
   const outside = [];
   page.on("pageerror", (error) => complaints.push(error.message));
@@ -88,14 +89,24 @@ async function ask(page, prompt) {
 
 const scenes = {
   async stream(page) {
-    await example(page, "Personal data");
-    const held = await page.waitForFunction(() => {
-      const words = (id) => document.getElementById(id).textContent;
-      const n = Number(document.getElementById("held-meter").getAttribute("aria-valuenow"));
-      return n > 20 && { held: words("held-now"), text: words("text") };
-    });
-    const during = await held.jsonValue(); // in one moment, however slow the machine is
-    await ended(page);
+    let during = null;
+    while (during === null) {
+      await example(page, "Personal data");
+      const held = await page.waitForFunction((words) => {
+        const told = (id) => document.getElementById(id).textContent;
+        const n = Number(document.getElementById("held-meter").getAttribute("aria-valuenow"));
+        const isOver = new RegExp(words).test(told("state"));
+        return isOver ? { isMissed: true } : n > 20 && { held: told("held-now"), text: told("text") };
+      }, ENDED.source);
+      const seen = await held.jsonValue(); // in one moment, however slow the machine is
+      await ended(page);
+      if (seen.isMissed) {
+        await page.reload(); // the answer was there before the page was drawn once
+        await page.waitForSelector("#send:not([disabled])");
+      } else {
+        during = seen;
+      }
+    }
     await page.locator("#events-card summary").click();
     return { during };
   },
@@ -195,6 +206,7 @@ const scenes = {
 /** Functions of the page that know nothing of it. */
 async function functions(browser, job) {
   const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   await page.goto(`${job.base}/`);
   const found = await page.evaluate(() => {
     const finding = (start, end, detection, detector_id = "a") => ({ start, end, detection, detector_id });
@@ -243,6 +255,7 @@ async function functions(browser, job) {
 main(async (job) => {
   const browser = await chromium.launch({
     executablePath: job.browser,
+    timeout: PATIENCE_MS,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
   });
   const copies = { ...WIDE, permissions: ["clipboard-read", "clipboard-write"] };
