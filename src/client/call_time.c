@@ -62,14 +62,23 @@ uint64_t weir_call__due(const struct weir_call *call)
     }
 }
 
-/* What comes to be owed later needs no timer of its own: it is looked for once per idle time. */
+/* What comes to be owed later needs no timer of its own: it is looked for once per idle time, and
+ * before the answer once per time that may take, which begins when the request has been sent. */
+static uint64_t next_look(const struct weir_call *call)
+{
+    const struct weir_target *t = &call->pool->target;
+    uint64_t now_ms = now_of(call);
+    uint64_t at_ms = after(now_ms, t->idle_timeout_ms);
+    return call->exchange.is_answered ? at_ms
+                                      : min_u64(at_ms, after(now_ms, t->first_byte_timeout_ms));
+}
+
 void weir_call__arm(struct weir_call *call)
 {
-    uint64_t at_ms = weir_call__due(call);
-    if (at_ms == UINT64_MAX && call->state == WEIR_CALL_RUNNING) {
-        at_ms = after(now_of(call), call->pool->target.idle_timeout_ms);
+    uint64_t at_ms = min_u64(weir_call__due(call), call->deadline_ms);
+    if (call->state == WEIR_CALL_RUNNING) {
+        at_ms = min_u64(at_ms, next_look(call));
     }
-    at_ms = min_u64(at_ms, call->deadline_ms);
     if (at_ms != UINT64_MAX) {
         weir_timers_set(&call->client->loop->timers, &call->timer, at_ms);
     } else {

@@ -211,11 +211,13 @@ static void a_ping_that_is_not_answered_ends_the_connection(void **state)
     struct stage *s = *state;
     s->target.keep_alive_interval_ms = 10;
     s->target.keep_alive_timeout_ms = 10;
+    stage_hold_time(s);
     struct asker p[2] = {0};
     asker_start(&p[0], s);
     asker_start(&p[1], s);
     struct peer *peer = h2_greet(s, 0, 0, 0);
     h2_await_request(s, peer);
+    stage_run_passing(s, p[0].n_done == 1);
     expect_failure(s, &p[0], WEIR_ETIMEOUT, "hap-en: the service does not answer pings");
     expect_failure(s, &p[1], WEIR_ETIMEOUT, "hap-en: the service does not answer pings");
     stage_run(s, peer->n_eof + peer->n_error == 1);
@@ -226,6 +228,7 @@ static void an_idle_connection_is_not_pinged(void **state)
     struct stage *s = *state;
     s->target.keep_alive_interval_ms = 5;
     s->target.keep_alive_timeout_ms = 5;
+    stage_hold_time(s);
     struct asker p = {0};
     asker_start(&p, s);
     struct peer *peer = h2_greet(s, 0, 0, 0);
@@ -234,7 +237,8 @@ static void an_idle_connection_is_not_pinged(void **state)
     stage_run(s, p.n_done == 1);
     peer->at = peer->got.n;
     uint64_t begin_ms = weir_loop_now_ms(&s->loop);
-    stage_run(s, weir_loop_now_ms(&s->loop) > begin_ms + 60);
+    stage_run_passing(s, weir_loop_now_ms(&s->loop) > begin_ms + 60);
+    stage_spin(s);
     struct h2_frame f = {0};
     assert_false(h2_hear_type(peer, H2_PING, &f));
     assert_int_equal(stage_pool(s)->n_idle, 1);
@@ -303,9 +307,13 @@ static void silence_before_the_answer(void **state)
 {
     struct stage *s = *state;
     s->target.first_byte_timeout_ms = 30;
+    stage_hold_time(s);
     struct asker p = {0};
     asker_start(&p, s);
-    h2_greet(s, 0, 0, 0);
+    h2_await_request(s, h2_greet(s, 0, 0, 0));
+    uint64_t begin_ms = weir_loop_now_ms(&s->loop);
+    stage_run_passing(s, p.n_done == 1);
+    assert_true(weir_loop_now_ms(&s->loop) < begin_ms + 100); /* and not after the idle time */
     expect_failure(s, &p, WEIR_ETIMEOUT, "did not begin to answer within 0.03 s");
     stage_spin(s);
     assert_int_equal(stage_pool(s)->n_idle, 1); /* the stream was late, not the connection */
@@ -315,10 +323,12 @@ static void silence_in_the_answer(void **state)
 {
     struct stage *s = *state;
     s->target.idle_timeout_ms = 150;
+    stage_hold_time(s);
     struct asker p = {0};
     asker_start(&p, s);
     struct peer *peer = h2_greet(s, 0, 0, 0);
     h2_say_head(peer, h2_await_request(s, peer), 0, "200", NULL);
+    stage_run_passing(s, p.n_done == 1);
     expect_failure(s, &p, WEIR_ETIMEOUT, "sent no more of its answer for 0.15 s");
     stage_spin(s);
     assert_int_equal(stage_pool(s)->n_idle, 1);

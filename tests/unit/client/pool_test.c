@@ -1,9 +1,7 @@
 /* Connections kept, addresses chosen, pools that come and go. */
 #include "unit/client/asker.h"
+#include "unit/client/full_queue.h"
 #include "unit/io/dns_peer.h"
-
-#include <netinet/in.h>
-#include <unistd.h>
 
 static const char OK[] = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n[[]]";
 
@@ -157,28 +155,22 @@ static void a_silent_address_does_not_cost_the_whole_time(void **state)
 {
     struct stage *s = *state;
     s->at_data = answer;
-    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(s->target.port)};
-    addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof addr), 0);
-    assert_int_equal(listen(fd, 0), 0);
-    int fill[4]; /* the queue of those who are not accepted is full now */
-    for (int i = 0; i < 4; i++) {
-        fill[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        connect(fill[i], (struct sockaddr *)&addr, sizeof addr);
-    }
+    struct full_queue queue;
+    full_queue_open(&queue, INADDR_LOOPBACK + 1, s->target.port);
     town.dns.v4[0] = "127.0.0.2"; /* first in turn */
     town.dns.v4[1] = "127.0.0.1";
+    stage_hold_time(s);
     uint64_t begin_ms = weir_loop_now_ms(&s->loop);
     for (int i = 0; i < 4; i++) {
-        call_once(s);
+        struct asker p = {0};
+        asker_start(&p, s);
+        stage_run_passing(s, p.n_done == 1);
+        assert_int_equal(p.err, 0);
+        asker_dispose(&p);
     }
-    assert_true(weir_loop_now_ms(&s->loop) < begin_ms + 9000);
+    assert_true(weir_loop_now_ms(&s->loop) < begin_ms + s->target.connect_timeout_ms);
     assert_int_equal(count_second(s), 0);
-    for (int i = 0; i < 4; i++) {
-        close(fill[i]);
-    }
-    close(fd);
+    full_queue_close(&queue);
 }
 
 static void names_are_looked_up_again(void **state)
@@ -279,10 +271,11 @@ static void idle_connections_and_pools_go(void **state)
     struct stage *s = *state;
     s->client->keep_ms = 20;
     s->at_data = answer;
+    stage_hold_time(s);
     call_once(s);
     assert_int_equal(stage_pool(s)->n_idle, 1);
-    stage_run(s, s->peers[0].n_eof == 1);
-    stage_run(s, weir_list_is_empty(&s->client->all_pools));
+    stage_run_passing(s, s->peers[0].n_eof == 1);
+    stage_run_passing(s, weir_list_is_empty(&s->client->all_pools));
     assert_null(weir_map_get(&s->client->pools, s->target.id));
     call_once(s);
     assert_int_equal(s->n_peers, 2);
@@ -369,6 +362,7 @@ static void targets_of_one_name_that_differ_do_not_share(void **state)
     struct stage *s = *state;
     s->client->keep_ms = 20;
     s->at_data = answer;
+    stage_hold_time(s);
     struct weir_target first = s->target;
     struct weir_pool *pools[3];
     for (int i = 0; i < 3; i++) {
@@ -379,7 +373,7 @@ static void targets_of_one_name_that_differ_do_not_share(void **state)
     }
     assert_int_equal(s->n_peers, 3);
     assert_true(pools[0] != pools[1] && pools[1] != pools[2] && pools[0] != pools[2]);
-    stage_run(s, weir_list_is_empty(&s->client->all_pools));
+    stage_run_passing(s, weir_list_is_empty(&s->client->all_pools));
     assert_null(weir_map_get(&s->client->pools, s->target.id));
     call_once(s);
 }
