@@ -283,6 +283,8 @@ static inline void serve_spin(struct served *sv)
     }
 }
 
+#define serve_settle(sv, number) pair_settle_by(serve_spin(sv), number)
+
 /* What tests hook in. */
 
 static inline void exchange_respond(struct exchange *x)

@@ -31,7 +31,7 @@ static int setup(void **state)
     assert_int_equal(weir_loop_init(&a->loop), 0);
     a->watchdog.fn = on_watchdog;
     a->watchdog.ctx = a;
-    weir_loop_after(&a->loop, &a->watchdog, 30000);
+    weir_loop_after(&a->loop, &a->watchdog, 100000);
     dns_peer_open(&a->peer, &a->loop);
     a->dns = weir_dns_new(&a->loop);
     assert_int_equal(weir_dns_set_servers(a->dns, a->peer.servers), 0);

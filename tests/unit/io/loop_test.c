@@ -56,7 +56,7 @@ static int setup(void **state)
     assert_int_equal(weir_loop_init(&w->loop), 0);
     w->watchdog.fn = on_watchdog;
     w->watchdog.ctx = w;
-    weir_loop_after(&w->loop, &w->watchdog, 20000);
+    weir_loop_after(&w->loop, &w->watchdog, 100000);
     w->a = (struct step){.post.fn = on_step, .world = w, .name = 'a'};
     w->b = (struct step){.post.fn = on_step, .world = w, .name = 'b'};
     w->c = (struct step){.post.fn = on_step, .world = w, .name = 'c'};

@@ -69,7 +69,7 @@ static int setup(void **state)
     struct world *w = calloc(1, sizeof *w);
     assert_int_equal(weir_loop_init(&w->loop), 0);
     w->watchdog = (struct weir_timer){.fn = on_watchdog, .ctx = w};
-    weir_loop_after(&w->loop, &w->watchdog, 20000);
+    weir_loop_after(&w->loop, &w->watchdog, 100000);
     sem_init(&w->begun, 0, 0);
     sem_init(&w->go, 0, 0);
     for (size_t i = 0; i < sizeof w->jobs / sizeof *w->jobs; i++) {

@@ -219,7 +219,7 @@ static inline int pair_setup(void **state)
     p->watchdog.fn = pair_on_watchdog;
     p->watchdog.ctx = p;
     assert_int_equal(weir_loop_init(&p->loop), 0);
-    weir_loop_after(&p->loop, &p->watchdog, 30000);
+    weir_loop_after(&p->loop, &p->watchdog, 100000);
     assert_int_equal(weir_listener_open(&p->listener, &p->loop, "localhost", 0, false), 0);
     p->is_listening = true;
     p->listener.on_connection = pair_on_connection;
@@ -281,6 +281,19 @@ static inline void pair_spin(struct pair *p)
         pair_turn(p, UV_RUN_NOWAIT);
     }
 }
+
+/* Turns until a number that somebody holds back stays as it is. The kernel may still take a little
+ * more after it has refused to: how much it is in the end is asked here, not when. */
+#define pair_settle(p, number) pair_settle_by(pair_spin(p), number)
+
+#define pair_settle_by(spin, number)                                                               \
+    do {                                                                                           \
+        uint64_t before;                                                                           \
+        do {                                                                                       \
+            before = (uint64_t)(number);                                                           \
+            (spin);                                                                                \
+        } while ((uint64_t)(number) != before);                                                    \
+    } while (0)
 
 static inline void pair_open(struct pair *p)
 {

@@ -71,7 +71,7 @@ static int setup(void **state)
     assert_non_null(mkdtemp(w->dir));
     assert_int_equal(weir_loop_init(&w->loop), 0);
     w->watchdog = (struct weir_timer){.fn = on_watchdog, .ctx = w};
-    weir_loop_after(&w->loop, &w->watchdog, 20000);
+    weir_loop_after(&w->loop, &w->watchdog, 100000);
     *state = w;
     return 0;
 }
