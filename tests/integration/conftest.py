@@ -12,6 +12,9 @@ import os
 import re
 import signal
 
+# Its handlers around a fork wait for its threads, at times for ever, and nobody forks here.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
 import certs as certificates
 import harness
 import mock as mocks

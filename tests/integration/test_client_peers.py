@@ -46,9 +46,8 @@ class Nginx:
         )
         program = shutil.which("nginx") or "/usr/sbin/nginx"
         self.process = subprocess.Popen(
-            [program, "-c", str(conf), "-p", str(folder), "-e", f"{folder}/error.log"],
+            harness.dying_with_us([program, "-c", conf, "-p", folder, "-e", f"{folder}/error.log"]),
             stderr=subprocess.DEVNULL,
-            preexec_fn=harness.die_with_parent,
         )
         harness.wait_until(self.is_up, "nginx")
 
