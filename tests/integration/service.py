@@ -123,7 +123,10 @@ class Service:
         request = Request(head, body)
         length = int(request.header("content-length") or 0)
         while len(body) < length:
-            body += stream.recv(65536)
+            piece = stream.recv(65536)
+            if not piece:
+                return None
+            body += piece
         return Request(head, body)
 
     def close(self):
