@@ -215,19 +215,21 @@ static void add_text(struct weir_cs_choice *choice, struct weir_slice json, stru
     }
 }
 
-/* Appends the event with this text for its own. */
-static void write_with_text(struct weir_cs *cs, struct weir_slice event, struct weir_slice text,
+/* Appends the event with this text for its own. False: there is no text to replace. */
+static bool write_with_text(struct weir_cs *cs, struct weir_slice event, struct weir_slice text,
                             struct weir_buf *out)
 {
     struct weir_json json;
     struct weir_event_choice c;
     struct weir_json_edit e = {0};
-    if (weir_cs__read_single(cs, event, &json, &c) == 0 && c.text != WEIR_JSON_NONE) {
-        weir_json_edit_begin(&e, &json);
-        weir_json_edit_replace_string(&e, c.text, text);
-        weir_json_edit_write(&e, out);
+    if (weir_cs__read_single(cs, event, &json, &c) != 0 || c.text == WEIR_JSON_NONE) {
+        return false;
     }
+    weir_json_edit_begin(&e, &json);
+    weir_json_edit_replace_string(&e, c.text, text);
+    weir_json_edit_write(&e, out);
     weir_json_edit_dispose(&e);
+    return out->n != 0;
 }
 
 /* No detector works on chunks: text leaves as it comes. */
@@ -253,8 +255,7 @@ static void pass_text(struct weir_cs_choice *choice, struct weir_slice event,
     struct weir_buf out = {0};
     weir_cs__keep_whole(choice, text);
     note_passed(choice, text);
-    if (has_halves) {
-        write_with_text(choice->cs, event, text, &out);
+    if (has_halves && write_with_text(choice->cs, event, text, &out)) {
         event = weir_buf_slice(&out);
     }
     weir_cs__emit(choice->cs, event);
@@ -332,8 +333,9 @@ static bool has_logprobs(const struct weir_json *json, const struct weir_event_c
 static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event, bool has_logprobs)
 {
     struct weir_buf out = {0};
-    write_with_text(choice->cs, event, WEIR_SLICE(""), &out);
-    add_hollow(choice, weir_buf_slice(&out), has_logprobs);
+    if (write_with_text(choice->cs, event, WEIR_SLICE(""), &out)) {
+        add_hollow(choice, weir_buf_slice(&out), has_logprobs);
+    }
     weir_buf_dispose(&out);
 }
 
