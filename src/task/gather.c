@@ -106,6 +106,8 @@ struct weir_gather *weir_gather_new(const struct weir_gather_options *options)
     g->length_cp = SIZE_MAX;
     g->waits_for = WEIR_GATHER_NOBODY;
     g->fail_by = WEIR_GATHER_NOBODY;
+    g->marks.last_cp = options->start_cp;
+    g->marks.stuck_on = WEIR_GATHER_NOBODY;
     g->max_bytes = options->max_bytes;
     g->spans_are_foreign = options->spans_are_foreign;
     g->leaving_tail = &g->leaving;
@@ -135,6 +137,7 @@ void weir_gather_free(struct weir_gather *g)
         free(q->ring);
     }
     free(g->sorted);
+    free(g->marks.cp);
     free(g);
 }
 
@@ -155,7 +158,8 @@ const struct weir_gather_failure *weir_gather_failure(const struct weir_gather *
 
 size_t weir_gather_footprint(const struct weir_gather *g)
 {
-    size_t bytes = sizeof *g + g->held_bytes + g->cap_sorted * sizeof(void *);
+    size_t bytes = sizeof *g + g->held_bytes + g->cap_sorted * sizeof(void *) +
+                   g->marks.cap * sizeof g->marks.cp[0];
     for (size_t i = 0; i < g->n_queues; i++) {
         const struct weir_gather_queue *q = &g->queues[i];
         bytes += sizeof *q + (q->cap - q->n) * sizeof q->ring[0];
@@ -174,6 +178,9 @@ static void stir(struct weir_gather *g, size_t who)
 {
     if (g->waits_for == who) {
         g->waits_for = WEIR_GATHER_NOBODY;
+    }
+    if (g->strategy->note != NULL) {
+        g->strategy->note(g, who);
     }
 }
 
@@ -242,6 +249,7 @@ int weir_gather_fail(struct weir_gather *g, size_t detector, size_t start_cp, in
         g->fail_err = err;
     }
     g->waits_for = WEIR_GATHER_NOBODY;
+    stir(g, detector);
     return 0;
 }
 

@@ -43,8 +43,19 @@ struct weir_gather_queue {
     bool has_ended;
 };
 
+/* Ends of batches that were decided when something came, for strategies that decide then. */
+struct weir_gather_marks {
+    size_t *cp; /* rising */
+    size_t first;
+    size_t n;
+    size_t cap;
+    size_t last_cp;  /* the last one made, also when its batch has left */
+    size_t stuck_on; /* as waits_for: without a step of it there is no new one */
+};
+
 struct weir_gather {
     const struct weir_gather_strategy *strategy;
+    struct weir_gather_marks marks;
     struct weir_gather_text text;
     struct weir_gather_failure failure;
     size_t left_cp;
@@ -79,10 +90,15 @@ struct weir_gather_strategy {
     /* A verdict that goes past the batch's end leaves with it; otherwise it stays queued. */
     bool takes_straddling;
     /*
-     * The end of the next batch, beyond left_cp: true. Otherwise false with waits_for set, which
+     * The end of the next batch, beyond left_cp: true. Otherwise false; waits_for, where it is set,
      * promises the same answer until the one waited for has made a step.
      */
     bool (*next)(struct weir_gather *g, size_t *end_cp);
+    /*
+     * NULL, or called when somebody has made a step. Batches are as if one were asked for after
+     * every step; a strategy whose decision would be another one later decides here.
+     */
+    void (*note)(struct weir_gather *g, size_t who);
 };
 
 extern const struct weir_gather_strategy weir_gather__max;

@@ -488,6 +488,26 @@ def test_two_chunkers(fresh, aggregation):
     assert starts == {"sent": [4, 32, 58], "five": [5, 33, 59]}
 
 
+def test_with_one_chunker_the_strategies_agree(fresh):
+    """Though the first answer comes last, and all verdicts are there at once."""
+    text = "One evil. Two. Three evil. Four!  "
+
+    def first_last(r):
+        time.sleep(0.2 if r.json()["contents"] == ["One evil."] else 0)
+        return finds("evil")(r)
+
+    fresh.detector["sent"] = fresh.detector["also"] = first_last
+    seen = []
+    for aggregation in ("max_processed_index", "aligned", "min_processed_index"):
+        detectors = {"output": {"sent": {}, "also": {}}, "aggregation": aggregation}
+        found, errors = read(post(fresh.weir, mock={"pieces": [text]}, detectors=detectors))
+        assert not errors
+        batches = [e for e in found if "detections" in e]
+        seen.append([(e["choices"][0]["delta"]["content"], e["detections"]) for e in batches])
+    assert [content for content, _ in seen[0]] == ["One evil.", " Two.", " Three evil.", " Four!", "  "]
+    assert seen[1] == seen[0] and seen[2] == seen[0]
+
+
 def test_a_detector_far_behind(fresh):
     """Slower than 128 chunks: nothing is lost, nothing is out of order."""
     rng = random.Random(1)

@@ -292,6 +292,42 @@ static void test_batches_do_not_depend_on_the_order_of_arrival(void **state)
     }
 }
 
+/* The same events in the same order, batches asked for only now and then. */
+static void play_lazily(const struct scene *s, const struct order *o, struct pair *p,
+                        const char *strategy)
+{
+    size_t done[REF_DETECTORS + 1] = {0};
+    pair_set_text(p, s->cps, s->n_cp);
+    pair_open(p, strategy, ids, s->n_detectors);
+    p->has_failed = true; /* the reference is asked after every event, it cannot follow */
+    for (size_t i = 0; i < o->n; i++) {
+        size_t step = o->steps[i];
+        assert_int_equal(pair_feed_gather(p, &s->events[step][done[step]++]), 0);
+        if (pick(6) == 0) {
+            pair_drain(p, 0, NULL);
+        }
+    }
+    pair_drain(p, 0, NULL);
+}
+
+static void test_batches_do_not_depend_on_when_they_are_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    for (uint64_t number = 0; number < N_SCENES; number++) {
+        make_scene(&f->scene, number);
+        for (size_t i = 0; i < 3; i++) {
+            struct order o;
+            make_order(&f->scene, &o, false);
+            play_in(&f->scene, &o, &f->a, strategies[i]);
+            play_lazily(&f->scene, &o, &f->b, strategies[i]);
+            assert_all_left(&f->scene, &f->b);
+            assert_same_batches(&f->a, &f->b);
+            pair_close(&f->a);
+            pair_close(&f->b);
+        }
+    }
+}
+
 static void test_with_one_chunker_all_strategies_agree(void **state)
 {
     struct fixture *f = *state;
@@ -486,6 +522,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_stream_leaves_whole_and_once),
         cmocka_unit_test(test_batches_do_not_depend_on_the_order_of_arrival),
+        cmocka_unit_test(test_batches_do_not_depend_on_when_they_are_asked_for),
         cmocka_unit_test(test_with_one_chunker_all_strategies_agree),
         cmocka_unit_test(test_nothing_uncovered_leaves),
         cmocka_unit_test(test_nonsense_is_refused_when_the_reference_refuses_it),
