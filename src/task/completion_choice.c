@@ -319,7 +319,8 @@ static void hold_half(struct weir_cs_choice *choice, const struct weir_json *jso
     if (!goes_on || !weir_cs__cut_half(json, c->text, &choice->high, text)) {
         return;
     }
-    struct weir_event_cut cut = {.part = WEIR_EVENT_TEXT, .role = role_of_text(choice)};
+    struct weir_event_cut cut = {
+        .part = WEIR_EVENT_TEXT, .without_extras = true, .role = role_of_text(choice)};
     weir_buf_clear(&choice->high_json);
     weir_event_write_part(json, c, choice->cs->request.is_chat, &cut, &choice->high_json);
 }
@@ -388,6 +389,7 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
     if (c->has_reasoning) {
         flush_high(choice);
         cut.role = role_in_place(choice);
+        cut.without_extras = true;
         write_part(cs, json, c, &cut);
         add_plain(choice, weir_buf_slice(&cs->scratch->out));
     }
@@ -395,6 +397,7 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
                                   .with_usage = with_usage && !c->has_rest,
                                   .with_finish = !c->has_rest && !weir_cs__holds_finish(choice, c),
                                   .with_logprobs = true,
+                                  .without_extras = c->has_rest,
                                   .role = role_of_text(choice)};
     write_part(cs, json, c, &cut);
     take_text(choice, json, c, weir_buf_slice(&cs->scratch->out));
@@ -531,6 +534,35 @@ void weir_cs__forget_until(struct weir_cs *cs, struct weir_list *items, size_t e
     }
 }
 
+/* Does something that is no text wait in front of it? */
+static bool has_silent_before(const struct weir_cs_choice *choice, const struct weir_cs_item *item)
+{
+    for (struct weir_list *at = item->link.prev; at != &choice->items; at = at->prev) {
+        const struct weir_cs_item *other = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
+        if (!other->has_text && !other->is_hollow) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What ends the choice gets an event of its own, behind the one that brought it. */
+static void add_ending(struct weir_cs_choice *choice, struct weir_cs_item *last,
+                       const struct weir_json *json, const struct weir_event_choice *c)
+{
+    struct weir_event_cut cut = {.part = WEIR_EVENT_REST,
+                                 .with_usage = true,
+                                 .with_finish = true,
+                                 .role = role_in_place(choice)};
+    struct weir_buf event = {0};
+    weir_event_write_part(json, c, true, &cut, &event);
+    struct weir_cs_item *item = weir_cs__item_new(choice->cs, weir_buf_slice(&event));
+    item->start_cp = last->end_cp;
+    item->end_cp = last->end_cp;
+    weir_list_prepend(&last->link, &item->link);
+    weir_buf_dispose(&event);
+}
+
 static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_batch *batch)
 {
     struct weir_cs *cs = choice->cs;
@@ -548,17 +580,23 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     if (logprobs.has_any) {
         weir_event_logprobs_write(&logprobs, cs->request.is_chat, &joined);
     }
+    bool is_partial = last->end_cp > batch->end_cp;
+    bool overtakes =
+        !is_partial && c.has_finish && cs->request.is_chat && has_silent_before(choice, last);
     struct weir_event_batch out = {.text = weir_path_text(choice->path, batch),
                                    .findings = batch->findings,
                                    .n_findings = batch->n_findings,
                                    .logprobs = weir_buf_slice(&joined),
-                                   .is_partial = last->end_cp > batch->end_cp,
+                                   .is_partial = is_partial || overtakes,
                                    .role = role_of_batch(choice)};
     if (batch->n_findings != 0) {
         weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
     }
     weir_buf_clear(&cs->scratch->out);
     weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch->out);
+    if (overtakes) {
+        add_ending(choice, last, &json, &c);
+    }
     weir_event_logprobs_dispose(&logprobs);
     weir_buf_dispose(&joined);
     weir_cs__forget_until(cs, &choice->items, batch->end_cp);

@@ -176,6 +176,29 @@ static void hold_ending(struct weir_json_edit *e, const struct weir_json *json, 
     set_null(e, json, node, "stop_reason");
 }
 
+/* Members of a choice that every choice has; others are extras. */
+static bool is_common(const struct weir_json *json, uint32_t key)
+{
+    static const char *const names[] = {"index",         "delta",       "text",
+                                        "finish_reason", "stop_reason", "logprobs"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (is_key(json, key, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void remove_extras(struct weir_json_edit *e, const struct weir_json *json, uint32_t node)
+{
+    uint32_t key = weir_json_first(json, node);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, node, key)) {
+        if (!is_common(json, key)) {
+            weir_json_edit_remove(e, key);
+        }
+    }
+}
+
 void weir_event_write_part(const struct weir_json *json, const struct weir_event_choice *c,
                            bool is_chat, const struct weir_event_cut *cut, struct weir_buf *out)
 {
@@ -192,24 +215,14 @@ void weir_event_write_part(const struct weir_json *json, const struct weir_event
     if (!cut->with_logprobs) {
         set_null(&e, json, c->node, "logprobs");
     }
+    if (cut->without_extras) {
+        remove_extras(&e, json, c->node);
+    }
     if (is_chat) {
         set_role(&e, json, c, cut->role);
     }
     weir_json_edit_write(&e, out);
     weir_json_edit_dispose(&e);
-}
-
-/* Members of a choice that every choice has; others are extras. */
-static bool is_common(const struct weir_json *json, uint32_t key)
-{
-    static const char *const names[] = {"index",         "delta",       "text",
-                                        "finish_reason", "stop_reason", "logprobs"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (is_key(json, key, names[i])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_choice *c)
@@ -239,12 +252,7 @@ static void hold_rest(struct weir_json_edit *e, const struct weir_json *json, ui
 {
     hold_ending(e, json, node);
     remove_member(e, json, 0, "usage");
-    uint32_t key = weir_json_first(json, node);
-    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, node, key)) {
-        if (!is_common(json, key)) {
-            weir_json_edit_remove(e, key);
-        }
-    }
+    remove_extras(e, json, node);
 }
 
 static void set_logprobs(struct weir_json_edit *e, const struct weir_json *json, uint32_t node,

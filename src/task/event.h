@@ -63,13 +63,15 @@ enum weir_event_part {
 
 /*
  * Appends the event with this choice alone and this part of it alone. What stands once in an event
- * must leave once: usage, finish_reason with what is like it, and logprobs stay where asked for.
+ * must leave once: usage, finish_reason with what is like it, and logprobs stay where asked for,
+ * other members of the choice where not refused.
  */
 struct weir_event_cut {
     enum weir_event_part part;
     bool with_usage;
     bool with_finish;
     bool with_logprobs;
+    bool without_extras;
     enum weir_event_role role;
 };
 void weir_event_write_part(const struct weir_json *json, const struct weir_event_choice *choice,

@@ -337,6 +337,45 @@ static void test_hollow_logprobs(void **state)
               "> end\n");
 }
 
+/* A chunker of somebody else's does not end a chunk at a tool call. That leaves behind the text,
+ * but not behind what ends the choice. */
+static void test_finish_waits_for_what_is_no_text(void **state)
+{
+    (void)state;
+    play("f", "say 0 One\n" TOOLS
+              "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" two\"},\"logprobs\":"
+              "{\"content\":[1]},\"finish_reason\":\"stop\",\"x\":1}],\"usage\":{\"n\":1}}\n"
+              "chunk far 0 7\n"
+              "answer f One two\n"
+              "> 0 \"One two\" {\"content\":[1]} []\n"
+              "> 0 tool_calls\n"
+              "> {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"logprobs\":null,"
+              "\"finish_reason\":\"stop\",\"x\":1}],\"usage\":{\"n\":1}}\n"
+              "chunked far\n"
+              "done\n"
+              "> end\n");
+}
+
+/* What else a choice has leaves once, with the last part of its event. */
+static void test_extras_leave_once(void **state)
+{
+    (void)state;
+    play("a",
+         "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\",\"reasoning\":\"hm\","
+         "\"refusal\":\"no\"},\"token_ids\":[1]}]}\n"
+         "> {\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"hm\",\"role\":\"assistant\"}"
+         "}]}\n"
+         "answer a Hi.\n"
+         "> {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\",\"role\":\"assistant\"}"
+         "}],\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
+         "> {\"choices\":[{\"index\":0,\"delta\":{\"refusal\":\"no\",\"role\":\"assistant\"},"
+         "\"token_ids\":[1]}]}\n"
+         "finish 0\n"
+         "> 0 stop\n"
+         "done\n"
+         "> end\n");
+}
+
 /* Text that nothing holds back leaves as it came, but for halves of characters. */
 static void test_halves_pass(void **state)
 {
@@ -735,6 +774,8 @@ int main(void)
         cmocka_unit_test(test_half_with_an_ending),
         cmocka_unit_test(test_hollow_events),
         cmocka_unit_test(test_hollow_logprobs),
+        cmocka_unit_test(test_finish_waits_for_what_is_no_text),
+        cmocka_unit_test(test_extras_leave_once),
         cmocka_unit_test(test_halves_pass),
         cmocka_unit_test(test_whole_documents),
         cmocka_unit_test(test_whole_documents_only),
