@@ -243,7 +243,6 @@ int weir_gather_fail(struct weir_gather *g, size_t detector, size_t start_cp, in
     }
     WEIR_ASSERT(start_cp < SIZE_MAX);
     q->fail_cp = start_cp;
-    q->reach_cp = SIZE_MAX; /* nobody waits for it any more; no batch goes past fail_cp */
     if (g->fail_by == WEIR_GATHER_NOBODY || start_cp < g->queues[g->fail_by].fail_cp) {
         g->fail_by = detector;
         g->fail_err = err;
@@ -310,8 +309,10 @@ static bool is_doomed(const struct weir_gather *g)
         if (q->fail_cp == SIZE_MAX) {
             continue;
         }
-        /* The failed chunk is next in line; where verdicts leave whole, the batch goes past it. */
-        if (q->fail_cp <= g->left_cp || (q->n == 0 && !g->strategy->takes_straddling)) {
+        /* The failed chunk is next in line; where verdicts leave whole, the batch goes past it,
+         * elsewhere once everything before it has left. */
+        bool is_next = g->strategy->takes_straddling ? q->reach_cp <= g->left_cp : q->n == 0;
+        if (q->fail_cp <= g->left_cp || is_next) {
             return true;
         }
     }

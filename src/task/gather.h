@@ -109,7 +109,8 @@ int weir_gather_push(struct weir_gather *g, size_t detector, const struct weir_g
 /*
  * The detector has no answer for the chunk that starts at start_cp and gives no more. Batches that
  * end at or before it still leave, then pop returns `err` (negative); of several failures the one
- * that starts first. Later verdicts and the end of this detector are ignored.
+ * that starts first. Later verdicts and the end of this detector are ignored; for
+ * min_processed_index it has come as far as its last verdict.
  */
 int weir_gather_fail(struct weir_gather *g, size_t detector, size_t start_cp, int err);
 

@@ -35,7 +35,7 @@ struct weir_gather_queue {
     size_t head;
     size_t n;
     size_t cap;      /* power of two, or 0 */
-    size_t reach_cp; /* end of the last verdict received; SIZE_MAX once failed */
+    size_t reach_cp; /* end of the last verdict received */
     size_t taken_cp; /* end of the last verdict that left */
     size_t fail_cp;  /* start of the chunk without answer; SIZE_MAX: none */
     size_t cursor;   /* `aligned`: queued verdicts known to end at or before target_cp */
@@ -117,10 +117,11 @@ static inline bool weir_gather__wait(struct weir_gather *g, size_t whom)
     return false;
 }
 
-/* Has the detector said all it will say about the text before end_cp? */
+/* Has the detector said all it will say about the text before end_cp? One that failed has; the core
+ * lets no batch go past that. */
 static inline bool weir_gather__has_reached(const struct weir_gather_queue *q, size_t end_cp)
 {
-    return q->has_ended || q->reach_cp >= end_cp;
+    return q->has_ended || q->fail_cp != SIZE_MAX || q->reach_cp >= end_cp;
 }
 
 /* gather_found.c: the findings of a verdict as one block, the batch's in order, and their end. */

@@ -254,6 +254,25 @@ static void test_a_failed_call_takes_its_place(void **state)
     weir_gather_free(g);
 }
 
+/* What it had answered for leaves with what the others say later. */
+static void test_a_failed_call_of_the_fastest_strategy(void **state)
+{
+    (void)state;
+    struct text t = {"***** **************", 0};
+    struct weir_gather *g = open_on(&t, "min_processed_index", 2);
+    assert_int_equal(push(g, 0, 0, 3), 0);
+    assert_int_equal(push(g, 0, 3, 5), 0);
+    assert_int_equal(weir_gather_fail(g, 0, 6, WEIR_ETIMEOUT), 0);
+    assert_nothing(g);
+    assert_int_equal(push(g, 1, 0, 4), 0);
+    assert_batch(g, 0, 4);
+    assert_nothing(g);
+    assert_int_equal(push(g, 1, 4, 12), 0);
+    assert_batch(g, 4, 5);
+    assert_fails(g, WEIR_ETIMEOUT, 0, 6);
+    weir_gather_free(g);
+}
+
 static void test_of_several_failures_the_first_in_the_text_is_told(void **state)
 {
     (void)state;
@@ -349,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_beyond_is_measured_by_what_has_arrived),
         cmocka_unit_test(test_what_waits_is_limited),
         cmocka_unit_test(test_a_failed_call_takes_its_place),
+        cmocka_unit_test(test_a_failed_call_of_the_fastest_strategy),
         cmocka_unit_test(test_of_several_failures_the_first_in_the_text_is_told),
         cmocka_unit_test(test_a_failure_at_the_very_end_is_not_lost),
         cmocka_unit_test(test_long_queues_stay_cheap),
