@@ -285,10 +285,10 @@ static void take_checked(struct weir_path_cutter *c, const struct weir_chunk *ch
         blame_cutter(c, why);
         return;
     }
-    c->last_end_cp = chunk->end_cp;
     if (chunk->end_cp == chunk->start_cp) {
         return;
     }
+    c->last_end_cp = chunk->end_cp;
     struct weir_slice s = our_text(c, chunk);
     if (chunk->text.p != NULL && !weir_blank_same(chunk->text, s)) {
         blame_cutter(c, "a chunk's text is not the text that was sent");

@@ -232,6 +232,21 @@ static void test_chunker_nonsense(void **state)
               "> fail chunker far EPEER uncovered\n");
 }
 
+/* It is not sent, answers for nothing and does not move the chunker on. */
+static void test_empty_chunks(void **state)
+{
+    (void)state;
+    play("f", "line One two\n"
+              "chunk far 0 0\n"
+              "chunk far 7 7\n"
+              "calls 0\n"
+              "chunk far 0 3\n"
+              "answer f One\n"
+              "> 0-3 'One' []\n"
+              "chunk far 2 2\n"
+              "> fail chunker far EPEER overlap: a chunk begins before the last one ended\n");
+}
+
 static void test_white_space_needs_nobody(void **state)
 {
     (void)state;
@@ -580,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_failed_call_takes_its_place),
         cmocka_unit_test(test_failed_chunker_comes_after_its_chunks),
         cmocka_unit_test(test_chunker_nonsense),
+        cmocka_unit_test(test_empty_chunks),
         cmocka_unit_test(test_white_space_needs_nobody),
         cmocka_unit_test(test_text_after_the_end),
         cmocka_unit_test(test_frames_without_text),
