@@ -97,6 +97,17 @@ size_t weir_utf8_count(struct weir_slice s)
     return n_cp;
 }
 
+size_t weir_utf8_back(struct weir_slice s, size_t at, size_t n_cp)
+{
+    for (; at > 0 && n_cp > 0; n_cp--) {
+        at--;
+        while (at > 0 && !is_lead(s.p[at])) {
+            at--;
+        }
+    }
+    return at;
+}
+
 size_t weir_utf8_byte_at(struct weir_slice s, size_t at_cp)
 {
     size_t seen_cp = 0;

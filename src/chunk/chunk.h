@@ -72,6 +72,7 @@ struct weir_chunker {
     struct weir_slice id;
     bool is_whole_doc; /* one chunk, the whole text */
     bool is_immediate; /* built in: what push and end could give is there when they return */
+    size_t before_cp;  /* windows: how far built-in detectors look back from a chunk's start */
 };
 
 /* Embedded first in a kind's own struct. */

@@ -145,7 +145,8 @@ void weir_chunk_window_init(struct weir_chunk_window *c, struct weir_slice id, s
                             size_t overlap_cp)
 {
     WEIR_ASSERT(overlap_cp < size_cp);
-    *c = (struct weir_chunk_window){.base = {.ops = &OPS, .id = id, .is_immediate = true},
-                                    .size_cp = size_cp,
-                                    .overlap_cp = overlap_cp};
+    *c = (struct weir_chunk_window){
+        .base = {.ops = &OPS, .id = id, .is_immediate = true, .before_cp = overlap_cp},
+        .size_cp = size_cp,
+        .overlap_cp = overlap_cp};
 }

@@ -58,11 +58,15 @@ int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why)
     };
     int rc = 0;
     for (size_t i = 0; i < scan->n_contents && rc == 0; i++) {
-        struct weir_found_finish finish = {.text = scan->contents[i],
+        size_t before = scan->before != NULL ? scan->before[i] : 0;
+        struct weir_slice text =
+            weir_slice_make(scan->contents[i].p - before, scan->contents[i].n + before);
+        struct weir_found_finish finish = {.text = text,
+                                           .from_byte = before,
                                            .detector_id = scan->detector_id,
                                            .threshold = scan->threshold,
                                            .across_kinds = kind->across_kinds};
-        rc = kind->scan(scan->made->settings, scan->contents[i], &found, &run);
+        rc = kind->scan(scan->made->settings, text, &found, &run);
         if (rc == 0) {
             scan->lists[i] = weir_found_finish(&found, &finish, scan->arena);
         }
@@ -81,6 +85,7 @@ static void scan_here(struct builtin_call *c, struct weir_builtin_made *made,
     struct weir_builtin_scan scan = {.made = made,
                                      .detector_id = c->base.detector->id,
                                      .contents = input->contents,
+                                     .before = input->before,
                                      .n_contents = input->n_contents,
                                      .threshold = input->threshold,
                                      .is_piece = input->is_piece,

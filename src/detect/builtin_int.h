@@ -37,6 +37,7 @@ struct weir_builtin_scan {
     struct weir_builtin_made *made;
     struct weir_slice detector_id;
     const struct weir_slice *contents;
+    const size_t *before; /* bytes of context before each; NULL: none */
     size_t n_contents;
     double threshold;
     bool is_piece;

@@ -73,8 +73,13 @@ static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *
 {
     struct weir_slice *contents =
         weir_arena_array(&job->arena, input->n_contents, sizeof *contents);
+    size_t *before = weir_arena_array(&job->arena, input->n_contents, sizeof *before);
     for (size_t i = 0; i < input->n_contents; i++) {
-        contents[i] = weir_arena_dup(&job->arena, input->contents[i]);
+        struct weir_slice content = input->contents[i];
+        before[i] = input->before != NULL ? input->before[i] : 0;
+        struct weir_slice copy = weir_arena_dup(
+            &job->arena, weir_slice_make(content.p - before[i], content.n + before[i]));
+        contents[i] = weir_slice_sub(copy, before[i], copy.n);
     }
     if (job->made == NULL) {
         job->params = weir_arena_dup(&job->arena, input->params);
@@ -83,6 +88,7 @@ static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *
     job->scan = (struct weir_builtin_scan){
         .detector_id = b->base.id, /* passed on, not looked at */
         .contents = contents,
+        .before = before,
         .n_contents = input->n_contents,
         .is_piece = input->is_piece,
         .threshold = input->threshold,

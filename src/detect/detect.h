@@ -31,6 +31,9 @@ struct weir_detect_input {
     enum weir_detect_type type;
     const struct weir_slice *contents; /* CONTENTS: UTF-8 */
     size_t n_contents;
+    /* CONTENTS: how many bytes of the text stand in memory right before each content, for context.
+     * Built-in detectors look at them, and tell only what begins in the content. NULL: none. */
+    const size_t *before;
     struct weir_slice messages;       /* CHAT: a JSON array, as it stands */
     struct weir_slice tools;          /* CHAT: a JSON array; empty: none */
     struct weir_slice content;        /* CONTEXT_DOC */

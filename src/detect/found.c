@@ -100,11 +100,27 @@ static size_t drop_low_scores(struct weir_found_span *spans, size_t n, double th
     return kept;
 }
 
+/* What began in the context was told with it, but for the rest of something longer. */
+static size_t drop_context(struct weir_found_span *spans, size_t n, size_t from_byte)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool is_rest = spans[i].edge == WEIR_EDGE_REST && spans[i].end_byte > from_byte;
+        if (spans[i].start_byte >= from_byte || is_rest) {
+            spans[kept] = spans[i];
+            spans[kept].start_byte =
+                spans[i].start_byte > from_byte ? spans[i].start_byte : from_byte;
+            kept++;
+        }
+    }
+    return kept;
+}
+
 /* Spans may still overlap across kinds, but their starts only grow. */
 static void fill(const struct weir_found *f, const struct weir_found_finish *o,
                  struct weir_detection *items, struct weir_arena *arena)
 {
-    size_t at_byte = 0;
+    size_t at_byte = o->from_byte;
     size_t at_cp = 0;
     for (size_t i = 0; i < f->n; i++) {
         const struct weir_found_span *s = &f->spans[i];
@@ -142,6 +158,7 @@ struct weir_detect_list weir_found_finish(struct weir_found *f,
     if (options->across_kinds) {
         f->n = drop_overlaps(f->spans, f->n, true);
     }
+    f->n = drop_context(f->spans, f->n, options->from_byte);
     struct weir_detection *items = weir_arena_array(arena, f->n, sizeof *items);
     fill(f, options, items, arena);
     list = (struct weir_detect_list){.items = items, .n = f->n};

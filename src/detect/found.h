@@ -40,6 +40,7 @@ int weir_found_add(struct weir_found *f, const struct weir_found_span *span);
 
 struct weir_found_finish {
     struct weir_slice text;
+    size_t from_byte; /* what begins before it is context: left out, and offsets count from here */
     struct weir_slice detector_id;
     double threshold; /* lower scores are dropped first */
     bool

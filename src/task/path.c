@@ -145,6 +145,7 @@ static void free_segment(struct weir_path_segment *seg)
     }
     for (size_t i = 0; i < seg->n_cutters; i++) {
         weir_chunk_close(seg->cutters[i].stream);
+        weir_buf_dispose(&seg->cutters[i].before);
     }
     weir_path__drop_rows(seg);
     weir_gather_free(seg->gather);

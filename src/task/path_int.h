@@ -34,6 +34,7 @@ struct weir_path_cutter {
     const struct weir_chunker *chunker;
     struct weir_chunk_stream *stream;
     size_t last_end_cp;
+    struct weir_buf before; /* windows: the end of the text that the chunks so far answered for */
     struct weir_fault
         fault;         /* why it has ended, if it failed; lanes tell it after their last chunk */
     bool has_ended;    /* no more chunks: done or failed */
@@ -44,6 +45,7 @@ struct weir_path_cutter {
  */
 struct weir_path_text {
     unsigned refs;
+    size_t n_before;        /* bytes that stand before the text, for context */
     struct weir_slice text; /* in the same block */
 };
 

@@ -8,6 +8,7 @@
  */
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "task/blank.h"
 #include "task/path_int.h"
 #include "task/source.h"
@@ -21,13 +22,31 @@ enum {
 
 /* ---- a chunk's text ---- */
 
-static struct weir_path_text *text_new(struct weir_slice s)
+static struct weir_path_text *text_new(struct weir_slice before, struct weir_slice s)
 {
-    struct weir_path_text *t = weir_mem_alloc(sizeof *t + s.n + 1);
+    struct weir_path_text *t = weir_mem_alloc(sizeof *t + before.n + s.n + 1);
     char *copy = (char *)(t + 1);
-    memcpy(copy, s.p, s.n);
-    *t = (struct weir_path_text){.refs = 1, .text = weir_slice_make(copy, s.n)};
+    if (before.n != 0) {
+        memcpy(copy, before.p, before.n);
+    }
+    memcpy(copy + before.n, s.p, s.n);
+    *t = (struct weir_path_text){
+        .refs = 1, .n_before = before.n, .text = weir_slice_make(copy + before.n, s.n)};
     return t;
+}
+
+/* The log lets text go that has left; a window's detectors still need the end of it, or a finding
+ * that depends on what stands before it (`password = …`) would be seen by no window whole. */
+static void keep_before(struct weir_path_cutter *c, const struct weir_chunk *chunk,
+                        struct weir_slice s)
+{
+    if (c->chunker->before_cp == 0 || c->segment->path->is_told) {
+        return;
+    }
+    size_t n = weir_utf8_byte_at(s, chunk->end_cp - chunk->start_cp);
+    weir_buf_append(&c->before, weir_slice_sub(s, 0, n));
+    struct weir_slice all = weir_buf_slice(&c->before);
+    weir_buf_consume(&c->before, weir_utf8_back(all, all.n, c->chunker->before_cp));
 }
 
 void weir_path__text_unref(struct weir_path_text *t)
@@ -165,6 +184,7 @@ static void start_slot(struct weir_path_slot *slot)
     slot->content = slot->text->text;
     slot->input = (struct weir_detect_input){.type = WEIR_DETECT_CONTENTS,
                                              .contents = &slot->content,
+                                             .before = &slot->text->n_before,
                                              .n_contents = 1,
                                              .params = lane->use->params,
                                              .threshold = lane->use->threshold,
@@ -261,7 +281,8 @@ static void ask(struct weir_path_cutter *c, const struct weir_chunk *chunk, stru
                                                             .start_cp = chunk->start_cp,
                                                             .end_cp = chunk->end_cp});
     }
-    struct weir_path_text *text = text_new(s);
+    struct weir_path_text *text = text_new(weir_buf_slice(&c->before), s);
+    keep_before(c, chunk, s);
     for (size_t i = 0; i < seg->n_lanes; i++) {
         if (seg->lanes[i].cutter == c) {
             add_slot(&seg->lanes[i], chunk, text);

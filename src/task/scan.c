@@ -143,11 +143,14 @@ static void use_contents(struct weir_scan_job *job)
     struct weir_scan_cutting *c = job->cutting;
     if (c->contents == NULL) {
         c->contents = weir_arena_array(c->scan->task->arena, c->n_chunks, sizeof *c->contents);
+        c->before = weir_arena_array(c->scan->task->arena, c->n_chunks, sizeof *c->before);
         for (size_t i = 0; i < c->n_chunks; i++) {
             c->contents[i] = c->chunks[i].text;
+            c->before[i] = c->chunks[i].n_before;
         }
     }
     job->input.contents = c->contents;
+    job->input.before = c->before;
     job->input.n_contents = c->n_chunks;
 }
 

@@ -107,7 +107,10 @@ static void take(struct weir_scan_piece *p, const struct weir_chunk *chunk)
     }
     size_t n_cp = chunk->end_cp - chunk->start_cp;
     bool is_window = chunk->seen_end_cp != chunk->end_cp;
+    size_t at = (size_t)(text.p - p->text.p);
+    size_t from = weir_utf8_back(p->text, at, p->cutting->chunker->before_cp);
     add_chunk(p, &(struct weir_scan_chunk){.text = text,
+                                           .n_before = at - from,
                                            .start_cp = p->start_cp + chunk->start_cp,
                                            .answers_cp = is_window ? n_cp : SIZE_MAX});
 }

@@ -44,6 +44,7 @@ struct weir_scan_chunk {
     struct weir_slice text;
     size_t start_cp;   /* in the whole text */
     size_t answers_cp; /* findings that start here or later belong to the next chunk */
+    size_t n_before;   /* bytes of the text that stand before it, for context */
     bool is_first;     /* of its stretch of the text: nothing goes on from what was before */
 };
 
@@ -61,7 +62,8 @@ struct weir_scan_cutting {
     struct weir_scan_job **jobs_tail;
     const struct weir_scan_chunk *chunks;
     size_t n_chunks;
-    struct weir_slice *contents; /* the chunks' texts, once complete */
+    struct weir_slice *contents; /* the chunks' texts, once complete … */
+    size_t *before;              /* … and their contexts */
 };
 
 struct weir_scan_text {

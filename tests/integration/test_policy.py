@@ -565,6 +565,33 @@ def test_a_sound_history(gateway):
         assert answer.status_code == 200 and "warnings" not in answer.json()
 
 
+# --- windows ---
+
+
+@pytest.mark.parametrize("path", [CHAT, TEXT])
+def test_what_stands_before_a_finding_may_be_in_another_window(gateway, path):
+    password = "v9#Kq2!xTf7Lw4Zp"  # a window of this gateway answers for 136 characters
+    for n in range(112, 138):
+        text = f'{"la " * 60}'[:n] + f' db_password = "{password}" and so on. ' + "la " * 60
+        body = ask(path=path, mock={"text": text})
+        unary = post(gateway, "keys", body, path).json()
+        events = stream(gateway, "keys", body, path)
+        assert said(events)["content"] == text.replace(password, "[password]"), n
+        at = text.index(password)
+        for told in (unary, events):
+            assert findings(told) == [("password", at, at + len(password))], n
+
+
+def test_a_finding_between_two_windows_is_told_once(gateway):
+    for n in range(120, 138):
+        text = f'{"la " * 60}'[:n] + f" {MAIL} and so on. " + "la " * 60
+        body = ask(text, mock={"text": text})
+        at = text.index(MAIL)
+        for told in (post(gateway, None, body).json(), stream(gateway, None, body)):
+            for side in ("input", "output"):
+                assert findings(told, side) == [("email_address", at, at + len(MAIL))], n
+
+
 # --- what goes wrong ---
 
 

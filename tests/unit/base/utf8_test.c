@@ -186,6 +186,11 @@ static void test_count_and_byte_at(void **state)
             assert_int_equal(weir_utf8_count(weir_slice_sub(s, 0, sample.starts[i])), i);
         }
         assert_int_equal(weir_utf8_byte_at(s, sample.n_cp + 1), sample.n);
+        for (size_t i = 0; i <= sample.n_cp; i++) {
+            assert_int_equal(weir_utf8_back(s, sample.n, sample.n_cp - i),
+                             i < sample.n_cp ? sample.starts[i] : sample.n);
+        }
+        assert_int_equal(weir_utf8_back(s, sample.n, sample.n_cp + 1), 0);
         assert_int_equal(weir_utf8_byte_at(s, SIZE_MAX), sample.n);
     }
 }
