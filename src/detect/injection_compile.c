@@ -10,32 +10,32 @@
 
 /* The order is somebody else's: "models may …", "make it …", "do not …". */
 static const char reported_expr[] =
-    "(?:\\b(?:not|n.t|n...t|never|cannot|nicht|nie|no|non|nao|ne|pas|to" GAP "not|не)" GAP
-    "(?:to" GAP ")?|"
-    "\\b(?:models?|llms?|chat" JOIN "bots?|assistants?|ais?|attackers?|users?|students?|people|"
-    "drivers?|adversar(?:y|ies)|agents?|someone|anyone|they|them|he|she|it|we|who|which|"
-    "employees|developers|hackers?|systems?|jury|witness|players?|children|patients?|participants|"
-    "readers|customers|workers|bots?|chatgpt)" GAP
-    "(?:(?:may|might|could|would|will|can|sometimes|often|always|usually|to|into|does|did|"
-    "simply|just|then|should|must|not|never|cannot|tend|try|tries|trying|attempt|attempts|and)" GAP
-    "){0,3}(?:to" GAP "(?:\\w+" GAP "){0,5})?"
-    "|\\b(?:how|attempts?|trying|tries|tried|ability|tendency|asking|used|designed|commands?|"
-    "prompts?|messages|inputs?|texts?|requests|attacks?|phrases?)" GAP
-    "(?:(?:that|which|to|like|such|as|say|says|saying|ask|asks|tell|tells|may|can)" GAP "){1,3})"
-    "[\"'`]?$|(?:не|Не|НЕ|不要|别|勿) ?$";
+    "(?:\\b(?:not|n.t|n...t|never|cannot|nicht|nie|no|non|nao|ne|pas|to not|не) (?:to "
+    ")?|\\b(?:models?|llms?|chat" JOIN
+    "bots?|assistants?|ais?|attackers?|users?|students?|people|drivers?|adversar(?:y|ies)|agents?|"
+    "someone|anyone|they|them|he|she|it|we|who|which|employees|developers|hackers?|systems?|jury|"
+    "witness|players?|children|patients?|participants|readers|customers|workers|bots?|chatgpt) "
+    "(?:(?:may|might|could|would|will|can|sometimes|often|always|usually|to|into|does|did|simply|"
+    "just|then|should|must|not|never|cannot|tend|try|tries|trying|attempt|attempts|and) "
+    "){0,3}(?:to (?:\\w+ "
+    "){0,5})?|\\b(?:how|attempts?|trying|tries|tried|ability|tendency|asking|used|designed|"
+    "commands?|prompts?|messages|inputs?|texts?|requests|attacks?|phrases?) "
+    "(?:(?:that|which|to|like|such|as|say|says|saying|ask|asks|tell|tells|may|can) "
+    "){1,3})[\"'`]?$|(?:не|Не|НЕ|不要|别|勿)\\ ?$";
 
 /* After it: instructions of another kind. */
 static const char other_expr[] =
-    "^\\W+(?:(?:that|which|i|we)" GAP "(?:\\w+" GAP "){0,3})?(?:about|regarding|concerning|on" GAP
-    "(?:page|how)|in" GAP "(?:the|your)" GAP "(?:manual|e-?mail|letter|booklet|leaflet))\\b";
+    "^\\W+(?:(?:that|which|i|we) (?:\\w+ ){0,3})?(?:about|regarding|concerning|on (?:page|how)|in "
+    "(?:the|your) (?:manual|e-?mail|letter|booklet|leaflet))\\b";
 
 /* Named where somebody writes about such texts. */
 static const char topic_expr[] =
-    "\\b(?:prompt" GAP "injections?|injections?|jailbreak(?:s|ing)?|attack(?:s|ers?)?|adversarial|"
-    "phrases?|such" GAP "as|for" GAP "(?:example|instance)|e\\.g|examples?|keywords?|detect(?:s|or|"
-    "ion)?|filters?|blocks?|article|papers?|researchers?|strings?|patterns?|called|classif\\w+|"
-    "vulnerabilit\\w+|owasp|red" GAP "team\\w*|guardrails?|sentences?" GAP "like|known" GAP
-    "as|literally|the" GAP "(?:words?|text|sentence|line))\\b";
+    "\\b(?:prompt "
+    "injections?|injections?|jailbreak(?:s|ing)?|attack(?:s|ers?)?|adversarial|phrases?|such "
+    "as|for "
+    "(?:example|instance)|e\\.g|examples?|keywords?|detect(?:s|or|ion)?|filters?|blocks?|article|"
+    "papers?|researchers?|strings?|patterns?|called|classif\\w+|vulnerabilit\\w+|owasp|red "
+    "team\\w*|guardrails?|sentences? like|known as|literally|the (?:words?|text|sentence|line))\\b";
 
 /* Keys and stems found so far, equal ones once. */
 struct names {
@@ -59,7 +59,40 @@ struct making {
     struct weir_buf *why;
 };
 
-static pcre2_code *compile_expr(struct weir_slice expr, bool is_exact_case, struct weir_buf *why)
+/* One past the ">" of "<4>" or "<10>" at `at`; `at` when it is no such thing. */
+static size_t words_end(struct weir_slice expr, size_t at)
+{
+    size_t end = at + 1;
+    while (weir_ascii_is_digit(weir_ascii_at(expr, end))) {
+        end++;
+    }
+    bool is_words = expr.p[at] == '<' && end > at + 1 && weir_ascii_at(expr, end) == '>';
+    return is_words ? end + 1 : at;
+}
+
+void weir_injection__spell(struct weir_buf *out, struct weir_slice expr)
+{
+    bool is_class = false;
+    for (size_t at = 0, end; at < expr.n; at = end) {
+        char c = expr.p[at];
+        size_t words = words_end(expr, at);
+        end = at + 1;
+        if (c == '\\') {
+            end = at + 2;
+            weir_buf_append(out, weir_slice_sub(expr, at, end));
+        } else if (c == ' ' && !is_class) {
+            weir_buf_append(out, WEIR_SLICE(GAP));
+        } else if (words > at) {
+            end = words;
+            weir_buf_printf(out, "(?:\\w+" GAP "){0,%.*s}", (int)(end - at - 2), expr.p + at + 1);
+        } else {
+            is_class = is_class ? c != ']' : c == '[';
+            weir_buf_append_byte(out, c);
+        }
+    }
+}
+
+static pcre2_code *compile_spelled(struct weir_slice expr, bool is_exact_case, struct weir_buf *why)
 {
     int error;
     PCRE2_SIZE at;
@@ -71,6 +104,15 @@ static pcre2_code *compile_expr(struct weir_slice expr, bool is_exact_case, stru
         return NULL;
     }
     pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+    return code;
+}
+
+static pcre2_code *compile_expr(const char *expr, struct weir_buf *why)
+{
+    struct weir_buf spelled = {0};
+    weir_injection__spell(&spelled, weir_slice_cstr(expr));
+    pcre2_code *code = compile_spelled(weir_buf_slice(&spelled), false, why);
+    weir_buf_dispose(&spelled);
     return code;
 }
 
@@ -173,10 +215,12 @@ static int add_rule(struct making *m, const struct weir_injection_rule *rule)
 {
     struct weir_injection_compiled *c = &m->set->rules[m->set->n_rules];
     struct weir_injection_key *keys = weir_mem_array(WEIR_INJECTION_MAX_KEYS, sizeof *keys);
+    struct weir_buf folded = {0};
     struct weir_buf expr = {0};
-    weir_fold_wide(&expr, weir_slice_cstr(rule->expr));
+    weir_fold_wide(&folded, weir_slice_cstr(rule->expr));
+    weir_injection__spell(&expr, weir_buf_slice(&folded));
     c->rule = rule;
-    c->code = compile_expr(weir_buf_slice(&expr), rule->is_exact_case, m->why);
+    c->code = compile_spelled(weir_buf_slice(&expr), rule->is_exact_case, m->why);
     c->n_keys = weir_injection__keys(weir_buf_slice(&expr), keys);
     for (size_t i = 0; i < c->n_keys; i++) {
         c->keys[i] = add_key(m, &keys[i], rule->is_exact_case);
@@ -190,6 +234,7 @@ static int add_rule(struct making *m, const struct weir_injection_rule *rule)
     if (c->n_keys == 0) {
         weir_buf_printf(m->why, "prompt_injection: no key in %s", rule->expr);
     }
+    weir_buf_dispose(&folded);
     weir_buf_dispose(&expr);
     free(keys);
     return c->code != NULL && c->n_keys != 0 ? 0 : -1;
@@ -246,9 +291,9 @@ static struct weir_injection_set *compile(struct weir_buf *why)
     int rc = add_table(&m, weir_injection__rules, weir_injection__n_rules);
     rc = rc != 0 ? rc : add_table(&m, weir_injection__marks, weir_injection__n_marks);
     rc = rc != 0 ? rc : add_table(&m, weir_injection__tongues, weir_injection__n_tongues);
-    set->reported = compile_expr(weir_slice_cstr(reported_expr), false, why);
-    set->topic = compile_expr(weir_slice_cstr(topic_expr), false, why);
-    set->other = compile_expr(weir_slice_cstr(other_expr), false, why);
+    set->reported = compile_expr(reported_expr, why);
+    set->topic = compile_expr(topic_expr, why);
+    set->other = compile_expr(other_expr, why);
     set->n_stems = m.stems.n;
     set->n_keys = m.keys.n;
     set->keys_of_stem = make_index(&m.stem_key, m.stems.n);

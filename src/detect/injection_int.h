@@ -45,10 +45,18 @@ extern const size_t weir_injection__n_tongues;
 #define WEIR_INJECTION_ENCODED "encoded_payload"
 #define WEIR_INJECTION_TOOL "tool_abuse"
 
-/* Between two words of one sentence, or nothing; up to n words between. */
+/*
+ * How the rules are written: as PCRE2 has it, but that
+ *
+ *   a space   is what stands between two words of one sentence (GAP); "\\ " is a space
+ *   <4>       is up to four words, each with what follows it
+ *   JOIN      is what may stand within a compound: "chat bot", "chat-bot", "chatbot"
+ */
 #define GAP "[^\\w.!?;]+"
 #define JOIN "[^\\w.!?;]{0,3}"
-#define WORDS(n) "(?:\\w+" GAP "){0," #n "}"
+
+/* Writes `expr` for PCRE2. */
+void weir_injection__spell(struct weir_buf *out, struct weir_slice expr);
 
 /*
  * Vectorscan is not given the rules, which would take it a minute to compile, but the stems of

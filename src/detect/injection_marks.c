@@ -5,24 +5,24 @@
 #include "detect/injection_int.h"
 
 #define AI                                                                                         \
-    "(?:\\bai\\b|\\bllm\\b|\\bllms\\b|language" GAP "models?|chat" JOIN "bots?|chatgpt|\\bgpt\\b|" \
-    "claude|gemini|copilot|artificial" GAP "intelligence)"
+    "(?:\\bai\\b|\\bllm\\b|\\bllms\\b|language models?|chat" JOIN                                  \
+    "bots?|chatgpt|\\bgpt\\b|claude|gemini|copilot|artificial intelligence)"
 
 #define AI_NOUN                                                                                    \
-    "(?:" GAP "(?:assistants?|models?|agents?|systems?|reviewers?|bots?|tools?|"                   \
-    "readers?|recruiters?|crawlers?|summari[sz]ers?))?"
+    "(?: "                                                                                         \
+    "(?:assistants?|models?|agents?|systems?|reviewers?|bots?|tools?|readers?|recruiters?|"        \
+    "crawlers?|summari[sz]ers?))?"
 
 #define SEND                                                                                       \
-    "(?:send|forward|post|upload|transmit|exfiltrate|email|submit|deliver|mail|export|"            \
-    "leak|relay|copy|pass|report|write)"
+    "(?:send|forward|post|upload|transmit|exfiltrate|email|submit|deliver|mail|export|leak|relay|" \
+    "copy|pass|report|write)"
 
 #define LOOT                                                                                       \
-    "(?:conversation|chat|history|inbox|api" GAP "keys?|credentials?|passwords?(?!" GAP            \
-    "reset)|secrets?|"                                                                             \
-    "system" GAP "prompt|context|transcript|access" GAP "tokens?|private" GAP "(?:data|keys?)|"    \
-    "session|cookies|user" GAP "(?:s" GAP ")?(?:\\w+" GAP                                          \
-    ")?(?:data|documents|information|messages?|input|details|files)|"                              \
-    "(?:all|every|their|user" GAP "s)" GAP "(?:emails?|messages|files|data|documents))"
+    "(?:conversation|chat|history|inbox|api keys?|credentials?|passwords?(?! "                     \
+    "reset)|secrets?|system prompt|context|transcript|access tokens?|private "                     \
+    "(?:data|keys?)|session|cookies|user (?:s )?(?:\\w+ "                                          \
+    ")?(?:data|documents|information|messages?|input|details|files)|(?:all|every|their|user s) "   \
+    "(?:emails?|messages|files|data|documents))"
 
 const struct weir_injection_rule weir_injection__marks[] = {
     /* ---- roles */
@@ -54,105 +54,102 @@ const struct weir_injection_rule weir_injection__marks[] = {
      false},
     {WEIR_INJECTION_MARKUP, 0.3, "(?:^|\\n)[\\s*>#_-]*system[*_]*\\s?:[ \\n]", false, false},
     {WEIR_INJECTION_MARKUP, 0.65,
-     "(?:[-=*#_~<]{2,}|\\[)\\s?end" GAP "(?:of" GAP ")?(?:the" GAP ")?(?:user" GAP "|system" GAP
-     "|original" GAP ")?(?:prompt|instructions?|context|user|input|query)\\s?(?:[-=*#_~>]{2,}|\\])",
+     "(?:[-=*#_~<]{2,}|\\[)\\s?end (?:of )?(?:the )?(?:user |system |original "
+     ")?(?:prompt|instructions?|context|user|input|query)\\s?(?:[-=*#_~>]{2,}|\\])",
      false, true},
     {WEIR_INJECTION_MARKUP, 0.4,
-     "(?:[-=*#_~<]{2,}|\\[)\\s?(?:end|start|begin)" GAP "(?:of" GAP ")?(?:the" GAP ")?(?:new" GAP
+     "(?:[-=*#_~<]{2,}|\\[)\\s?(?:end|start|begin) (?:of )?(?:the )?(?:new "
      ")?(?:document|system|text|email|message|data|instructions?|prompt)\\b",
      false, false},
     {WEIR_INJECTION_MARKUP, 0.7,
-     "(?:\\[|<<|\\*\\*|\\(|\\{)\\s?(?:system|admin(?:istrator)?|developer|operator)" GAP
+     "(?:\\[|<<|\\*\\*|\\(|\\{)\\s?(?:system|admin(?:istrator)?|developer|operator) "
      "(?:override|message|note|prompt|instructions?|notice|command|update|alert)\\s?(?:\\]|\\)|\\*"
      "\\*|>>|\\}|:)",
      false, true},
     {WEIR_INJECTION_MARKUP, 0.55, "\\[system\\]|\\[/system\\]|\\[assistant\\]", false, true},
     {WEIR_INJECTION_MARKUP, 0.5,
-     "\\b(?:system|admin(?:istrator)?|developer|operator)" GAP
+     "\\b(?:system|admin(?:istrator)?|developer|operator) "
      "(?:override|overrule|command|directive|update)\\b\\s?[:\\]*-]",
      false, true},
     {WEIR_INJECTION_MARKUP, 0.4, "[\"']role[\"']\\s?:\\s?[\"'](?:system|developer)[\"']", false,
      false},
     /* ---- to whom it may compute */
-    {WEIR_INJECTION_INDIRECT, 0.75,
-     "\\bif" GAP "you(?:" GAP "are|" JOIN "re)" GAP WORDS(3) AI "\\b", false, true},
+    {WEIR_INJECTION_INDIRECT, 0.75, "\\bif you(?: are|" JOIN "re) <3>" AI "\\b", false, true},
     {WEIR_INJECTION_INDIRECT, 0.75,
      "\\b(?:note|message|instructions?|attention|notice|memo|dear|hello|hey|hi|hint|directive|"
-     "important|reminder|request|command)[,:!]?" GAP
-     "(?:(?:for|to|all|any|the|every|our|you|an|this)" GAP "){0,3}" AI AI_NOUN "(?:" GAP
-     "(?:reading|processing|summari[sz]ing|parsing|analy[sz]ing|reviewing|scanning|that|who|which)("
-     "?:" GAP "\\w+){0,4})?\\s?[,:!-]",
+     "important|reminder|request|command)[,:!]? (?:(?:for|to|all|any|the|every|our|you|an|this) "
+     "){0,3}" AI AI_NOUN "(?: "
+                         "(?:reading|processing|summari[sz]ing|parsing|analy[sz]ing|reviewing|"
+                         "scanning|that|who|which)(?: \\w+){0,4})?\\s?[,:!-]",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.7,
-     "\\b(?:instructions?|directives?|note|message|attention|dear|command)" GAP "(?:for|to)?" JOIN
-     "(?:the" GAP "|all" GAP "|any" GAP ")?(?:ai" GAP ")?(?:assistants?|agents?)\\s?[,:]",
+     "\\b(?:instructions?|directives?|note|message|attention|dear|command) (?:for|to)?" JOIN
+     "(?:the |all |any )?(?:ai )?(?:assistants?|agents?)\\s?[,:]",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.7,
-     "(?:^|[\\n>(\\[-])\\s?(?:to" GAP ")?(?:the" GAP "|any" GAP "|all" GAP ")?" AI AI_NOUN "(?:" GAP
-     "(?:reading|processing|summari[sz]ing|reviewing|parsing|analy[sz]ing)(?:" GAP
+     "(?:^|[\\n>(\\[-])\\s?(?:to )?(?:the |any |all )?" AI AI_NOUN
+     "(?: (?:reading|processing|summari[sz]ing|reviewing|parsing|analy[sz]ing)(?: "
      "\\w+){0,3})?\\s?:",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.7,
-     "\\bto" GAP "(?:the|any|all|every|whichever)" GAP AI AI_NOUN "(?:" GAP
+     "\\bto (?:the|any|all|every|whichever) " AI AI_NOUN
+     "(?: "
      "(?:reading|processing|summari[sz]ing|parsing|analy[sz]ing|reviewing|scanning|that|who|which)("
-     "?:" GAP "\\w+){0,4})?\\s?:",
+     "?: \\w+){0,4})?\\s?:",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.45,
-     "\\b(?:when|if|while|before|after|should)" GAP WORDS(2)
-         AI AI_NOUN GAP WORDS(2) "(?:summari[sz]|read|process|analy[sz]|review|pars|evaluat|scan|"
-                                 "see|encounter|translat)\\w*" GAP WORDS(1) "(?:this|these)\\b",
+     "\\b(?:when|if|while|before|after|should) <2>" AI AI_NOUN
+     " <2>(?:summari[sz]|read|process|analy[sz]|review|pars|evaluat|scan|see|encounter|translat)"
+     "\\w* <1>(?:this|these)\\b",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.3,
-     "\\b(?:must|should|has" GAP "to|have" GAP "to|needs" GAP "to)" GAP WORDS(
-         1) "(?:say|include|tell|append|recommend|state|rate|mention|respond|output|rank|reply)\\b",
+     "\\b(?:must|should|has to|have to|needs to) "
+     "<1>(?:say|include|tell|append|recommend|state|rate|mention|respond|output|rank|reply)\\b",
      false, false},
     {WEIR_INJECTION_INDIRECT, 0.45,
-     AI AI_NOUN GAP "(?:reading|processing|summari[sz]ing|parsing|analy[sz]ing|reviewing)" GAP
-                    "(?:this|these)\\b",
+     AI AI_NOUN
+     " (?:reading|processing|summari[sz]ing|parsing|analy[sz]ing|reviewing) (?:this|these)\\b",
      false, false},
     {WEIR_INJECTION_INDIRECT, 0.65,
-     AI AI_NOUN GAP "(?:instructions?|prompt|directives?|note|command|override)\\s?:", false, true},
+     AI AI_NOUN " (?:instructions?|prompt|directives?|note|command|override)\\s?:", false, true},
     {WEIR_INJECTION_INDIRECT, 0.5,
-     "\\b(?:when|if|while)" GAP "(?:you" GAP "(?:are" GAP ")?)?(?:asked" GAP "to" GAP
+     "\\b(?:when|if|while) (?:you (?:are )?)?(?:asked to "
      ")?(?:summari[sz]e|summari[sz]ing|process|processing|translate|translating|analy[sz]e|analy["
-     "sz]ing)" GAP "this" GAP
-     "(?:text|document|page|e-?mail|article|resume|content|file|review)\\b",
+     "sz]ing) this (?:text|document|page|e-?mail|article|resume|content|file|review)\\b",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.6,
-     "<!--[^>]*\\b(?:" AI "|assistants?|ignore|instructions?|prompt|you" GAP
-     "(?:are|must|should))\\b[^>]*-->",
+     "<!--[^>]*\\b(?:" AI
+     "|assistants?|ignore|instructions?|prompt|you (?:are|must|should))\\b[^>]*-->",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.25,
      "(?:display\\s?:\\s?none|font-size\\s?:\\s?[01](?:px|pt)?\\b|visibility\\s?:\\s?hidden|"
      "opacity\\s?:\\s?0\\b|color\\s?:\\s?(?:white|#fff))",
      false, false},
     {WEIR_INJECTION_INDIRECT, 0.4,
-     "(?:\\bai\\b|\\bchat" JOIN "bot|\\bllm\\b|language" GAP
-     "models?|assistants?)\\b[,:]?" GAP WORDS(
-         1) "(?:please|must|should|shall|tell|say|recommend|include|always|do" GAP "not)\\b",
+     "(?:\\bai\\b|\\bchat" JOIN
+     "bot|\\bllm\\b|language models?|assistants?)\\b[,:]? "
+     "<1>(?:please|must|should|shall|tell|say|recommend|include|always|do not)\\b",
      false, false},
     {WEIR_INJECTION_INDIRECT, 0.45,
-     "\\b(?:do" GAP "not|don" GAP "t|never|without)" GAP
+     "\\b(?:do not|don t|never|without) "
      "(?:tell|telling|inform|informing|notify|notifying|alert|alerting|mention|mentioning|reveal|"
-     "show|warn|let)" GAP WORDS(3) "(?:the" GAP
-                                   ")?(?:user|customer|human|anyone|owner|reader|victim)\\b",
+     "show|warn|let) <3>(?:the )?(?:user|customer|human|anyone|owner|reader|victim)\\b",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.25,
-     "\\b(?:do" GAP "not|don" GAP "t|never|without)" GAP
-     "(?:mention|mentioning|disclose|highlight|reveal|report)" GAP
+     "\\b(?:do not|don t|never|without) (?:mention|mentioning|disclose|highlight|reveal|report) "
      "(?:it|this|that|these|any|the|them)\\b",
      false, false},
     {WEIR_INJECTION_INDIRECT, 0.35,
-     "\\b(?:give|write|provide|leave|assign|rate)" GAP
-         WORDS(3) "(?:positive|five|5|highest|perfect|favou?rable|excellent)" GAP WORDS(
-             1) "(?:reviews?|rating|evaluation|stars?|score|recommendation|feedback)\\b",
+     "\\b(?:give|write|provide|leave|assign|rate) "
+     "<3>(?:positive|five|5|highest|perfect|favou?rable|excellent) "
+     "<1>(?:reviews?|rating|evaluation|stars?|score|recommendation|feedback)\\b",
      false, false},
     {WEIR_INJECTION_INDIRECT, 0.3,
-     "\\b(?:tell|inform|convince|advise|instruct|urge)" GAP "(?:the|every|your)" GAP
-     "(?:users?|customer|reader|human|recruiter)" GAP "(?:to|that|they)\\b",
+     "\\b(?:tell|inform|convince|advise|instruct|urge) (?:the|every|your) "
+     "(?:users?|customer|reader|human|recruiter) (?:to|that|they)\\b",
      false, false},
     {WEIR_INJECTION_INDIRECT, 0.3,
-     "\\b(?:recommend|rank|select|choose|approve|hire|shortlist)" GAP "(?:the|this)" GAP
+     "\\b(?:recommend|rank|select|choose|approve|hire|shortlist) (?:the|this) "
      "(?:candidate|applicant|product|vendor|paper|company)\\b",
      false, false},
     /* ---- ways out */
@@ -161,66 +158,59 @@ const struct weir_injection_rule weir_injection__marks[] = {
      "data|secret|password|prompt|last_?message|chat_|api_?key)[^)\\n]*\\)",
      false, true},
     {WEIR_INJECTION_EXFILTRATION, 0.35,
-     "\\b(?:append|add|include|insert|render|embed|attach|output)" GAP WORDS(
-         4) "(?:image|link|markdown|url|pixel)\\b",
+     "\\b(?:append|add|include|insert|render|embed|attach|output) "
+     "<4>(?:image|link|markdown|url|pixel)\\b",
      false, false},
     {WEIR_INJECTION_EXFILTRATION, 0.3,
-     "\\b(?:to|in|of|with)" GAP "(?:every|each|all|all" GAP "of)" GAP "(?:your" GAP
+     "\\b(?:to|in|of|with) (?:every|each|all|all of) (?:your "
      ")?(?:answers?|responses?|repl(?:y|ies)|messages?|outputs?)\\b",
      false, false},
     {WEIR_INJECTION_EXFILTRATION, 0.75,
-     "\\b" SEND GAP WORDS(5) LOOT "\\b" GAP WORDS(7) "(?:to|at|via|through|as)" GAP WORDS(
-         5) "(?:https?:|ftp:|[\\w.+-]+@\\w|my" GAP
-            "(?:server|e-?mail|site|webhook)|webhook|attacker|(?:following|this)" GAP
-            "(?:url|address|webhook|endpoint|server|site|e-?mail|link|number)|external|\\w+\\.\\w+/"
-            ")",
+     "\\b" SEND " <5>" LOOT
+     "\\b <7>(?:to|at|via|through|as) <5>(?:https?:|ftp:|[\\w.+-]+@\\w|my "
+     "(?:server|e-?mail|site|webhook)|webhook|attacker|(?:following|this) "
+     "(?:url|address|webhook|endpoint|server|site|e-?mail|link|number)|external|\\w+\\.\\w+/)",
      false, true},
     {WEIR_INJECTION_EXFILTRATION, 0.45,
-     "\\b" SEND GAP "(?:all|any|everything|every|the" GAP
-     "entire)" GAP WORDS(8) "(?:to|at|via)" GAP WORDS(2) "https?:",
-     false, false},
+     "\\b" SEND " (?:all|any|everything|every|the entire) <8>(?:to|at|via) <2>https?:", false,
+     false},
     {WEIR_INJECTION_EXFILTRATION, 0.25,
-     "\\b(?:user|customer|their|victim)" GAP "(?:s" GAP ")?(?:\\w+" GAP
-     ")?(?:passwords?|credentials|api" GAP "keys?|tokens?|credit" GAP "card)\\b",
+     "\\b(?:user|customer|their|victim) (?:s )?(?:\\w+ )?(?:passwords?|credentials|api "
+     "keys?|tokens?|credit card)\\b",
      false, false},
     {WEIR_INJECTION_EXFILTRATION, 0.35,
-     "\\b" SEND GAP "(?:them|it|that|those|these|this)" GAP "(?:all" GAP
-     ")?(?:to|at|via)" GAP WORDS(4) "(?:https?:|webhook|url|endpoint|server|attacker)",
+     "\\b" SEND " (?:them|it|that|those|these|this) (?:all )?(?:to|at|via) "
+                "<4>(?:https?:|webhook|url|endpoint|server|attacker)",
      false, false},
     {WEIR_INJECTION_EXFILTRATION, 0.25,
-     "\\b(?:collect|gather|extract|steal|harvest|grab|take|find|read|encode)" GAP WORDS(4) LOOT
-     "\\b",
-     false, false},
+     "\\b(?:collect|gather|extract|steal|harvest|grab|take|find|read|encode) <4>" LOOT "\\b", false,
+     false},
     {WEIR_INJECTION_EXFILTRATION, 0.45,
-     "\\b(?:include|append|add|put|embed|encode|place|pass|insert)" GAP WORDS(
-         5) "(?:as|in|into|to)" GAP WORDS(4) "(?:parameter|query|url|link|hostname|subdomain)\\b",
+     "\\b(?:include|append|add|put|embed|encode|place|pass|insert) <5>(?:as|in|into|to) "
+     "<4>(?:parameter|query|url|link|hostname|subdomain)\\b",
      false, false},
     {WEIR_INJECTION_EXFILTRATION, 0.6,
-     "\\b(?:secretly|silently|quietly|covertly|stealthily|discreetly)" GAP WORDS(1) SEND "\\b",
-     false, true},
-    {WEIR_INJECTION_EXFILTRATION, 0.6, "\\b(?:exfiltrate|steal)" GAP WORDS(4) LOOT "\\b", false,
-     true},
+     "\\b(?:secretly|silently|quietly|covertly|stealthily|discreetly) <1>" SEND "\\b", false, true},
+    {WEIR_INJECTION_EXFILTRATION, 0.6, "\\b(?:exfiltrate|steal) <4>" LOOT "\\b", false, true},
     {WEIR_INJECTION_EXFILTRATION, 0.3,
      "\\b(?:attacker|evil|exfil|malicious)[\\w-]*\\.(?:com|net|org|example|io|test|site)\\b", false,
      false},
     /* ---- encoded orders */
     {WEIR_INJECTION_ENCODED, 0.75,
-     "\\b(?:decode|decoding|decrypt|decipher|convert|deobfuscate|unscramble|translate|reverse)" GAP
-         WORDS(9) "(?:and|then|to)" GAP WORDS(
-             3) "(?:follow|obey|comply|carry" GAP "out|act" GAP "(?:on|upon)|do" GAP
-                "(?:exactly" GAP ")?(?:what|as|whatever)|(?:execute|perform|run)" GAP
-                "(?:what|whatever|it\\b|them|the" GAP "(?:instructions?|commands?|result)))",
+     "\\b(?:decode|decoding|decrypt|decipher|convert|deobfuscate|unscramble|translate|reverse) "
+     "<9>(?:and|then|to) <3>(?:follow|obey|comply|carry out|act (?:on|upon)|do (?:exactly "
+     ")?(?:what|as|whatever)|(?:execute|perform|run) (?:what|whatever|it\\b|them|the "
+     "(?:instructions?|commands?|result)))",
      false, true},
     {WEIR_INJECTION_ENCODED, 0.7,
-     "\\b(?:base" JOIN "64|rot" JOIN "13|hex|morse|caesar|cipher|encoded)\\b" JOIN WORDS(
-         8) "(?:decode|decrypt|decipher|translate|convert)" GAP WORDS(4) "(?:and|then)" GAP
-         WORDS(1) "(?:follow|obey|comply|execute|do|run)\\b",
+     "\\b(?:base" JOIN "64|rot" JOIN "13|hex|morse|caesar|cipher|encoded)\\b" JOIN
+     "<8>(?:decode|decrypt|decipher|translate|convert) <4>(?:and|then) "
+     "<1>(?:follow|obey|comply|execute|do|run)\\b",
      false, true},
     {WEIR_INJECTION_ENCODED, 0.6,
-     "\\b(?:follow|execute|obey|perform|run|carry" GAP
-     "out)" GAP WORDS(4) "(?:base" JOIN "64|rot" JOIN
-                         "13|hex|morse|caesar|encoded|encrypted|binary)" GAP WORDS(
-                             2) "(?:instructions?|commands?|message|string|text|payload)\\b",
+     "\\b(?:follow|execute|obey|perform|run|carry out) <4>(?:base" JOIN "64|rot" JOIN
+     "13|hex|morse|caesar|encoded|encrypted|binary) "
+     "<2>(?:instructions?|commands?|message|string|text|payload)\\b",
      false, true},
     {WEIR_INJECTION_ENCODED, 0.8,
      "aW5zdHJ1Y3Rpb2|luc3RydWN0aW9u|pbnN0cnVjdGlvb|Z25vcmUgYWxs|dub3JlIGFsb|nbm9yZSBhbG|"
@@ -228,33 +218,33 @@ const struct weir_injection_rule weir_injection__marks[] = {
      "zeXN0ZW0gcHJvbXB0|aXNyZWdhcm|lzcmVnYXJk|pc3JlZ2FyZ",
      true, true},
     {WEIR_INJECTION_ENCODED, 0.7,
-     "snoitcurtsni|tpmorp" GAP "metsys|suoiverp" GAP WORDS(
-         1) "erongi|vafgehpgvbaf|flfgrz" GAP "cebzcg|vtaber" GAP "(?:nyy|cerivbhf|lbhe)|qvfertneq",
+     "snoitcurtsni|tpmorp metsys|suoiverp <1>erongi|vafgehpgvbaf|flfgrz cebzcg|vtaber "
+     "(?:nyy|cerivbhf|lbhe)|qvfertneq",
      false, true},
     {WEIR_INJECTION_ENCODED, 0.75,
      "69676e6f7265|49676e6f7265|696e737472756374696f6e|73797374656d2070726f6d7074", false, true},
     {WEIR_INJECTION_ENCODED, 0.75,
-     "\\b69" GAP "67" GAP "6e" GAP "6f" GAP "72" GAP "65\\b|\\b49" GAP "67" GAP "6e" GAP "6f" GAP
-     "72" GAP "65\\b|01101001" JOIN "01100111" JOIN "01101110|01001001" JOIN "01100111" JOIN
-     "01101110",
+     "\\b69 67 6e 6f 72 65\\b|\\b49 67 6e 6f 72 65\\b|01101001" JOIN "01100111" JOIN
+     "01101110|01001001" JOIN "01100111" JOIN "01101110",
      false, true},
-    {WEIR_INJECTION_ENCODED, 0.2,
-     "\\b(?:base" JOIN "64|rot" JOIN "13|morse|caesar" GAP "cipher)\\b", false, false},
+    {WEIR_INJECTION_ENCODED, 0.2, "\\b(?:base" JOIN "64|rot" JOIN "13|morse|caesar cipher)\\b",
+     false, false},
     /* ---- orders to tools */
     {WEIR_INJECTION_TOOL, 0.3,
-     "\\b(?:call|invoke|use|run|execute|trigger)" GAP "(?:the" GAP "|your" GAP "|a" GAP
-     ")?(?:shell|terminal|bash|python|browser|file|email|delete\\w*|tool" GAP "\\w+_\\w+)\\b",
+     "\\b(?:call|invoke|use|run|execute|trigger) (?:the |your |a "
+     ")?(?:shell|terminal|bash|python|browser|file|email|delete\\w*|tool \\w+_\\w+)\\b",
      false, false},
     {WEIR_INJECTION_TOOL, 0.3,
-     "\\b(?:call|invoke|execute|trigger)" GAP "(?:the" GAP "|your" GAP "|a" GAP
-     ")?(?:[a-z]+_\\w+|\\w+" GAP "(?:tool|function|plugin|api)\\b)",
+     "\\b(?:call|invoke|execute|trigger) (?:the |your |a )?(?:[a-z]+_\\w+|\\w+ "
+     "(?:tool|function|plugin|api)\\b)",
      false, false},
     {WEIR_INJECTION_TOOL, 0.35,
-     "\\b(?:without|no|skip|don" GAP "t|do" GAP "not)" GAP
-     "(?:asking|ask|any|further|user|the|waiting|for|need)?" JOIN "(?:for" GAP "|user" GAP
-     ")?(?:confirmation|permission|approval|consent|asking)\\b",
+     "\\b(?:without|no|skip|don t|do not) "
+     "(?:asking|ask|any|further|user|the|waiting|for|need)?" JOIN
+     "(?:for |user )?(?:confirmation|permission|approval|consent|asking)\\b",
      false, false},
-    {WEIR_INJECTION_TOOL, 0.35, "\\brm -rf?\\s+[/~*]|\\bdrop table\\b|\\bformat c:", false, false},
+    {WEIR_INJECTION_TOOL, 0.35, "\\brm\\ -rf?\\s+[/~*]|\\bdrop\\ table\\b|\\bformat\\ c:", false,
+     false},
     {WEIR_INJECTION_TOOL, 0.35, "(?:curl|wget)\\s[^|\\n]*\\|\\s?(?:sudo\\s)?(?:ba|z)?sh\\b", false,
      false},
     {WEIR_INJECTION_TOOL, 0.3,
@@ -262,15 +252,15 @@ const struct weir_injection_rule weir_injection__marks[] = {
      "shadow",
      false, false},
     {WEIR_INJECTION_TOOL, 0.45,
-     "\\b(?:transfer|wire|send|pay)[_\\s](?:all" GAP ")?(?:the" GAP
+     "\\b(?:transfer|wire|send|pay)[_\\s](?:all )?(?:the "
      ")?(?:funds|money|bitcoin|btc|crypto|balance)\\b",
      false, false},
     {WEIR_INJECTION_TOOL, 0.35,
-     "\\b(?:delete|remove|drop|wipe|destroy)" GAP "(?:all|every|the" GAP "entire)" GAP WORDS(
-         2) "(?:files?|accounts?|users?|records?|databases?|tables?|emails?|data)\\b",
+     "\\b(?:delete|remove|drop|wipe|destroy) (?:all|every|the entire) "
+     "<2>(?:files?|accounts?|users?|records?|databases?|tables?|emails?|data)\\b",
      false, false},
-    {WEIR_INJECTION_TOOL, 0.25,
-     "\\bbefore" GAP "(?:you" GAP ")?(?:answer|respond|reply)(?:ing)?\\b", false, false},
+    {WEIR_INJECTION_TOOL, 0.25, "\\bbefore (?:you )?(?:answer|respond|reply)(?:ing)?\\b", false,
+     false},
 };
 
 const size_t weir_injection__n_marks =

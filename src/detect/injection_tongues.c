@@ -10,182 +10,151 @@ const struct weir_injection_rule weir_injection__tongues[] = {
     /* ---- German */
     {WEIR_INJECTION_OVERRIDE, 0.85,
      "\\b(?:ignorier\\w*|vergiss|vergesst|vergessen|missacht\\w*|verwirf|verwerfen|uberg\\w+|"
-     "befolge|beachte|umgeh\\w*|setz\\w*)" GAP WORDS(
-         4) "(?:vorherig\\w*|vorangegangen\\w*|vorangehend\\w*|bisherig\\w*|fruher\\w*|obig\\w*|"
-            "vorig\\w*|"
-            "deine\\w*|ursprunglich\\w*|alle|samtliche|jegliche|bestehend\\w*|initial\\w*)" GAP
-                WORDS(3) "(?:anweisung\\w*|instruktion\\w*|regeln|befehle\\w*|vorgaben|richtlinien|"
-                         "prompts?|"
-                         "systemprompt|systemanweisung\\w*|aufgaben|weisungen|einschrankungen|"
-                         "beschrankungen)\\b",
+     "befolge|beachte|umgeh\\w*|setz\\w*) "
+     "<4>(?:vorherig\\w*|vorangegangen\\w*|vorangehend\\w*|bisherig\\w*|fruher\\w*|obig\\w*|"
+     "vorig\\w*|deine\\w*|ursprunglich\\w*|alle|samtliche|jegliche|bestehend\\w*|initial\\w*) "
+     "<3>(?:anweisung\\w*|instruktion\\w*|regeln|befehle\\w*|vorgaben|richtlinien|prompts?|"
+     "systemprompt|systemanweisung\\w*|aufgaben|weisungen|einschrankungen|beschrankungen)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:ignorier\\w*|vergiss|vergesst|vergessen)" GAP "(?:sie" GAP
-     ")?(?:alles|das|was)" GAP WORDS(
-         7) "(?:vorher|zuvor|bisher|davor|oben|vorhin|gesagt|gelernt|instruiert|angewiesen)\\b",
+     "\\b(?:ignorier\\w*|vergiss|vergesst|vergessen) (?:sie )?(?:alles|das|was) "
+     "<7>(?:vorher|zuvor|bisher|davor|oben|vorhin|gesagt|gelernt|instruiert|angewiesen)\\b",
      false, true},
     {WEIR_INJECTION_LEAK, 0.85,
-     "\\b(?:zeig\\w*|gib|geben|nenn\\w*|verrat\\w*|wiederhol\\w*|druck\\w*|schreib\\w*|"
-     "was" GAP "(?:ist|sind|steht)|wie" GAP "laute\\w*|offenbar\\w*|sag\\w*)" GAP
-         WORDS(5) "(?:dein\\w*|ihr\\w*|euer\\w*|den|die)" GAP WORDS(
-             2) "(?:system" JOIN
-                "(?:prompts?|anweisung\\w*|nachricht\\w*|instruktion\\w*|vorgabe\\w*)|"
-                "ursprunglich\\w*" GAP "\\w+|versteckt\\w*" GAP "(?:anweisung\\w*|instruktion\\w*)|"
-                "initial\\w*" GAP "(?:anweisung\\w*|prompt))\\b",
+     "\\b(?:zeig\\w*|gib|geben|nenn\\w*|verrat\\w*|wiederhol\\w*|druck\\w*|schreib\\w*|was "
+     "(?:ist|sind|steht)|wie laute\\w*|offenbar\\w*|sag\\w*) "
+     "<5>(?:dein\\w*|ihr\\w*|euer\\w*|den|die) <2>(?:system" JOIN
+     "(?:prompts?|anweisung\\w*|nachricht\\w*|instruktion\\w*|vorgabe\\w*)|ursprunglich\\w* "
+     "\\w+|versteckt\\w* (?:anweisung\\w*|instruktion\\w*)|initial\\w* "
+     "(?:anweisung\\w*|prompt))\\b",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.8,
-     "\\b(?:du" GAP "bist|sie" GAP "sind|tu" GAP "so|stell" GAP "dir|verhalte|agier\\w*|spiel\\w*|"
-     "antworte)" GAP WORDS(10) "(?:ohne|keine|keinerlei|frei" GAP "von)" GAP WORDS(
-         2) "(?:einschrankung\\w*|beschrankung\\w*|regeln|filter|grenzen|zensur|richtlinien|"
-            "moral\\w*|ethi\\w*|tabus)\\b",
+     "\\b(?:du bist|sie sind|tu so|stell dir|verhalte|agier\\w*|spiel\\w*|antworte) "
+     "<10>(?:ohne|keine|keinerlei|frei von) "
+     "<2>(?:einschrankung\\w*|beschrankung\\w*|regeln|filter|grenzen|zensur|richtlinien|moral\\w*|"
+     "ethi\\w*|tabus)\\b",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.7,
-     "\\b(?:hinweis|anweisung\\w*|nachricht|achtung|wichtig)" GAP WORDS(
-         2) "(?:ki|sprachmodell\\w*|assistent\\w*|llm|chatbot)\\b\\s?[:,]",
+     "\\b(?:hinweis|anweisung\\w*|nachricht|achtung|wichtig) "
+     "<2>(?:ki|sprachmodell\\w*|assistent\\w*|llm|chatbot)\\b\\s?[:,]",
      false, true},
     {WEIR_INJECTION_INDIRECT, 0.7,
-     "\\bwenn" GAP "(?:du|sie)" GAP WORDS(2) "(?:ki|sprachmodell|chatbot|kunstliche" GAP
-                                             "intelligenz)\\b",
-     false, true},
+     "\\bwenn (?:du|sie) <2>(?:ki|sprachmodell|chatbot|kunstliche intelligenz)\\b", false, true},
     /* ---- French */
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:ignor(?:e|ez|er|es|ons)|oubli(?:e|ez|er|es)|neglige[rz]?|contourne[rz]?|"
-     "ne" GAP "(?:tiens|tenez)" GAP "pas" GAP "compte|ne" GAP "(?:suis|suivez)" GAP
-     "(?:pas|plus))" GAP
-         WORDS(4) "(?:instructions?|consignes?|regles?|directives?|ordres|commandes)" GAP WORDS(
-             3) "(?:preceden\\w*|anterieur\\w*|dessus|initial\\w*|donnee?s|recu\\w*|avant|systeme|"
-                "prealables?|originales?)\\b",
+     "\\b(?:ignor(?:e|ez|er|es|ons)|oubli(?:e|ez|er|es)|neglige[rz]?|contourne[rz]?|ne "
+     "(?:tiens|tenez) pas compte|ne (?:suis|suivez) (?:pas|plus)) "
+     "<4>(?:instructions?|consignes?|regles?|directives?|ordres|commandes) "
+     "<3>(?:preceden\\w*|anterieur\\w*|dessus|initial\\w*|donnee?s|recu\\w*|avant|systeme|"
+     "prealables?|originales?)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.8,
-     "\\b(?:ignore[zr]?|oublie[zr]?)" GAP "(?:toutes" GAP "(?:les|tes|vos)|tes|vos)" GAP
-     "(?:precedentes" GAP "|anciennes" GAP ")?(?:instructions|consignes|regles|directives)\\b",
+     "\\b(?:ignore[zr]?|oublie[zr]?) (?:toutes (?:les|tes|vos)|tes|vos) (?:precedentes |anciennes "
+     ")?(?:instructions|consignes|regles|directives)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:ignore[zr]?|oublie[zr]?)" GAP
-     "tout" GAP WORDS(8) "(?:avant|precede\\w*|dit|appris|dessus|jusqu\\w*)\\b",
+     "\\b(?:ignore[zr]?|oublie[zr]?) tout <8>(?:avant|precede\\w*|dit|appris|dessus|jusqu\\w*)\\b",
      false, true},
     {WEIR_INJECTION_LEAK, 0.85,
      "\\b(?:montre\\w*|affiche\\w*|revele\\w*|donne\\w*|repete\\w*|ecri\\w*|dis|dites|"
-     "communique\\w*|"
-     "quel\\w*" GAP
-     "(?:est|sont)|recopie\\w*|traduis\\w*)" GAP WORDS(4) "(?:ton|votre|tes|vos|le)" GAP WORDS(
-         1) "(?:prompt" GAP "(?:systeme|initial|de" GAP "depart|cache|complet)|"
-            "(?:instructions|consignes)" GAP "(?:systeme|initiales|cachees|secretes|internes|d" GAP
-            "origine)|message" GAP "systeme)\\b",
+     "communique\\w*|quel\\w* (?:est|sont)|recopie\\w*|traduis\\w*) <4>(?:ton|votre|tes|vos|le) "
+     "<1>(?:prompt (?:systeme|initial|de depart|cache|complet)|(?:instructions|consignes) "
+     "(?:systeme|initiales|cachees|secretes|internes|d origine)|message systeme)\\b",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.8,
-     "\\b(?:tu" GAP "es|vous" GAP "etes|agis|agissez|fais" GAP "comme|imagine|comporte|joue|"
-     "reponds|repondez)" GAP WORDS(
-         10) "(?:sans|n" GAP "as" GAP "aucune|n" GAP "a" GAP "aucune|libre" GAP "de)" GAP
-         WORDS(2) "(?:restrictions?|limites?|limitations?|filtres?|regles?|censure|ethique|morale?|"
-                  "contraintes?)\\b",
+     "\\b(?:tu es|vous etes|agis|agissez|fais comme|imagine|comporte|joue|reponds|repondez) "
+     "<10>(?:sans|n as aucune|n a aucune|libre de) "
+     "<2>(?:restrictions?|limites?|limitations?|filtres?|regles?|censure|ethique|morale?|"
+     "contraintes?)\\b",
      false, true},
     /* ---- Spanish */
     {WEIR_INJECTION_OVERRIDE, 0.85,
      "\\b(?:ignor(?:a|e|ar|en|ad)|olvid(?:a|e|ar|en|ate|ese)|omit(?:e|a|ir)|descart(?:a|e|ar)|"
-     "desobedec\\w+|no" GAP "sigas|hagas?" GAP "caso|haz" GAP "caso" GAP "omiso" GAP
-     "(?:de|a))" GAP WORDS(4) "(?:instrucci\\w+|reglas|ordenes|indicaciones|directrices|normas|"
-                              "directivas|restricciones)" GAP WORDS(
-                                  2) "(?:anterior\\w*|previ\\w+|arriba|dad\\w+|iniciales|te|"
-                                     "sistema|recibid\\w+|originales)\\b",
+     "desobedec\\w+|no sigas|hagas? caso|haz caso omiso (?:de|a)) "
+     "<4>(?:instrucci\\w+|reglas|ordenes|indicaciones|directrices|normas|directivas|restricciones) "
+     "<2>(?:anterior\\w*|previ\\w+|arriba|dad\\w+|iniciales|te|sistema|recibid\\w+|originales)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.8,
-     "\\b(?:ignora|ignore|olvida|olvide)" GAP "(?:todas" GAP "(?:las|tus|sus)|tus)" GAP
+     "\\b(?:ignora|ignore|olvida|olvide) (?:todas (?:las|tus|sus)|tus) "
      "(?:instrucciones|reglas|ordenes|directrices)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.8,
-     "\\b(?:ignora|ignore|olvida|olvide)" GAP "(?:todo|lo" GAP
-     "que)" GAP WORDS(6) "(?:antes|anterior\\w*|dicho|dijeron|dije|arriba|aprendid\\w+|previo)\\b",
+     "\\b(?:ignora|ignore|olvida|olvide) (?:todo|lo que) "
+     "<6>(?:antes|anterior\\w*|dicho|dijeron|dije|arriba|aprendid\\w+|previo)\\b",
      false, true},
     {WEIR_INJECTION_LEAK, 0.85,
      "\\b(?:muestra\\w*|muestre\\w*|revela\\w*|dime|digame|repite|imprime|escribe|ensena\\w*|"
-     "cual\\w*" GAP
-     "(?:es|son)|comparte|traduce)" GAP WORDS(4) "(?:tu|tus|su|sus|el|las)" GAP WORDS(
-         1) "(?:(?:prompt|mensaje|instrucciones)" GAP "(?:del" GAP "sistema|de" GAP
-            "sistema|inicial\\w*|ocult\\w+|secret\\w+|original\\w*|complet\\w+)|system" GAP
-            "prompt)\\b",
+     "cual\\w* (?:es|son)|comparte|traduce) <4>(?:tu|tus|su|sus|el|las) "
+     "<1>(?:(?:prompt|mensaje|instrucciones) (?:del sistema|de "
+     "sistema|inicial\\w*|ocult\\w+|secret\\w+|original\\w*|complet\\w+)|system prompt)\\b",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.8,
-     "\\b(?:eres|actua|finge|imagina|comportate|responde|simula)" GAP WORDS(
-         10) "(?:sin|no" GAP "tienes?|libre" GAP
-             "de)" GAP WORDS(2) "(?:restricci\\w+|limites|limitaciones|filtros?|reglas|censura|"
-                                "etica|moral|normas)\\b",
+     "\\b(?:eres|actua|finge|imagina|comportate|responde|simula) <10>(?:sin|no tienes?|libre de) "
+     "<2>(?:restricci\\w+|limites|limitaciones|filtros?|reglas|censura|etica|moral|normas)\\b",
      false, true},
     /* ---- Italian */
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:ignor(?:a|are|ate|i)|dimentic(?:a|are|ate|hi)|trascura|scarta|non" GAP "seguire|"
-     "tralascia)" GAP WORDS(
-         4) "(?:istruzioni|regole|ordini|direttive|indicazioni|comandi|disposizioni)" GAP
-         WORDS(3) "(?:precedent\\w*|sopra|ricevut\\w*|inizial\\w*|dato|date|prima|sistema|"
-                  "originali)\\b",
+     "\\b(?:ignor(?:a|are|ate|i)|dimentic(?:a|are|ate|hi)|trascura|scarta|non seguire|tralascia) "
+     "<4>(?:istruzioni|regole|ordini|direttive|indicazioni|comandi|disposizioni) "
+     "<3>(?:precedent\\w*|sopra|ricevut\\w*|inizial\\w*|dato|date|prima|sistema|originali)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.8,
-     "\\b(?:ignora|dimentica)" GAP "(?:tutte" GAP "(?:le" GAP "(?:tue" GAP ")?)?|le" GAP "tue" GAP
-     "|tutto" GAP "(?:cio|quello)" GAP "che" GAP ")(?:istruzioni|regole|direttive|"
-     "ti|sai|e|hai)\\b",
+     "\\b(?:ignora|dimentica) (?:tutte (?:le (?:tue )?)?|le tue |tutto (?:cio|quello) che "
+     ")(?:istruzioni|regole|direttive|ti|sai|e|hai)\\b",
      false, true},
     {WEIR_INJECTION_LEAK, 0.85,
-     "\\b(?:mostra\\w*|rivela\\w*|stampa|dimmi|ripeti|scrivi|qual" GAP "e|quali" GAP
-     "sono)" GAP WORDS(4) "(?:tuo|tua|tue|il|le)" GAP WORDS(
-         1) "(?:(?:prompt|messaggio|istruzioni)" GAP "(?:di" GAP "sistema|del" GAP
-            "sistema|inizial\\w*|nascost\\w*|segret\\w*|original\\w*)|system" GAP "prompt)\\b",
+     "\\b(?:mostra\\w*|rivela\\w*|stampa|dimmi|ripeti|scrivi|qual e|quali sono) "
+     "<4>(?:tuo|tua|tue|il|le) <1>(?:(?:prompt|messaggio|istruzioni) (?:di sistema|del "
+     "sistema|inizial\\w*|nascost\\w*|segret\\w*|original\\w*)|system prompt)\\b",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.8,
-     "\\b(?:sei|agisci|fingi|comportati|immagina|rispondi)" GAP WORDS(
-         10) "(?:senza|priv[oa]" GAP "di|non" GAP
-             "hai)" GAP WORDS(
-                 2) "(?:restrizioni|limiti|limitazioni|filtri|regole|censura|etica|morale)\\b",
+     "\\b(?:sei|agisci|fingi|comportati|immagina|rispondi) <10>(?:senza|priv[oa] di|non hai) "
+     "<2>(?:restrizioni|limiti|limitazioni|filtri|regole|censura|etica|morale)\\b",
      false, true},
     /* ---- Portuguese */
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:ignor(?:e|a|ar|em)|esquec(?:a|e|er|am)|desconsider(?:e|a|ar)|descart(?:e|a|ar)|nao" GAP
-     "(?:siga|sigas))" GAP WORDS(
-         4) "(?:instrucoes|regras|ordens|diretrizes|comandos|orientacoes|restricoes)" GAP
-         WORDS(2) "(?:anterior\\w*|previ\\w+|acima|inicia\\w+|dadas|sistema|recebid\\w+|originais|"
-                  "antes)\\b",
+     "\\b(?:ignor(?:e|a|ar|em)|esquec(?:a|e|er|am)|desconsider(?:e|a|ar)|descart(?:e|a|ar)|nao "
+     "(?:siga|sigas)) <4>(?:instrucoes|regras|ordens|diretrizes|comandos|orientacoes|restricoes) "
+     "<2>(?:anterior\\w*|previ\\w+|acima|inicia\\w+|dadas|sistema|recebid\\w+|originais|antes)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.8,
-     "\\b(?:ignore|ignora|esqueca|esquece)" GAP "(?:tudo|o" GAP "que|todas" GAP "as" GAP
-     "(?:suas" GAP ")?(?:instrucoes|regras)|suas" GAP "(?:instrucoes|regras))(?:" GAP WORDS(
-         6) "(?:antes|anterior\\w*|dito|disse\\w*|acima|aprendeu))?\\b",
+     "\\b(?:ignore|ignora|esqueca|esquece) (?:tudo|o que|todas as (?:suas "
+     ")?(?:instrucoes|regras)|suas (?:instrucoes|regras))(?: "
+     "<6>(?:antes|anterior\\w*|dito|disse\\w*|acima|aprendeu))?\\b",
      false, true},
     {WEIR_INJECTION_LEAK, 0.85,
-     "\\b(?:mostre|mostra|revele|revela|diga|repita|imprima|escreva|exiba|qual" GAP "e|quais" GAP
-     "sao)" GAP WORDS(4) "(?:seu|sua|suas|teu|o|as)" GAP WORDS(
-         1) "(?:(?:prompt|mensagem|instrucoes)" GAP "(?:do" GAP "sistema|de" GAP
-            "sistema|inicia\\w+|ocult\\w+|secret\\w+|origina\\w+)|system" GAP "prompt)\\b",
+     "\\b(?:mostre|mostra|revele|revela|diga|repita|imprima|escreva|exiba|qual e|quais sao) "
+     "<4>(?:seu|sua|suas|teu|o|as) <1>(?:(?:prompt|mensagem|instrucoes) (?:do sistema|de "
+     "sistema|inicia\\w+|ocult\\w+|secret\\w+|origina\\w+)|system prompt)\\b",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.8,
-     "\\b(?:voce" GAP "(?:e|agora)|aja|finja|imagine|comporte|responda|atue)" GAP WORDS(
-         10) "(?:sem|livre" GAP
-             "de)" GAP WORDS(
-                 2) "(?:restricoes|limites|limitacoes|filtros?|regras|censura|etica|moral)\\b",
+     "\\b(?:voce (?:e|agora)|aja|finja|imagine|comporte|responda|atue) <10>(?:sem|livre de) "
+     "<2>(?:restricoes|limites|limitacoes|filtros?|regras|censura|etica|moral)\\b",
      false, true},
     /* ---- Dutch, Polish, Turkish */
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:negeer|vergeet)" GAP WORDS(3) "(?:eerdere|vorige|bovenstaande|voorgaande|alle|je)" GAP
-         WORDS(2) "(?:instructies|regels|opdrachten|aanwijzingen|richtlijnen)\\b",
+     "\\b(?:negeer|vergeet) <3>(?:eerdere|vorige|bovenstaande|voorgaande|alle|je) "
+     "<2>(?:instructies|regels|opdrachten|aanwijzingen|richtlijnen)\\b",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:zignoruj|ignoruj|zapomnij)" GAP
-         WORDS(3) "(?:poprzedni\\w*|wczesniejsz\\w*|powyzsz\\w*|wszystki\\w*)" GAP WORDS(
-             2) "(?:instrukcj\\w*|polece\\w*|zasad\\w*|regu\\w*)",
+     "\\b(?:zignoruj|ignoruj|zapomnij) "
+     "<3>(?:poprzedni\\w*|wczesniejsz\\w*|powyzsz\\w*|wszystki\\w*) "
+     "<2>(?:instrukcj\\w*|polece\\w*|zasad\\w*|regu\\w*)",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "\\b(?:onceki|yukaridaki|daha" GAP
-     "onceki)" GAP WORDS(2) "(?:talimat\\w*|komut\\w*|kural\\w*|yonerge\\w*)" GAP WORDS(
-         2) "(?:yok" GAP "say\\w*|unut\\w*|gormezden" GAP "gel\\w*|dikkate" GAP "alma\\w*)",
+     "\\b(?:onceki|yukaridaki|daha onceki) <2>(?:talimat\\w*|komut\\w*|kural\\w*|yonerge\\w*) "
+     "<2>(?:yok say\\w*|unut\\w*|gormezden gel\\w*|dikkate alma\\w*)",
      false, true},
     /* ---- Russian, Ukrainian */
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "(?:игнорируй|игнорировать|забудь|отбрось|не следуй|отмени|ігноруй|ігноруйте)" WITHIN
-     "(?:предыдущ|прежн|ранее|раньше|выше|прошл|все |всех |твои|свои|системн|попередн)" WITHIN
+     "(?:игнорируй|игнорировать|забудь|отбрось|не\\ следуй|отмени|ігноруй|ігноруйте)" WITHIN
+     "(?:предыдущ|прежн|ранее|раньше|выше|прошл|все\\ |всех\\ |твои|свои|системн|попередн)" WITHIN
      "(?:инструкц|указан|правил|команд|приказ|директив|распоряж|інструкц)",
      false, true},
     {WEIR_INJECTION_OVERRIDE, 0.85,
-     "(?:игнорируй|забудь|отбрось|не следуй)" WITHIN
-     "(?:инструкц|указан|правил|команд|приказ|все,? что)" WITHIN
-     "(?:раньше|ранее|до этого|выше|прежде|сказал|говорил|дали|знаешь)",
+     "(?:игнорируй|забудь|отбрось|не\\ следуй)" WITHIN
+     "(?:инструкц|указан|правил|команд|приказ|все,?\\ что)" WITHIN
+     "(?:раньше|ранее|до\\ этого|выше|прежде|сказал|говорил|дали|знаешь)",
      false, true},
     {WEIR_INJECTION_LEAK, 0.85,
      "(?:покажи|выведи|раскрой|повтори|напиши|назови|каков|какой|скажи|перескажи)" WITHIN
@@ -193,8 +162,8 @@ const struct weir_injection_rule weir_injection__tongues[] = {
      "(?:промпт|промт|инструкц|подсказ|сообщен|запрос|указани)",
      false, true},
     {WEIR_INJECTION_ROLE_PLAY, 0.8,
-     "(?:ты |вы |представь|притворись|веди себя|отвечай)" WITHIN "(?:без|нет|не име|свободн)" WITHIN
-     "(?:ограничен|цензур|фильтр|правил|запрет|морал)",
+     "(?:ты\\ |вы\\ |представь|притворись|веди\\ себя|отвечай)" WITHIN
+     "(?:без|нет|не\\ име|свободн)" WITHIN "(?:ограничен|цензур|фильтр|правил|запрет|морал)",
      false, true},
     /* ---- Chinese */
     {WEIR_INJECTION_OVERRIDE, 0.85,
@@ -239,10 +208,10 @@ const struct weir_injection_rule weir_injection__tongues[] = {
     /* ---- Korean, Arabic, Hindi */
     {WEIR_INJECTION_OVERRIDE, 0.85,
      "(?:이전|위의|앞의|지금까지|기존|모든)" WITHIN "(?:지시|명령|지침|규칙|프롬프트|설정)" WITHIN
-     "(?:무시하|무시해|무시 ?해|잊어|잊고|따르지 마)",
+     "(?:무시하|무시해|무시\\ ?해|잊어|잊고|따르지\\ 마)",
      false, true},
     {WEIR_INJECTION_LEAK, 0.85,
-     "시스템 ?(?:프롬프트|메시지|지시)" WITHIN "(?:보여|알려|출력|말해|공개|반복)", false, true},
+     "시스템\\ ?(?:프롬프트|메시지|지시)" WITHIN "(?:보여|알려|출력|말해|공개|반복)", false, true},
     {WEIR_INJECTION_OVERRIDE, 0.85,
      "(?:تجاهل|انس)" WITHIN "(?:التعليمات|الاوامر|الأوامر|القواعد)" WITHIN
      "(?:السابقة|أعلاه|اعلاه|السابقه)",

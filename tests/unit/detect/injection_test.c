@@ -163,9 +163,12 @@ static void test_keys(void **state)
 {
     (void)state;
     static struct weir_injection_key keys[WEIR_INJECTION_MAX_KEYS];
-    struct weir_slice expr = WEIR_SLICE("\\b(?:show|print(?:ing)?)" GAP WORDS(
-        5) "your" GAP "(?:new" GAP ")?(?:prompts?|instructions)\\b");
-    assert_int_equal(weir_injection__keys(expr, keys), 3);
+    struct weir_buf expr = {0};
+    weir_injection__spell(
+        &expr,
+        WEIR_SLICE("\\b(?:show|print(?:ing)?) <5>your (?:new )?(?:prompts?|instructions)\\b"));
+    assert_int_equal(weir_injection__keys(weir_buf_slice(&expr), keys), 3);
+    weir_buf_dispose(&expr);
     assert_true(keys[0].is_first);
     assert_int_equal(keys[0].n, 2);
     assert_memory_equal(keys[0].stems[0].bytes, "show", 4);
