@@ -4,21 +4,21 @@
  */
 #include "detect/injection.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "detect/ascii.h"
 #include "detect/fold.h"
 #include "detect/injection_int.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum {
     MAX_HITS = 65536,
     FREE_LOOKS = 8192, /* of PCRE2 in one text, and one for each of so many bytes: a manual has a */
     LOOK_BYTES = 20,   /* third of that */
-    WINDOW = 240,      /* of a match up to its last key */
     AHEAD = 160,
-    PAUSE = 80,   /* a rule that did not match is not tried again within */
     NEAR = 240,   /* bytes between rules that add up */
     BEFORE = 56,  /* looked at for who is to do it */
     AROUND = 160, /* looked at for what it is about */
@@ -39,11 +39,20 @@ struct hit {
     double score;
 };
 
-/* Made when the first stem is met: most texts have none. */
+struct place {
+    size_t from;
+    size_t to;
+    size_t before; /* where the one before it began */
+};
+
+/*
+ * What a scan knows of keys and rules, each thread's own and never cleared: places count on from
+ * one text to the next, and those up to `base` are of another text.
+ */
 struct state {
-    size_t seen[WEIR_INJECTION_MAX_RULES];      /* the end of the last match */
-    size_t next_look[WEIR_INJECTION_MAX_RULES]; /* no look before */
-    size_t last[];                              /* by key: where it ended; 0: not yet */
+    size_t base;
+    size_t *seen;        /* by rule: the end of the last match */
+    struct place last[]; /* by key */
 };
 
 struct scan {
@@ -54,6 +63,7 @@ struct scan {
     size_t n_hits;
     size_t cap_hits;
     size_t n_looks;
+    size_t n_read; /* its words up to here are looked at */
     struct state *state;
     pcre2_match_data *data;
     pcre2_match_context *limits;
@@ -92,6 +102,19 @@ static double weigh(struct scan *s, size_t from, size_t to)
     return is_topic ? QUOTED : 1.0;
 }
 
+/* Orders are weighed by what is around them; hints mean less where somebody writes of the matter.
+ */
+static double share_of(struct scan *s, unsigned rule, size_t from, size_t to)
+{
+    const struct weir_injection_rule *r = s->set->rules[rule].rule;
+    if (r->is_speech) {
+        return weigh(s, from, to);
+    }
+    size_t left = from > AROUND ? from - AROUND : 0;
+    size_t right = to + AROUND < s->text.n ? to + AROUND : s->text.n;
+    return r->score < LIKELY && matches(s, s->set->matter, left, right) ? QUOTED : 1.0;
+}
+
 static int add_hit(struct scan *s, unsigned rule, size_t from, size_t to)
 {
     if (s->n_hits == MAX_HITS) {
@@ -101,7 +124,7 @@ static int add_hit(struct scan *s, unsigned rule, size_t from, size_t to)
         s->cap_hits = s->cap_hits != 0 ? 2 * s->cap_hits : 16;
         s->hits = weir_mem_realloc(s->hits, s->cap_hits * sizeof *s->hits);
     }
-    double share = s->set->rules[rule].rule->is_speech ? weigh(s, from, to) : 1.0;
+    double share = share_of(s, rule, from, to);
     struct hit hit = {.from = from, .to = to, .rule = rule};
     if (s->fold != NULL) {
         hit.from = weir_fold_start(s->fold, from);
@@ -130,8 +153,52 @@ static int take_match(struct scan *s, unsigned rule)
     while (from < to && weir_ascii_is_space(s->text.p[from])) {
         from++;
     }
-    s->state->seen[rule] = to;
+    s->state->seen[rule] = s->state->base + to;
     return from < to ? add_hit(s, rule, from, to) : 0;
+}
+
+/* How far a match may go on after `at`: a word's end is not where we stop looking. */
+static size_t end_of_look(const struct scan *s, size_t at)
+{
+    size_t to = at + AHEAD < s->text.n ? at + AHEAD : s->text.n;
+    while (to < s->text.n && to < at + 2 * AHEAD && weir_ascii_is_alnum(s->text.p[to])) {
+        to++;
+    }
+    return to;
+}
+
+/* A match of the rule that begins between `from` and `stop`. */
+static int look_once(struct scan *s, unsigned rule, size_t from, size_t stop, size_t to)
+{
+    if (++s->n_looks > FREE_LOOKS + s->text.n / LOOK_BYTES) {
+        return WEIR_ELIMIT;
+    }
+    pcre2_set_offset_limit(s->limits, stop);
+    int n = pcre2_match(s->set->rules[rule].code, (PCRE2_SPTR)s->text.p, to, from, PCRE2_NOTEMPTY,
+                        s->data, s->limits);
+    return n >= 0 ? take_match(s, rule) : 0;
+}
+
+/* Where the last match of the rule in this text ends. */
+static size_t seen_end(const struct scan *s, unsigned rule)
+{
+    size_t seen = s->state->seen[rule];
+    return seen > s->state->base ? seen - s->state->base : 0;
+}
+
+/* A match that begins with the rule's first key: at the last place it was, or the one before. */
+static int look_at_starts(struct scan *s, unsigned rule, size_t at, size_t to)
+{
+    const struct weir_injection_compiled *c = &s->set->rules[rule];
+    const struct place *first = &s->state->last[c->keys[0]];
+    size_t base = s->state->base;
+    int rc = 0;
+    if (first->before > base && first->before + c->apart[0] >= base + at &&
+        first->before - base - 1 >= seen_end(s, rule)) {
+        rc = look_once(s, rule, first->before - base - 1, first->before - base - 1, to);
+    }
+    size_t from = first->from - base - 1;
+    return rc == 0 && from >= seen_end(s, rule) ? look_once(s, rule, from, from, to) : rc;
 }
 
 /* Matches of the rule around `at`, where its last key ends, that begin where they can. */
@@ -139,56 +206,60 @@ static int look(struct scan *s, unsigned rule, size_t at)
 {
     prepare_matching(s);
     const struct weir_injection_compiled *c = &s->set->rules[rule];
-    size_t to = at + AHEAD < s->text.n ? at + AHEAD : s->text.n;
-    while (to < s->text.n && to < at + 2 * AHEAD && weir_ascii_is_alnum(s->text.p[to])) {
-        to++; /* a word's end is not where we stop looking */
+    size_t to = end_of_look(s, at);
+    size_t seen = seen_end(s, rule);
+    if (c->begins_with_key) {
+        return look_at_starts(s, rule, at, to);
     }
-    size_t stop = c->begins_with_key ? s->state->last[c->keys[0]] : at;
-    size_t reach = c->begins_with_key ? WEIR_INJECTION_MAX_STEM + 1 : WINDOW;
-    size_t from = stop > reach ? stop - reach : 0;
-    pcre2_set_offset_limit(s->limits, stop);
-    s->state->next_look[rule] = at + (c->begins_with_key ? 1 : PAUSE);
     int rc = 0;
-    for (; rc == 0 && from <= stop; from = s->state->seen[rule]) {
-        from = from > s->state->seen[rule] ? from : s->state->seen[rule];
-        if (++s->n_looks > FREE_LOOKS + s->text.n / LOOK_BYTES) {
-            return WEIR_ELIMIT;
-        }
-        int n = from > stop ? -1
-                            : pcre2_match(c->code, (PCRE2_SPTR)s->text.p, to, from, PCRE2_NOTEMPTY,
-                                          s->data, s->limits);
-        if (n < 0) {
-            return 0;
-        }
-        rc = take_match(s, rule);
+    size_t from = at > c->reach ? at - c->reach : 0;
+    from = from > seen ? from : seen;
+    for (bool is_more = true; rc == 0 && is_more && from <= at;) {
+        rc = look_once(s, rule, from, at, to);
+        is_more = seen_end(s, rule) > from;
+        from = seen_end(s, rule);
     }
     return rc;
 }
 
+/* The first was looked at. */
 static bool has_all_keys(const struct scan *s, const struct weir_injection_compiled *rule,
                          size_t at)
 {
-    for (size_t i = 0; i < rule->n_keys; i++) {
-        size_t last = s->state->last[rule->keys[i]];
-        if (last == 0 || last + WINDOW < at) {
+    for (size_t i = 1; i + 1 < rule->n_keys; i++) {
+        size_t last = s->state->last[rule->keys[i]].to;
+        if (last <= s->state->base || last + rule->apart[i] < s->state->base + at) {
             return false;
         }
     }
     return true;
 }
 
-static int take_key(struct scan *s, unsigned key, size_t at)
+/* Rules that may end with this key. */
+static int try_rules(struct scan *s, unsigned key, size_t at)
 {
     const struct weir_injection_index *index = &s->set->rules_of_key;
+    size_t base = s->state->base;
     int rc = 0;
-    s->state->last[key] = at;
     for (size_t i = index->first[key]; i < index->first[key + 1] && rc == 0; i++) {
-        unsigned rule = index->list[i];
-        if (at >= s->state->next_look[rule] && has_all_keys(s, &s->set->rules[rule], at)) {
-            rc = look(s, rule, at);
+        const struct weir_injection_link *link = &index->list[i];
+        size_t other = s->state->last[link->other].to;
+        bool is_near = other > base && other + link->apart >= base + at;
+        if (is_near && has_all_keys(s, &s->set->rules[link->to], at)) {
+            rc = look(s, link->to, at);
         }
     }
     return rc;
+}
+
+static inline int take_key(struct scan *s, const struct weir_injection_link *link,
+                           struct place place)
+{
+    size_t base = s->state->base;
+    struct place *last = &s->state->last[link->to];
+    *last =
+        (struct place){.from = base + place.from + 1, .to = base + place.to, .before = last->from};
+    return link->is_end ? try_rules(s, link->to, place.to) : 0;
 }
 
 static bool is_word(char c)
@@ -196,29 +267,76 @@ static bool is_word(char c)
     return weir_ascii_is_alnum(c) || c == '_';
 }
 
-static bool has_edges(const struct scan *s, unsigned stem, size_t end)
+/* The edges of words that `place` has. */
+static unsigned edges_at(const struct scan *s, struct place place)
 {
-    unsigned edges = s->set->edges[stem];
-    return !((edges & 1) != 0 &&
-             is_word(weir_ascii_before(s->text, end - s->set->lengths[stem]))) &&
-           !((edges & 2) != 0 && is_word(weir_ascii_at(s->text, end)));
+    return (is_word(weir_ascii_before(s->text, place.from)) ? 0 : WEIR_INJECTION_BEGINS) |
+           (is_word(weir_ascii_at(s->text, place.to)) ? 0 : WEIR_INJECTION_ENDS);
 }
 
-static int on_match(void *ctx, unsigned id, size_t end_byte)
+/* Keys of the stem that need no more edges than it has. */
+static int take_stem(struct scan *s, unsigned id, struct place place, unsigned edges)
 {
-    struct scan *s = ctx;
     const struct weir_injection_index *index = &s->set->keys_of_stem;
     int rc = 0;
-    if (!has_edges(s, id, end_byte)) {
-        return 0;
-    }
-    if (s->state == NULL) {
-        s->state = weir_mem_zalloc(sizeof *s->state + s->set->n_keys * sizeof *s->state->last);
-    }
     for (size_t i = index->first[id]; i < index->first[id + 1] && rc == 0; i++) {
-        rc = take_key(s, index->list[i], end_byte);
+        if ((index->list[i].edges & ~edges) == 0) {
+            rc = take_key(s, &index->list[i], place);
+        }
     }
     return rc;
+}
+
+static int on_word(void *ctx, const struct weir_injection_literal *stem, size_t at)
+{
+    struct scan *s = ctx;
+    struct place place = {.from = at, .to = at + stem->n};
+    const struct weir_injection_link *links = s->set->keys_of_stem.list + stem->first;
+    int rc = 0;
+    for (size_t i = 0; i < stem->n_links && rc == 0; i++) {
+        rc = take_key(s, &links[i], place);
+    }
+    return rc;
+}
+
+static int read_words(struct scan *s, size_t to)
+{
+    return weir_injection__words_scan(s->set->words, s->text, &s->n_read, to,
+                                      (struct weir_injection_taker){.on_stem = on_word, .ctx = s});
+}
+
+/* Keys are taken in the order of the text: first the words before. */
+static int on_other(void *ctx, unsigned id, size_t end_byte)
+{
+    struct scan *s = ctx;
+    unsigned stem = s->set->other_ids[id];
+    struct place place = {.from = end_byte - s->set->lengths[stem], .to = end_byte};
+    int rc = read_words(s, end_byte);
+    return rc == 0 ? take_stem(s, stem, place, edges_at(s, place)) : rc;
+}
+
+/* ---- a thread's memory */
+
+static pthread_key_t state_key;
+static pthread_once_t state_once = PTHREAD_ONCE_INIT;
+
+static void make_state_key(void)
+{
+    int rc = pthread_key_create(&state_key, free);
+    WEIR_ASSERT(rc == 0);
+}
+
+static struct state *own_state(const struct weir_injection_set *set)
+{
+    pthread_once(&state_once, make_state_key);
+    struct state *state = pthread_getspecific(state_key);
+    if (state == NULL) {
+        size_t n_places = set->n_keys * sizeof(struct place);
+        state = weir_mem_zalloc(sizeof *state + n_places + set->n_rules * sizeof *state->seen);
+        state->seen = (size_t *)(state->last + set->n_keys);
+        pthread_setspecific(state_key, state);
+    }
+    return state;
 }
 
 /* ---- adding up */
@@ -298,9 +416,11 @@ static int report(const struct scan *s, struct weir_found *found)
 
 static int scan_one(struct scan *s)
 {
-    int rc = weir_patterns_scan(s->set->stems, s->text, on_match, s);
-    free(s->state);
-    s->state = NULL;
+    s->state = own_state(s->set);
+    s->n_read = 0;
+    int rc = weir_patterns_scan(s->set->others, s->text, on_other, s);
+    rc = rc == 0 ? read_words(s, s->text.n) : rc;
+    s->state->base += s->text.n + 1;
     return rc;
 }
 

@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WINDOW = 240, SLACK = 16 };
+
 /* The order is somebody else's: "models may …", "make it …", "do not …". */
 static const char reported_expr[] =
-    "(?:\\b(?:not|n.t|n...t|never|cannot|nicht|nie|no|non|nao|ne|pas|to not|не) (?:to "
+    "(?:\\b(?:my|our|their|his|her|most|many|some|few) (?:\\w+ )?\\w{3,}s "
+    "|\\bhow (?:do|can|should|would|could) (?:i|we|you|one) (?:\\w+ "
+    ")?|\\b(?:not|n.t|n...t|never|cannot|nicht|nie|no|non|nao|ne|pas|to not|не) (?:to "
     ")?|\\b(?:models?|llms?|chat" JOIN
     "bots?|assistants?|ais?|attackers?|users?|students?|people|drivers?|adversar(?:y|ies)|agents?|"
     "someone|anyone|they|them|he|she|it|we|who|which|employees|developers|hackers?|systems?|jury|"
@@ -25,8 +29,15 @@ static const char reported_expr[] =
 
 /* After it: instructions of another kind. */
 static const char other_expr[] =
-    "^\\W+(?:(?:that|which|i|we) (?:\\w+ ){0,3})?(?:about|regarding|concerning|on (?:page|how)|in "
-    "(?:the|your) (?:manual|e-?mail|letter|booklet|leaflet))\\b";
+    "^(?:\\W+(?:that|which|i|we) <3>|\\W+)(?:about|regarding|concerning|on (?:page|how|the "
+    "(?:box|label|"
+    "package|door))|(?:in|from|of) (?:the|your|our|my|this) (?:old |test |new |last "
+    ")?(?:manual|e-?mail|letter|booklet|leaflet|wiki|"
+    "handbook|guide|documentation|docs|readme|recipe|box|package|ticket|memo|newsletter|doctor|"
+    "teacher|kit|"
+    "syllabus|contract|exam|invoice)|for (?:(?:the|your|my|our) "
+    "(?!rest|next|remainder|following|sake|purpose)|installing|assembling|using|cooking|baking|"
+    "returning|return|pets|how))\\b";
 
 /* Named where somebody writes about such texts. */
 static const char topic_expr[] =
@@ -37,6 +48,11 @@ static const char topic_expr[] =
     "papers?|researchers?|strings?|patterns?|called|classif\\w+|vulnerabilit\\w+|owasp|red "
     "team\\w*|guardrails?|sentences? like|known as|literally|the (?:words?|text|sentence|line))\\b";
 
+/* Said by those who study or defend. */
+static const char matter_expr[] =
+    "\\b(?:prompt injections?|jailbreak(?:s|ing)|owasp|red team\\w*|over" JOIN
+    "refusal|researchers|adversarial|vulnerabilit\\w+|false positives?|classifiers?)\\b";
+
 /* Keys and stems found so far, equal ones once. */
 struct names {
     struct weir_buf *list;
@@ -44,8 +60,13 @@ struct names {
     size_t cap;
 };
 
+struct pair {
+    unsigned short from;
+    struct weir_injection_link link;
+};
+
 struct pairs {
-    unsigned short (*list)[2];
+    struct pair *list;
     size_t n;
     size_t cap;
 };
@@ -92,11 +113,11 @@ void weir_injection__spell(struct weir_buf *out, struct weir_slice expr)
     }
 }
 
-static pcre2_code *compile_spelled(struct weir_slice expr, bool is_exact_case, struct weir_buf *why)
+static pcre2_code *compile_spelled(struct weir_slice expr, uint32_t options, struct weir_buf *why)
 {
     int error;
     PCRE2_SIZE at;
-    uint32_t options = PCRE2_USE_OFFSET_LIMIT | (is_exact_case ? 0 : PCRE2_CASELESS);
+    options |= PCRE2_USE_OFFSET_LIMIT;
     pcre2_code *code = pcre2_compile((PCRE2_SPTR)expr.p, expr.n, options, &error, &at, NULL);
     if (code == NULL) {
         weir_buf_printf(why, "prompt_injection: error %d at %zu of %.*s", error, (size_t)at,
@@ -111,7 +132,7 @@ static pcre2_code *compile_expr(const char *expr, struct weir_buf *why)
 {
     struct weir_buf spelled = {0};
     weir_injection__spell(&spelled, weir_slice_cstr(expr));
-    pcre2_code *code = compile_spelled(weir_buf_slice(&spelled), false, why);
+    pcre2_code *code = compile_spelled(weir_buf_slice(&spelled), PCRE2_CASELESS, why);
     weir_buf_dispose(&spelled);
     return code;
 }
@@ -142,21 +163,20 @@ static void dispose_names(struct names *names)
     free(names->list);
 }
 
-static void pair(struct pairs *pairs, unsigned short a, unsigned short b)
+static void add_pair(struct pairs *pairs, struct pair pair)
 {
     if (pairs->n == pairs->cap) {
         pairs->cap = pairs->cap != 0 ? 2 * pairs->cap : 256;
         pairs->list = weir_mem_realloc(pairs->list, pairs->cap * sizeof *pairs->list);
     }
-    pairs->list[pairs->n][0] = a;
-    pairs->list[pairs->n++][1] = b;
+    pairs->list[pairs->n++] = pair;
 }
 
 static int by_first(const void *pa, const void *pb)
 {
-    const unsigned short *a = pa;
-    const unsigned short *b = pb;
-    return a[0] != b[0] ? a[0] - b[0] : a[1] - b[1];
+    const struct pair *a = pa;
+    const struct pair *b = pb;
+    return a->from != b->from ? a->from - b->from : a->link.to - b->link.to;
 }
 
 static struct weir_injection_index make_index(struct pairs *pairs, size_t n_items)
@@ -171,8 +191,8 @@ static struct weir_injection_index make_index(struct pairs *pairs, size_t n_item
     size_t at = 0;
     for (size_t item = 0; item < n_items; item++) {
         index.first[item] = at;
-        for (; at < pairs->n && pairs->list[at][0] == item; at++) {
-            index.list[at] = pairs->list[at][1];
+        for (; at < pairs->n && pairs->list[at].from == item; at++) {
+            index.list[at] = pairs->list[at].link;
         }
     }
     index.first[n_items] = at;
@@ -180,35 +200,80 @@ static struct weir_injection_index make_index(struct pairs *pairs, size_t n_item
     return index;
 }
 
-/* A name of its own for each literal and what must be around it: two bytes of flags, the bytes. */
-static void spell(struct weir_buf *out, const struct weir_injection_stem *stem, bool is_exact_case)
+/* A key that no rule ends with is only remembered. */
+static void mark_ends(struct weir_injection_set *set, size_t n_stems)
+{
+    struct weir_injection_link *links = set->keys_of_stem.list;
+    for (size_t i = 0; i < set->keys_of_stem.first[n_stems]; i++) {
+        const size_t *rules = &set->rules_of_key.first[links[i].to];
+        links[i].is_end = rules[1] > rules[0];
+    }
+}
+
+static void free_index(struct weir_injection_index *index)
+{
+    free(index->list);
+    free(index->first);
+}
+
+static unsigned char edges_of(const struct weir_injection_stem *stem)
+{
+    return (unsigned char)((stem->begins_word ? WEIR_INJECTION_BEGINS : 0) |
+                           (stem->ends_word ? WEIR_INJECTION_ENDS : 0));
+}
+
+/* A name of its own for each literal: a byte that tells its case, one of who finds it, its bytes.
+ */
+static void spell_stem(struct weir_buf *out, const struct weir_injection_stem *stem,
+                       bool is_exact_case)
 {
     weir_buf_append_byte(out, is_exact_case ? 'c' : 'i');
-    weir_buf_append_byte(out, (char)('0' + stem->begins_word + 2 * stem->ends_word));
+    weir_buf_append_byte(out, !weir_injection__is_word_stem(stem) ? 'o'
+                              : stem->ends_word                   ? 'e'
+                                                                  : 'w');
     weir_buf_append(out, weir_slice_make(stem->bytes, stem->n));
+}
+
+static void spell_key(struct weir_buf *out, const struct weir_injection_key *key,
+                      bool is_exact_case)
+{
+    for (size_t i = 0; i < key->n; i++) {
+        weir_buf_append_byte(out, (char)('0' + edges_of(&key->stems[i])));
+        spell_stem(out, &key->stems[i], is_exact_case);
+    }
+}
+
+static unsigned short add_stem(struct making *m, const struct weir_injection_stem *stem,
+                               bool is_exact_case)
+{
+    bool is_new;
+    struct weir_buf spelled = {0};
+    spell_stem(&spelled, stem, is_exact_case);
+    unsigned short id = name(&m->stems, weir_buf_slice(&spelled), &is_new);
+    weir_buf_dispose(&spelled);
+    return id;
 }
 
 static unsigned short add_key(struct making *m, const struct weir_injection_key *key,
                               bool is_exact_case)
 {
-    struct weir_buf all = {0};
-    struct weir_buf *spelled = weir_mem_array(key->n, sizeof *spelled);
-    for (size_t i = 0; i < key->n; i++) {
-        spell(&spelled[i], &key->stems[i], is_exact_case);
-        weir_buf_append(&all, weir_buf_slice(&spelled[i]));
-    }
     bool is_new;
-    unsigned short id = name(&m->keys, weir_buf_slice(&all), &is_new);
-    for (size_t i = 0; i < key->n; i++) {
-        bool is_new_stem;
-        if (is_new) {
-            pair(&m->stem_key, name(&m->stems, weir_buf_slice(&spelled[i]), &is_new_stem), id);
-        }
-        weir_buf_dispose(&spelled[i]);
+    struct weir_buf spelled = {0};
+    spell_key(&spelled, key, is_exact_case);
+    unsigned short id = name(&m->keys, weir_buf_slice(&spelled), &is_new);
+    for (size_t i = 0; i < key->n && is_new; i++) {
+        struct pair pair = {.from = add_stem(m, &key->stems[i], is_exact_case),
+                            .link = {.to = id, .edges = edges_of(&key->stems[i])}};
+        add_pair(&m->stem_key, pair);
     }
-    free(spelled);
-    weir_buf_dispose(&all);
+    weir_buf_dispose(&spelled);
     return id;
+}
+
+/* Lengths are guessed on the safe side, and nothing is looked for further than WINDOW away. */
+static size_t window(size_t n_bytes)
+{
+    return n_bytes + SLACK < WINDOW ? n_bytes + SLACK : WINDOW;
 }
 
 static int add_rule(struct making *m, const struct weir_injection_rule *rule)
@@ -220,16 +285,23 @@ static int add_rule(struct making *m, const struct weir_injection_rule *rule)
     weir_fold_wide(&folded, weir_slice_cstr(rule->expr));
     weir_injection__spell(&expr, weir_buf_slice(&folded));
     c->rule = rule;
-    c->code = compile_spelled(weir_buf_slice(&expr), rule->is_exact_case, m->why);
     c->n_keys = weir_injection__keys(weir_buf_slice(&expr), keys);
     for (size_t i = 0; i < c->n_keys; i++) {
         c->keys[i] = add_key(m, &keys[i], rule->is_exact_case);
+        c->apart[i] = (unsigned short)window(keys[c->n_keys - 1].until - keys[i].before);
     }
     if (c->n_keys != 0) {
-        pair(&m->key_rule, c->keys[c->n_keys - 1], (unsigned short)m->set->n_rules);
+        c->reach = window(keys[c->n_keys - 1].until);
+        struct weir_injection_link link = {
+            .to = (unsigned short)m->set->n_rules, .other = c->keys[0], .apart = c->apart[0]};
+        add_pair(&m->key_rule, (struct pair){.from = c->keys[c->n_keys - 1], .link = link});
     }
     bool is_ascii = weir_ascii_skip(weir_buf_slice(&expr), 0) == expr.n;
     c->begins_with_key = c->n_keys != 0 && keys[0].is_first && is_ascii;
+    c->code = compile_spelled(weir_buf_slice(&expr),
+                              (rule->is_exact_case ? 0 : PCRE2_CASELESS) |
+                                  (c->begins_with_key ? PCRE2_ANCHORED : 0),
+                              m->why);
     m->set->n_rules++;
     if (c->n_keys == 0) {
         weir_buf_printf(m->why, "prompt_injection: no key in %s", rule->expr);
@@ -249,22 +321,64 @@ static int add_table(struct making *m, const struct weir_injection_rule *rules, 
     return rc;
 }
 
-static struct weir_patterns *compile_stems(struct weir_injection_set *set,
-                                           const struct names *stems, struct weir_buf *why)
+static int add_tables(struct making *m)
 {
-    set->edges = weir_mem_array(stems->n, sizeof *set->edges);
+    const struct {
+        const struct weir_injection_rule *rules;
+        size_t n;
+    } tables[] = {
+        {weir_injection__rules, weir_injection__n_rules},
+        {weir_injection__roles, weir_injection__n_roles},
+        {weir_injection__marks, weir_injection__n_marks},
+        {weir_injection__acts, weir_injection__n_acts},
+        {weir_injection__tongues, weir_injection__n_tongues},
+        {weir_injection__scripts, weir_injection__n_scripts},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && rc == 0; i++) {
+        rc = add_table(m, tables[i].rules, tables[i].n);
+    }
+    return rc;
+}
+
+static struct weir_injection_literal literal_of(struct weir_slice spelled, size_t id)
+{
+    struct weir_injection_literal l = {.n = (unsigned char)(spelled.n - 2),
+                                       .ends_word = spelled.p[1] == 'e',
+                                       .id = (unsigned short)id};
+    memcpy(l.bytes, spelled.p + 2, l.n);
+    return l;
+}
+
+/* Each stem to whom finds it. */
+static int compile_stems(struct weir_injection_set *set, const struct names *stems,
+                         struct weir_buf *why)
+{
+    struct weir_injection_literal *words = weir_mem_array(stems->n, sizeof *words);
+    struct weir_pattern *others = weir_mem_array(stems->n, sizeof *others);
+    size_t n_words = 0;
+    size_t n_others = 0;
     set->lengths = weir_mem_array(stems->n, sizeof *set->lengths);
-    struct weir_pattern *list = weir_mem_array(stems->n, sizeof *list);
+    set->other_ids = weir_mem_array(stems->n, sizeof *set->other_ids);
     for (size_t i = 0; i < stems->n; i++) {
         const char *spelled = weir_buf_cstr(&stems->list[i]);
-        list[i] = (struct weir_pattern){
-            .expr = spelled + 2, .is_caseless = spelled[0] == 'i', .is_regex = false};
-        set->lengths[i] = (unsigned char)strlen(spelled + 2);
-        set->edges[i] = (unsigned char)(spelled[1] - '0');
+        set->lengths[i] = (unsigned char)(stems->list[i].n - 2);
+        if (spelled[1] != 'o') {
+            words[n_words] = literal_of(weir_buf_slice(&stems->list[i]), i);
+            words[n_words].first = (uint32_t)set->keys_of_stem.first[i];
+            words[n_words].n_links =
+                (uint32_t)(set->keys_of_stem.first[i + 1] - set->keys_of_stem.first[i]);
+            n_words++;
+        } else {
+            set->other_ids[n_others] = (unsigned short)i;
+            others[n_others++] = (struct weir_pattern){
+                .expr = spelled + 2, .is_caseless = spelled[0] == 'i', .is_regex = false};
+        }
     }
-    struct weir_patterns *made = weir_patterns_new(list, stems->n, why);
-    free(list);
-    return made;
+    set->words = weir_injection__words_new(words, n_words);
+    set->others = weir_patterns_new(others, n_others, why);
+    free(others);
+    return set->others != NULL ? 0 : -1;
 }
 
 static void free_set(struct weir_injection_set *set)
@@ -274,13 +388,13 @@ static void free_set(struct weir_injection_set *set)
     }
     pcre2_code_free(set->reported);
     pcre2_code_free(set->topic);
+    pcre2_code_free(set->matter);
     pcre2_code_free(set->other);
-    free(set->edges);
+    weir_injection__words_free(set->words);
+    free(set->other_ids);
     free(set->lengths);
-    free(set->keys_of_stem.list);
-    free(set->keys_of_stem.first);
-    free(set->rules_of_key.list);
-    free(set->rules_of_key.first);
+    free_index(&set->keys_of_stem);
+    free_index(&set->rules_of_key);
     free(set);
 }
 
@@ -288,22 +402,21 @@ static struct weir_injection_set *compile(struct weir_buf *why)
 {
     struct weir_injection_set *set = weir_mem_zalloc(sizeof *set);
     struct making m = {.set = set, .why = why};
-    int rc = add_table(&m, weir_injection__rules, weir_injection__n_rules);
-    rc = rc != 0 ? rc : add_table(&m, weir_injection__marks, weir_injection__n_marks);
-    rc = rc != 0 ? rc : add_table(&m, weir_injection__tongues, weir_injection__n_tongues);
+    int rc = add_tables(&m);
     set->reported = compile_expr(reported_expr, why);
     set->topic = compile_expr(topic_expr, why);
     set->other = compile_expr(other_expr, why);
-    set->n_stems = m.stems.n;
+    set->matter = compile_expr(matter_expr, why);
     set->n_keys = m.keys.n;
     set->keys_of_stem = make_index(&m.stem_key, m.stems.n);
     set->rules_of_key = make_index(&m.key_rule, m.keys.n);
-    if (rc == 0 && set->reported != NULL && set->topic != NULL && set->other != NULL) {
-        set->stems = compile_stems(set, &m.stems, why);
-    }
+    mark_ends(set, m.stems.n);
+    bool is_all = set->reported != NULL && set->topic != NULL && set->other != NULL;
+    rc = is_all && set->matter != NULL ? rc : -1;
+    rc = rc == 0 ? compile_stems(set, &m.stems, why) : rc;
     dispose_names(&m.keys);
     dispose_names(&m.stems);
-    if (set->stems == NULL) {
+    if (rc != 0) {
         free_set(set);
         return NULL;
     }

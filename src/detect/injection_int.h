@@ -30,10 +30,16 @@ struct weir_injection_rule {
 
 extern const struct weir_injection_rule weir_injection__rules[];
 extern const size_t weir_injection__n_rules;
+extern const struct weir_injection_rule weir_injection__roles[];
+extern const size_t weir_injection__n_roles;
 extern const struct weir_injection_rule weir_injection__marks[];
 extern const size_t weir_injection__n_marks;
+extern const struct weir_injection_rule weir_injection__acts[];
+extern const size_t weir_injection__n_acts;
 extern const struct weir_injection_rule weir_injection__tongues[];
 extern const size_t weir_injection__n_tongues;
+extern const struct weir_injection_rule weir_injection__scripts[];
+extern const size_t weir_injection__n_scripts;
 
 #define WEIR_INJECTION_OVERRIDE "instruction_override"
 #define WEIR_INJECTION_LEAK "system_prompt_leak"
@@ -64,7 +70,7 @@ void weir_injection__spell(struct weir_buf *out, struct weir_slice expr);
  * others have just been seen, PCRE2 has a look.
  */
 enum {
-    WEIR_INJECTION_MAX_RULES = 256,
+    WEIR_INJECTION_MAX_RULES = 512,
     WEIR_INJECTION_MAX_KEYS = 4, /* of a rule */
     WEIR_INJECTION_MAX_STEMS = 96,
     WEIR_INJECTION_MAX_STEM = 24,
@@ -80,32 +86,81 @@ struct weir_injection_stem {
 struct weir_injection_key {
     struct weir_injection_stem stems[WEIR_INJECTION_MAX_STEMS];
     size_t n;
+    size_t before; /* bytes of a match before it, at most or nearly */
+    size_t until;  /* and up to its end */
     bool is_first; /* a match begins with it */
 };
 
 /* The keys of an expression, WEIR_INJECTION_MAX_KEYS at most; 0: it has none. */
 size_t weir_injection__keys(struct weir_slice expr, struct weir_injection_key keys[]);
 
-/* A list of numbers for each of a row of things: item i has those from first[i] to first[i + 1]. */
+/* What must not go on beside a stem. */
+enum { WEIR_INJECTION_BEGINS = 1, WEIR_INJECTION_ENDS = 2 };
+
+/* A key of a stem, or a rule of its last key: those of item i are from first[i] to first[i + 1]. */
+struct weir_injection_link {
+    unsigned short to;
+    unsigned char edges;  /* of the stem in the key */
+    bool is_end;          /* rules may end with the key */
+    unsigned short other; /* another key of the rule; the last itself when it has none */
+    unsigned short apart; /* bytes up to the last key, at most */
+};
+
 struct weir_injection_index {
-    unsigned short *list;
+    struct weir_injection_link *list;
     size_t *first;
 };
+
+/* A stem as it is looked for. */
+struct weir_injection_literal {
+    uint64_t head; /* its first bytes */
+    uint64_t head_mask;
+    uint32_t code;    /* of its first letters */
+    uint32_t first;   /* of its keys in the index */
+    uint32_t n_links; /* and how many it has */
+    unsigned short id;
+    unsigned char n;
+    bool ends_word;
+    bool is_last; /* of those that a word is compared with */
+    char bytes[WEIR_INJECTION_MAX_STEM];
+};
+
+/* Stems that begin words (injection_stems.c). */
+struct weir_injection_words;
+
+struct weir_injection_taker {
+    int (*on_stem)(void *ctx, const struct weir_injection_literal *stem, size_t at);
+    void *ctx;
+};
+
+bool weir_injection__is_word_stem(const struct weir_injection_stem *stem);
+
+/* Takes `stems`, from the heap, and puts them in order. */
+struct weir_injection_words *weir_injection__words_new(struct weir_injection_literal *stems,
+                                                       size_t n);
+void weir_injection__words_free(struct weir_injection_words *w);
+
+/* Tells the stems of words that begin from `*from`, no word's inside, to before `to`, and moves it.
+ */
+int weir_injection__words_scan(const struct weir_injection_words *w, struct weir_slice t,
+                               size_t *from, size_t to, struct weir_injection_taker taker);
 
 struct weir_injection_compiled {
     const struct weir_injection_rule *rule;
     pcre2_code *code;
     unsigned short keys[WEIR_INJECTION_MAX_KEYS];
+    unsigned short apart[WEIR_INJECTION_MAX_KEYS]; /* bytes up to the last key, at most */
     size_t n_keys;
+    size_t reach; /* bytes of a match up to its last key, at most */
     bool begins_with_key;
 };
 
 struct weir_injection_set {
-    struct weir_patterns *stems;
-    size_t n_stems;
+    struct weir_injection_words *words; /* stems that begin words */
+    struct weir_patterns *others;       /* all other stems */
+    unsigned short *other_ids;          /* by place in `others`: the stem */
+    unsigned char *lengths;             /* by stem */
     size_t n_keys;
-    unsigned char *edges; /* by stem: 1 it begins a word, 2 it ends one */
-    unsigned char *lengths;
     struct weir_injection_index keys_of_stem;
     struct weir_injection_index rules_of_key; /* whose last key it is */
     struct weir_injection_compiled rules[WEIR_INJECTION_MAX_RULES];
@@ -113,6 +168,7 @@ struct weir_injection_set {
     pcre2_code *reported; /* before a match: the order is told of or forbidden */
     pcre2_code *other;    /* after it: it is about something else */
     pcre2_code *topic;    /* around a quoted match: the matter is named */
+    pcre2_code *matter;   /* around a hint: somebody writes about the matter */
 };
 
 /* Compiled once, as long as the process. NULL with `why`. */

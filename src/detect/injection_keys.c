@@ -10,7 +10,14 @@
 
 #include <string.h>
 
-enum { MIN_STEM = 3, MIN_EDGED_STEM = 2, MIN_RUN = 4, MIN_SIGNS = 2 };
+enum {
+    MIN_STEM = 3,
+    MIN_EDGED_STEM = 2,
+    MIN_RUN = 4,
+    MIN_SIGNS = 2,
+    LONG_RUN = 12, /* a word */
+    LONG_GAP = 3,
+};
 
 /* One past the atom at `at`: a class, a group, an escape or a character. */
 static size_t atom_end(struct weir_slice e, size_t at)
@@ -51,6 +58,66 @@ static bool is_optional(struct weir_slice e, size_t at)
     return c == '?' || c == '*' || (c == '{' && weir_ascii_at(e, at + 1) == '0');
 }
 
+static bool is_gap(struct weir_slice e, size_t at)
+{
+    struct weir_slice gap = WEIR_SLICE(GAP);
+    return at + gap.n <= e.n && memcmp(e.p + at, gap.p, gap.n) == 0 && !is_optional(e, at + gap.n);
+}
+
+static struct weir_slice inside(struct weir_slice group)
+{
+    bool is_marked = group.n > 3 && group.p[1] == '?';
+    return weir_slice_sub(group, is_marked ? 3 : 1, group.n - 1); /* "(?:" */
+}
+
+/* What looks around is no part of a match. */
+static bool is_plain_group(struct weir_slice e, size_t at)
+{
+    return weir_ascii_at(e, at) == '(' && weir_ascii_at(e, at + 1) == '?' &&
+           weir_ascii_at(e, at + 2) == ':';
+}
+
+/* How often an atom comes at most, by the quantifier at `at`; words and gaps have no end. */
+static size_t most_times(struct weir_slice e, size_t at)
+{
+    char c = weir_ascii_at(e, at);
+    size_t n = 0;
+    if (c == '+' || c == '*') {
+        return LONG_RUN;
+    }
+    if (c != '{') {
+        return 1;
+    }
+    for (at++; at < e.n && e.p[at] != '}'; at++) {
+        n = e.p[at] == ',' ? 0 : 10 * n + (size_t)(e.p[at] - '0');
+    }
+    return n != 0 ? n : LONG_RUN;
+}
+
+/* Bytes that a match of `e` has at most, or nearly: a long word, a wide gap may have more. */
+static size_t most_bytes(struct weir_slice e)
+{
+    size_t most = 0;
+    size_t sum = 0;
+    for (size_t at = 0; at < e.n;) {
+        size_t end = atom_end(e, at);
+        size_t next = quantifier_end(e, end);
+        size_t one = e.p[at] != '\\' || weir_ascii_at(e, at + 1) != 'b';
+        if (e.p[at] == '|') {
+            sum = 0;
+        } else if (is_gap(e, at)) {
+            sum += LONG_GAP;
+        } else {
+            bool is_group = e.p[at] == '(';
+            one = is_group ? most_bytes(inside(weir_slice_sub(e, at, end))) : one;
+            sum += one * most_times(e, end);
+        }
+        most = sum > most ? sum : most;
+        at = next;
+    }
+    return most;
+}
+
 /* The character that stands at `at` for itself, 0: none does; `*n` its spelling's length. */
 static char literal(struct weir_slice e, size_t at, size_t *n)
 {
@@ -72,18 +139,6 @@ static bool is_word_byte(char c)
 static bool is_edge(struct weir_slice e, size_t at)
 {
     return weir_ascii_at(e, at) == '\\' && weir_ascii_at(e, at + 1) == 'b';
-}
-
-static bool is_gap(struct weir_slice e, size_t at)
-{
-    struct weir_slice gap = WEIR_SLICE(GAP);
-    return at + gap.n <= e.n && memcmp(e.p + at, gap.p, gap.n) == 0 && !is_optional(e, at + gap.n);
-}
-
-static struct weir_slice inside(struct weir_slice group)
-{
-    size_t from = group.n > 3 && group.p[1] == '?' ? 3 : 1; /* "(?:" */
-    return weir_slice_sub(group, from, group.n - 1);
 }
 
 static bool ends_with_gap(struct weir_slice e)
@@ -108,6 +163,27 @@ static size_t take_literals(struct weir_slice e, size_t at, struct weir_injectio
     return at;
 }
 
+/* Does an alternative end at `at`? */
+static bool is_last(struct weir_slice e, size_t at)
+{
+    return at == e.n || weir_ascii_at(e, at) == '|';
+}
+
+static bool is_same_stem(const struct weir_injection_stem *a, const struct weir_injection_stem *b)
+{
+    return a->begins_word == b->begins_word && a->ends_word == b->ends_word &&
+           weir_slice_eq(weir_slice_make(a->bytes, a->n), weir_slice_make(b->bytes, b->n));
+}
+
+static bool is_there(const struct weir_injection_key *key, const struct weir_injection_stem *stem)
+{
+    size_t i = 0;
+    while (i < key->n && !is_same_stem(&key->stems[i], stem)) {
+        i++;
+    }
+    return i < key->n;
+}
+
 /* `is_begun` and `is_ended`: no word goes on before and after the key. */
 static bool take_key(struct weir_slice e, bool is_begun, bool is_ended,
                      struct weir_injection_key *key)
@@ -119,7 +195,8 @@ static bool take_key(struct weir_slice e, bool is_begun, bool is_ended,
         if (weir_ascii_at(e, at) == '(') {
             size_t end = atom_end(e, at);
             if (is_optional(e, end) ||
-                !take_key(inside(weir_slice_sub(e, at, end)), has_edge, is_gap(e, end), key)) {
+                !take_key(inside(weir_slice_sub(e, at, end)), has_edge,
+                          is_gap(e, end) || (is_last(e, end) && is_ended), key)) {
                 return false;
             }
         } else {
@@ -127,17 +204,17 @@ static bool take_key(struct weir_slice e, bool is_begun, bool is_ended,
                 return false;
             }
             struct weir_injection_stem *stem = &key->stems[key->n];
-            *stem = (struct weir_injection_stem){.begins_word = has_edge};
+            *stem = (struct weir_injection_stem){0};
             size_t end = take_literals(e, at, stem);
-            bool is_whole = end == e.n || weir_ascii_at(e, end) == '|';
+            bool is_whole = is_last(e, end);
             stem->ends_word = stem->n != 0 && is_word_byte(stem->bytes[stem->n - 1]) &&
                               ((is_whole && is_ended) || is_gap(e, end) || is_edge(e, end));
             stem->begins_word = has_edge && stem->n != 0 && is_word_byte(stem->bytes[0]);
-            size_t least = is_edged && stem->ends_word ? MIN_EDGED_STEM : MIN_STEM;
+            size_t least = has_edge && stem->ends_word ? MIN_EDGED_STEM : MIN_STEM;
             if (stem->n < least) {
                 return false;
             }
-            key->n++;
+            key->n += !is_there(key, stem);
         }
         while (at < e.n && e.p[at] != '|') {
             at = atom_end(e, at);
@@ -177,34 +254,43 @@ static bool edge_after(struct weir_slice e, size_t at, size_t end, bool was_edge
     return is_passing && was_edge;
 }
 
-/* Such words are everywhere: a key with one is not kept, or only the best of such. */
-static bool is_common_stem(const struct weir_injection_stem *stem)
+static bool is_one_of(const struct weir_injection_stem *stem, const char *const words[])
 {
-    static const char *const common[] = {"the",  "all",  "any",  "and", "you", "our", "not",
-                                         "for",  "are",  "was",  "has", "had", "may", "can",
-                                         "out",  "but",  "his",  "her", "its", "who", "this",
-                                         "that", "with", "from", NULL};
-    for (const char *const *w = common; *w != NULL; w++) {
-        if (weir_slice_eq_cstr(weir_slice_make(stem->bytes, stem->n), *w)) {
-            return true;
-        }
+    while (*words != NULL && !weir_slice_eq_cstr(weir_slice_make(stem->bytes, stem->n), *words)) {
+        words++;
     }
-    for (size_t i = 0; i < stem->n; i++) {
-        if (!is_word_byte(stem->bytes[i])) {
-            return false;
-        }
-    }
-    return stem->n <= MIN_STEM && !(stem->begins_word && stem->ends_word);
+    return *words != NULL;
 }
 
-static bool is_common(const struct weir_injection_key *key)
+/* How much of a text has such a word: 2 all of it, 1 most, 0 little. */
+static int commonness(const struct weir_injection_stem *stem)
 {
-    for (size_t i = 0; i < key->n; i++) {
-        if (is_common_stem(&key->stems[i])) {
-            return true;
-        }
+    static const char *const everywhere[] = {"the",  "and", "for", "was", "with", "this", "that",
+                                             "from", "of",  "to",  "in",  "is",   "it",   "as",
+                                             "at",   "on",  "or",  "be",  "an",   "by",   NULL};
+    static const char *const frequent[] = {
+        "has",   "what", "before", "every", "does", "when", "first", "not", "you", "are",
+        "can",   "have", "do",     "will",  "all",  "if",   "no",    "any", "may", "them",
+        "about", "each", "one",    "out",   "but",  "who",  "see",   NULL};
+    size_t n_letters = 0;
+    while (n_letters < stem->n && is_word_byte(stem->bytes[n_letters])) {
+        n_letters++;
     }
-    return false;
+    bool is_short = n_letters == stem->n && stem->n <= MIN_STEM;
+    if (is_one_of(stem, everywhere) || (is_short && !(stem->begins_word && stem->ends_word))) {
+        return 2;
+    }
+    return is_one_of(stem, frequent);
+}
+
+static int key_commonness(const struct weir_injection_key *key)
+{
+    int most = 0;
+    for (size_t i = 0; i < key->n; i++) {
+        int one = commonness(&key->stems[i]);
+        most = one > most ? one : most;
+    }
+    return most;
 }
 
 static size_t average_stem(const struct weir_injection_key *key)
@@ -216,15 +302,19 @@ static size_t average_stem(const struct weir_injection_key *key)
     return key->n != 0 ? 16 * n / key->n : 0;
 }
 
+/* A key that most texts have is kept where there are not two better ones. */
 static size_t drop_common(struct weir_injection_key keys[], size_t n)
 {
     size_t kept = 0;
     size_t best = 0;
+    size_t n_rare = 0;
     for (size_t i = 0; i < n; i++) {
-        if (average_stem(&keys[i]) > average_stem(&keys[best])) {
-            best = i;
-        }
-        if (!is_common(&keys[i])) {
+        best = average_stem(&keys[i]) > average_stem(&keys[best]) ? i : best;
+        n_rare += key_commonness(&keys[i]) == 0;
+    }
+    int most = n_rare >= 2 ? 0 : 1;
+    for (size_t i = 0; i < n; i++) {
+        if (key_commonness(&keys[i]) <= most) {
             keys[kept++] = keys[i];
         }
     }
@@ -237,10 +327,10 @@ static size_t drop_common(struct weir_injection_key keys[], size_t n)
 size_t weir_injection__keys(struct weir_slice e, struct weir_injection_key keys[])
 {
     size_t n = 0;
+    size_t before = 0;
     bool has_edge = false;
     if (has_alternatives(e)) {
-        keys[0].n = 0;
-        keys[0].is_first = true;
+        keys[0] = (struct weir_injection_key){.is_first = true, .until = most_bytes(e)};
         return take_key(e, false, false, &keys[0]);
     }
     for (size_t at = 0; at < e.n && n < WEIR_INJECTION_MAX_KEYS;) {
@@ -249,6 +339,7 @@ size_t weir_injection__keys(struct weir_slice e, struct weir_injection_key keys[
         size_t end = take_literals(e, at, &run);
         key->n = 0;
         key->is_first = at == 0 || (at == 2 && is_edge(e, 0));
+        key->before = before;
         if (end > at) {
             run.begins_word = has_edge && is_word_byte(run.bytes[0]);
             run.ends_word =
@@ -258,12 +349,14 @@ size_t weir_injection__keys(struct weir_slice e, struct weir_injection_key keys[
             has_edge = false;
         } else {
             end = atom_end(e, at);
-            bool is_key = e.p[at] == '(' && !is_optional(e, end) &&
+            bool is_key = is_plain_group(e, at) && !is_optional(e, end) &&
                           take_key(inside(weir_slice_sub(e, at, end)), has_edge,
                                    is_gap(e, end) || is_edge(e, end), key);
             n += is_key;
             has_edge = edge_after(e, at, end, has_edge);
         }
+        before += most_bytes(weir_slice_sub(e, at, quantifier_end(e, end)));
+        key->until = before;
         at = quantifier_end(e, end);
     }
     return drop_common(keys, n);
