@@ -539,7 +539,7 @@ def wait_until_still(*servers):
         seen.append(all(server.is_asleep() for server in servers))
         return len(seen) > 40 and all(seen[-40:])
 
-    harness.wait_until(is_still, "the gateway to wait")
+    harness.wait_until(is_still, "the gateway to wait", seconds=200)
 
 
 def test_a_slow_reader_bounds_memory(gateway, m):

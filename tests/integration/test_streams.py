@@ -189,7 +189,7 @@ def test_a_caller_who_reads_a_byte_a_second(weir, mock, detectors):
         sizes.append(private_kib(w.pid) if is_still else 0)
         return len(sizes) > 3 and 0 < max(sizes[-3:]) - 8 < min(sizes[-3:])
 
-    harness.wait_until(is_settled, "full buffers")
+    harness.wait_until(is_settled, "full buffers", seconds=200)
     full = sizes[-1]
     for _ in range(60 if SOAK else 5):
         assert len(c.sock.recv(1)) == 1

@@ -184,12 +184,12 @@ int main(int argc, char **argv)
 {
     probe.target = (struct weir_target){.id = WEIR_SLICE("peer"),
                                         .hostname = "127.0.0.1",
-                                        .connect_timeout_ms = 10000,
-                                        .first_byte_timeout_ms = 10000,
-                                        .idle_timeout_ms = 10000,
-                                        .request_timeout_ms = 30000,
+                                        .connect_timeout_ms = 60000,
+                                        .first_byte_timeout_ms = 60000,
+                                        .idle_timeout_ms = 60000,
+                                        .request_timeout_ms = 60000,
                                         .keep_alive_interval_ms = 1000,
-                                        .keep_alive_timeout_ms = 5000,
+                                        .keep_alive_timeout_ms = 60000,
                                         .dns_interval_ms = 1000,
                                         .max_concurrent = 1};
     probe.path = WEIR_SLICE("/");
