@@ -94,6 +94,7 @@ static void free_call(struct weir_call *call)
 static void tell_done(struct weir_call *call, const struct weir_http_field *trailers,
                       size_t n_trailers)
 {
+    weir_call__tell_span(call, trailers, n_trailers);
     detach(call);
     bool is_whole = call->request.answer == WEIR_CALL_WHOLE;
     struct weir_call_result result = {
@@ -519,6 +520,7 @@ void weir_call_cancel(struct weir_call *call)
         return;
     }
     call->err = WEIR_ECANCELED;
+    weir_call__tell_span(call, NULL, 0);
     detach(call);
     free_call(call);
 }

@@ -105,16 +105,17 @@ static void add_token(struct head *h, struct weir_slice token)
 }
 
 /* Every call is a span of its own. */
-static void add_trace(struct head *h, const struct weir_call_context *context)
+static void add_trace(struct head *h, struct weir_call *call)
 {
-    struct weir_trace span;
+    const struct weir_call_context *context = call->request.context;
     if (context != NULL && context->log != NULL && weir_trace_is_set(&context->log->trace)) {
-        weir_trace_child(&context->log->trace, &span);
+        weir_trace_child(&context->log->trace, &call->trace);
+        memcpy(call->parent_id, context->log->trace.span_id, sizeof call->parent_id);
     } else {
-        weir_trace_start(&span, false);
+        weir_trace_start(&call->trace, false);
     }
     char *value = weir_arena_alloc(h->arena, WEIR_TRACE_PARENT_BYTES + 1);
-    weir_trace_format(&span, value);
+    weir_trace_format(&call->trace, value);
     add_new(h, WEIR_SLICE("traceparent"), weir_slice_make(value, WEIR_TRACE_PARENT_BYTES));
 }
 
@@ -172,7 +173,7 @@ int weir_call__build(struct weir_call *call)
         add_new(&h, WEIR_SLICE("te"), WEIR_SLICE("trailers"));
     }
     add_new(&h, WEIR_SLICE("user-agent"), WEIR_SLICE("weir/" WEIR_VERSION));
-    add_trace(&h, r->context);
+    add_trace(&h, call);
     call->wire = (struct weir_http_up_request){
         .method = r->method,
         .authority = call->pool->authority,

@@ -30,6 +30,12 @@ int weir_client_set_dns_servers(struct weir_client *client, const char *servers)
     return weir_dns_set_servers(client->dns, servers);
 }
 
+void weir_client_watch(struct weir_client *client, weir_client_span_fn fn, void *ctx)
+{
+    client->on_span = fn;
+    client->span_ctx = ctx;
+}
+
 static struct weir_pool *find(const struct weir_client *client, const struct weir_target *target)
 {
     struct weir_pool *pool = weir_map_get(&client->pools, target->id);

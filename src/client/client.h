@@ -3,6 +3,7 @@
 
 #include "client/target.h"
 #include "io/loop.h"
+#include "obs/trace.h"
 
 /*
  * A worker's outgoing side: name look-ups and pools of connections, one per target. Belongs to one
@@ -20,6 +21,26 @@ struct weir_client *weir_client_new(struct weir_loop *loop);
 /* For tests: other name servers than the system's, "127.0.0.1:5353,…". 0 or WEIR_EINVAL, WEIR_EIO.
  */
 int weir_client_set_dns_servers(struct weir_client *client, const char *servers);
+
+/* A call that has ended, as a span of its trace. Borrowed while it is told. */
+struct weir_client_span {
+    const struct weir_target *target;
+    const struct weir_trace *trace; /* with the span id that went out in traceparent */
+    const uint8_t *parent_id;       /* eight bytes: the request's span */
+    struct weir_slice method;
+    struct weir_slice path; /* with the target's prefix */
+    uint64_t started_ns;    /* uv_hrtime */
+    int err;         /* 0: there is a complete answer; WEIR_ECANCELED: given up by its owner */
+    const char *why; /* with err, or NULL: a phrase */
+    int status;      /* 0: no answer */
+    int grpc_status; /* -1: none was given */
+    uint32_t n_retries;
+};
+typedef void (*weir_client_span_fn)(void *ctx, const struct weir_client_span *span);
+
+/* From now on `fn` is told of every call of a sampled trace when it ends, on the loop's thread. It
+ * must not come back to the client. */
+void weir_client_watch(struct weir_client *client, weir_client_span_fn fn, void *ctx);
 
 /* Closes the idle connections to a target now. Never needed: for one that was retired by a reload
  * it only is sooner than the minute. Calls, running and new ones, are not touched. */

@@ -55,12 +55,14 @@ void weir_service__count(struct weir_service_stats *stats, enum weir_service_res
 struct weir_client {
     struct weir_loop *loop;
     struct weir_dns *dns;
-    struct weir_map pools;      /* by id: the first of a chain */
-    struct weir_list all_pools; /* weir_pool.link */
-    struct weir_list calls;     /* weir_call.link */
-    uint64_t seq;               /* counts connections as they become ready */
-    uint64_t keep_ms;           /* how long an idle connection is kept, and a pool without calls */
-    size_t max_idle;            /* connections of one pool */
+    struct weir_map pools;       /* by id: the first of a chain */
+    struct weir_list all_pools;  /* weir_pool.link */
+    struct weir_list calls;      /* weir_call.link */
+    uint64_t seq;                /* counts connections as they become ready */
+    uint64_t keep_ms;            /* how long an idle connection is kept, and a pool without calls */
+    size_t max_idle;             /* connections of one pool */
+    weir_client_span_fn on_span; /* NULL: nobody keeps spans */
+    void *span_ctx;
     bool is_closing;
     bool has_dns; /* not yet closed */
     struct weir_post closed;
@@ -256,10 +258,17 @@ struct weir_call {
     struct weir_buf body;
     int err;
     const char *why;
+
+    struct weir_trace trace; /* its own span */
+    uint8_t parent_id[8];
 };
 
 /* call_head.c: fills call->wire. 0, or WEIR_EINVAL with call->why. */
 int weir_call__build(struct weir_call *call);
+
+/* call_span.c: tells the client's watcher how the call ended, if there is one. */
+void weir_call__tell_span(const struct weir_call *call, const struct weir_http_field *trailers,
+                          size_t n_trailers);
 
 /* call_time.c. When the call's present state is late, UINT64_MAX: never; and the timer set to it.
  */

@@ -60,6 +60,12 @@ struct weir_grpc_call {
 
 static void begin(struct weir_grpc_call *g);
 
+/* One request, known from the start; else a stream of them. */
+static bool is_whole(const struct weir_grpc_request *request)
+{
+    return request->message != NULL || request->packed.p != NULL;
+}
+
 static void destroy(struct weir_grpc_call *g)
 {
     weir_grpc_dispose(&g->reader);
@@ -381,7 +387,7 @@ static void begin(struct weir_grpc_call *g)
 {
     static const struct weir_call_events events = {
         .on_head = on_head, .on_body = on_body, .on_room = on_room, .on_done = on_end};
-    bool is_whole = g->request.message != NULL;
+    bool has_all = is_whole(&g->request);
     struct weir_call_request request = {
         .target = g->request.target,
         .context = &g->context,
@@ -389,8 +395,8 @@ static void begin(struct weir_grpc_call *g)
         .path = weir_slice_cstr(g->request.path),
         .fields = g->fields,
         .n_fields = fill_fields(g),
-        .body = is_whole ? weir_buf_slice(&g->body) : (struct weir_slice){0},
-        .has_stream_body = !is_whole,
+        .body = has_all ? weir_buf_slice(&g->body) : (struct weir_slice){0},
+        .has_stream_body = !has_all,
         .answer = WEIR_CALL_STREAM,
     };
     g->http = weir_call_start(g->client, &request, &events, g);
@@ -419,12 +425,27 @@ static uint64_t deadline_of(const struct weir_grpc_request *request)
     return own == 0 || (given != 0 && given < own) ? given : own;
 }
 
+static int frame(struct weir_buf *out, const struct weir_grpc_request *request)
+{
+    struct weir_slice packed = request->packed;
+    if (request->message != NULL) {
+        return weir_proto_append_framed(out, request->message);
+    }
+    if (packed.n > INT32_MAX) {
+        return WEIR_ELIMIT;
+    }
+    char prefix[WEIR_GRPC_PREFIX_BYTES];
+    weir_grpc_put_prefix(prefix, (uint32_t)packed.n);
+    weir_buf_reserve(out, sizeof prefix + packed.n);
+    weir_buf_append(out, weir_slice_make(prefix, sizeof prefix));
+    return weir_buf_append(out, packed);
+}
+
 static void start(struct weir_grpc_call *g)
 {
     if (!can_be_metadata(g->request.model_id)) {
         judge(g, WEIR_GRPC_INVALID_ARGUMENT, WEIR_EINVAL, "the model id cannot be a header");
-    } else if (g->request.message != NULL &&
-               weir_proto_append_framed(&g->body, g->request.message) != 0) {
+    } else if (is_whole(&g->request) && frame(&g->body, &g->request) != 0) {
         judge(g, WEIR_GRPC_RESOURCE_EXHAUSTED, WEIR_ELIMIT, "the request is too large");
     } else {
         begin(g);
@@ -437,7 +458,7 @@ struct weir_grpc_call *weir_grpc_call_start(struct weir_client *client,
                                             const struct weir_grpc_request *request,
                                             const struct weir_grpc_call_events *events, void *ctx)
 {
-    WEIR_ASSERT(request->message != NULL || !request->may_retry);
+    WEIR_ASSERT(is_whole(request) || !request->may_retry);
     struct weir_grpc_call *g = weir_mem_zalloc(sizeof *g);
     g->client = client;
     g->request = *request;

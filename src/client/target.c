@@ -27,9 +27,10 @@ static bool eq_times(const struct weir_target *a, const struct weir_target *b)
 /* A TLS context is compared by its address: a reload reads the files again, they may differ. */
 bool weir_target__eq(const struct weir_target *a, const struct weir_target *b)
 {
-    return a->port == b->port && a->protocol == b->protocol && a->tls == b->tls &&
-           a->max_retries == b->max_retries && a->max_concurrent == b->max_concurrent &&
-           a->max_waiting == b->max_waiting && eq_times(a, b) && weir_slice_eq(a->id, b->id) &&
-           strcmp(a->hostname, b->hostname) == 0 && weir_slice_eq(a->path_prefix, b->path_prefix) &&
+    return a->kind == b->kind && a->port == b->port && a->protocol == b->protocol &&
+           a->tls == b->tls && a->max_retries == b->max_retries &&
+           a->max_concurrent == b->max_concurrent && a->max_waiting == b->max_waiting &&
+           eq_times(a, b) && weir_slice_eq(a->id, b->id) && strcmp(a->hostname, b->hostname) == 0 &&
+           weir_slice_eq(a->path_prefix, b->path_prefix) &&
            weir_slice_eq(a->api_token, b->api_token);
 }

@@ -23,6 +23,7 @@ enum weir_target_protocol {
 
 struct weir_target {
     struct weir_slice id; /* for logs, metrics, /info: "hap-en" */
+    const char *kind;     /* for traces: "detector"; a literal, "" or NULL: none */
     const char *hostname; /* a name or an address literal, IPv6 without brackets */
     uint16_t port;
     enum weir_target_protocol protocol;

@@ -15,6 +15,8 @@
 #include "server/guards.h"
 #include "task/gather.h"
 
+#define MODEL "model"
+
 struct builder {
     struct weir_env *env;
     const struct weir_conf *conf;
@@ -67,11 +69,12 @@ static struct weir_tls *find_tls(const struct builder *b, const struct weir_conf
 /* Who may hold a connection to us may have one call waiting at each service; more is a flood. */
 static const struct weir_target *new_target(struct builder *b, struct weir_slice id,
                                             const struct weir_conf_service *s,
-                                            enum weir_target_protocol protocol)
+                                            enum weir_target_protocol protocol, const char *kind)
 {
     struct weir_target *t = weir_arena_alloc(b->arena, sizeof *t);
     *t = (struct weir_target){
         .id = id,
+        .kind = kind,
         .hostname = s->hostname.s.p,
         .port = (uint16_t)s->port,
         .protocol = protocol,
@@ -94,13 +97,14 @@ static const struct weir_target *new_target(struct builder *b, struct weir_slice
 
 /* Ids are unique among detectors and among chunkers, but not across: the later one says what it
  * is. */
-static void add_probe(struct builder *b, const struct weir_target *target, const char *what,
+static void add_probe(struct builder *b, const struct weir_target *target,
                       const struct weir_probe_kind *kind)
 {
     struct weir_probe_service *p = &b->probes[b->n_probes++];
     struct weir_slice id = target->id;
     while (weir_map_has(&b->probe_ids, id)) {
-        id = weir_slice_cstr(weir_arena_printf(b->arena, "%.*s (%s)", (int)id.n, id.p, what));
+        id = weir_slice_cstr(
+            weir_arena_printf(b->arena, "%.*s (%s)", (int)id.n, id.p, target->kind));
     }
     *p = (struct weir_probe_service){.id = id, .kind = kind, .target = target};
     weir_map_put(&b->probe_ids, id, p);
@@ -109,21 +113,21 @@ static void add_probe(struct builder *b, const struct weir_target *target, const
 /* A service that may have another one to tell its health. */
 static const struct weir_target *add_http(struct builder *b, struct weir_slice id,
                                           const struct weir_conf_service *service,
-                                          const struct weir_conf_service *health)
+                                          const struct weir_conf_service *health, const char *kind)
 {
-    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_HTTP);
+    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_HTTP, kind);
     const struct weir_target *asked =
-        health != NULL ? new_target(b, id, health, WEIR_TARGET_HTTP) : target;
-    add_probe(b, asked, "detector", &weir_probe_http);
+        health != NULL ? new_target(b, id, health, WEIR_TARGET_HTTP, kind) : target;
+    add_probe(b, asked, &weir_probe_http);
     return target;
 }
 
 static const struct weir_target *add_grpc(struct builder *b, struct weir_slice id,
                                           const struct weir_conf_service *service,
-                                          const struct weir_probe_kind *kind)
+                                          const struct weir_probe_kind *probe, const char *kind)
 {
-    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_H2);
-    add_probe(b, target, "chunker", kind);
+    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_H2, kind);
+    add_probe(b, target, probe);
     return target;
 }
 
@@ -140,7 +144,8 @@ static const struct weir_model *build_openai(struct builder *b)
         return NULL;
     }
     struct weir_model_openai *m = weir_arena_alloc(b->arena, sizeof *m);
-    weir_model_openai_init(m, add_http(b, WEIR_SLICE("openai"), o->service, o->health_service));
+    weir_model_openai_init(m,
+                           add_http(b, WEIR_SLICE("openai"), o->service, o->health_service, MODEL));
     return &m->base;
 }
 
@@ -153,9 +158,9 @@ static const struct weir_model *build_generation(struct builder *b)
     struct weir_model_grpc *m = weir_arena_alloc(b->arena, sizeof *m);
     struct weir_slice id = WEIR_SLICE("generation");
     if (g->provider == WEIR_CONF_TGIS) {
-        weir_model_tgis_init(m, add_grpc(b, id, g->service, &weir_probe_tgis));
+        weir_model_tgis_init(m, add_grpc(b, id, g->service, &weir_probe_tgis, MODEL));
     } else {
-        weir_model_nlp_init(m, add_grpc(b, id, g->service, &weir_probe_grpc));
+        weir_model_nlp_init(m, add_grpc(b, id, g->service, &weir_probe_grpc, MODEL));
     }
     return &m->base;
 }
@@ -164,7 +169,8 @@ static const struct weir_chunker *build_remote_chunker(struct builder *b,
                                                        const struct weir_conf_chunker *c)
 {
     struct weir_chunk_remote *r = weir_arena_zalloc(b->arena, sizeof *r);
-    weir_chunk_remote_init(r, c->id.s, add_grpc(b, c->id.s, c->service, &weir_probe_grpc));
+    weir_chunk_remote_init(r, c->id.s,
+                           add_grpc(b, c->id.s, c->service, &weir_probe_grpc, "chunker"));
     r->no_passthrough = b->conf->compat == WEIR_CONF_FMS;
     return &r->base;
 }
@@ -259,7 +265,7 @@ static const struct weir_detector *build_detector(struct builder *b,
     }
     struct weir_detect_remote *r = weir_arena_alloc(b->arena, sizeof *r);
     weir_detect_remote_init(r, d->id.s, detect_type(d->type),
-                            add_http(b, d->id.s, d->service, d->health_service));
+                            add_http(b, d->id.s, d->service, d->health_service, "detector"));
     return &r->base;
 }
 

@@ -35,4 +35,8 @@
 /* health.proto: HealthCheckRequest → HealthCheckResponse */
 #define WEIR_GRPC_HEALTH_CHECK "/grpc.health.v1.Health/Check"
 
+/* OpenTelemetry's collector; what goes out is written by hand, what comes back is not read */
+#define WEIR_GRPC_OTLP_TRACES "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+#define WEIR_GRPC_OTLP_METRICS "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+
 #endif
