@@ -3,8 +3,10 @@
 #include "app/flags.h"
 #include "base/err.h"
 #include "conf/conf_near.h"
+#include "server/export_where.h"
 
 enum { DEFAULT_HTTP_PORT = 8033, DEFAULT_HEALTH_PORT = 8034, MAX_WORKERS = 1024 };
+enum { MAX_INTERVAL_MS = 24 * 60 * 60 * 1000 };
 
 /* The result, and what only parsing needs to remember. */
 struct state {
@@ -58,10 +60,8 @@ static bool on_otlp_protocol(void *target, const char *value)
 
 static bool is_url(const char *value)
 {
-    struct weir_slice s = weir_slice_cstr(value);
-    bool is_https = weir_slice_starts_with(s, WEIR_SLICE("https://"));
-    bool is_http = weir_slice_starts_with(s, WEIR_SLICE("http://"));
-    return (is_http && s.n > 7) || (is_https && s.n > 8);
+    struct weir_export_where where;
+    return weir_export_where_parse(weir_slice_cstr(value), &where) == 0;
 }
 
 static bool on_otlp_endpoint(void *target, const char *value)
@@ -91,8 +91,8 @@ static bool on_otlp_metrics_endpoint(void *target, const char *value)
 #define LEVELS "one of trace, debug, info, warn, error, off"
 #define FORMATS "one of full, compact, pretty, json"
 #define SIGNALS "a list of traces and metrics, such as traces,metrics"
-#define TELEMETRY "Telemetry (read and checked, but export is not part of this version)"
-#define URL "a URL that begins with http:// or https://"
+#define TELEMETRY "Telemetry"
+#define URL "an http:// or https:// URL, such as http://localhost:4317"
 
 #define ENV(name_) .env = #name_
 
@@ -196,7 +196,7 @@ static const struct weir_flag flags[] = {
      .group = TELEMETRY,
      .value = "URL",
      .help = "collector of both",
-     .otherwise = "localhost"},
+     .otherwise = "localhost:4317, http: 4318"},
     {.name = "otlp-traces-endpoint",
      ENV(OTEL_EXPORTER_OTLP_TRACES_ENDPOINT),
      CALL(on_otlp_traces_endpoint, URL),
@@ -318,6 +318,37 @@ static void read_rust_log(const struct weir_args_input *in, struct weir_args *ar
     }
 }
 
+/* A variable of OpenTelemetry's own, in milliseconds, that has no flag. */
+static int read_ms(const struct weir_args_input *in, struct weir_args *args, const char *name,
+                   uint32_t *out)
+{
+    const char *value = in->env(in->env_ctx, name);
+    uint64_t ms;
+    if (value == NULL || value[0] == '\0') {
+        return 0;
+    }
+    if (weir_slice_u64(weir_slice_cstr(value), &ms) != 0 || ms < 1 || ms > MAX_INTERVAL_MS) {
+        return refuse(args, weir_arena_printf(&args->arena,
+                                              "environment variable %s: `%.60s` is not a number "
+                                              "from 1 to %d",
+                                              name, value, MAX_INTERVAL_MS));
+    }
+    *out = (uint32_t)ms;
+    return 0;
+}
+
+static int read_intervals(const struct weir_args_input *in, struct weir_args *args)
+{
+    int err = 0;
+    if (args->otlp_traces) {
+        err = read_ms(in, args, "OTEL_BSP_SCHEDULE_DELAY", &args->otlp_traces_delay_ms);
+    }
+    if (err == 0 && args->otlp_metrics) {
+        err = read_ms(in, args, "OTEL_METRIC_EXPORT_INTERVAL", &args->otlp_metrics_interval_ms);
+    }
+    return err;
+}
+
 static int check_together(struct weir_args *args)
 {
     if ((args->tls_cert_path == NULL) != (args->tls_key_path == NULL)) {
@@ -382,7 +413,8 @@ static int parse(const struct weir_args_input *in, struct weir_flags *f, struct 
         return refuse(args, f->message);
     }
     fill_defaults(in, s);
-    return check_together(args);
+    err = read_intervals(in, args);
+    return err != 0 ? err : check_together(args);
 }
 
 int weir_args_parse(const struct weir_args_input *in, struct weir_args *out)

@@ -59,6 +59,8 @@ struct weir_args {
     const char *otlp_traces_endpoint;
     const char *otlp_metrics_endpoint;
     const char *otlp_service_name;
+    uint32_t otlp_traces_delay_ms; /* by variable only, as the next; 0: the default */
+    uint32_t otlp_metrics_interval_ms;
 
     const char *warning; /* something ignored, worth a log line; or NULL */
     const char *message; /* after an error: for standard error, lines ended */

@@ -17,6 +17,18 @@ static struct weir_server_options options_of(const struct weir_args *args)
         .tls_key_path = args->tls_key_path,
         .tls_client_ca_path = args->tls_client_ca_cert_path,
         .start_up_health_check = args->start_up_health_check,
+        .export =
+            {
+                .traces = args->otlp_traces,
+                .metrics = args->otlp_metrics,
+                .is_http = args->otlp_protocol == WEIR_ARGS_OTLP_HTTP,
+                .endpoint = args->otlp_endpoint,
+                .traces_endpoint = args->otlp_traces_endpoint,
+                .metrics_endpoint = args->otlp_metrics_endpoint,
+                .service_name = args->otlp_service_name,
+                .traces_delay_ms = args->otlp_traces_delay_ms,
+                .metrics_interval_ms = args->otlp_metrics_interval_ms,
+            },
     };
 }
 
@@ -30,10 +42,6 @@ int weir_serve(const struct weir_args *args)
     });
     if (args->warning != NULL) {
         WEIR_LOG_WARN("app", NULL, args->warning);
-    }
-    if (args->otlp_traces || args->otlp_metrics) {
-        WEIR_LOG_WARN("app", NULL,
-                      "OTLP export is not part of this version: no traces and no metrics are sent");
     }
     struct weir_server_options options = options_of(args);
     return weir_server_run(&options);

@@ -119,5 +119,6 @@ void weir_api_begin(struct weir_http_stream *s)
     if (entry == NULL) {
         entry = find_guarded(env, s);
     }
+    weir_request_of(s)->pattern = entry != NULL ? entry->path : NULL;
     weir_route_dispatch(entry, env, s);
 }

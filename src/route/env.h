@@ -53,6 +53,12 @@ struct weir_request {
     struct weir_log_ctx log;
     const struct weir_guarded *guarded; /* the route it came in by; NULL: under /api */
     struct weir_task_ctx task;          /* of this request: worker, headers to pass on, arena */
+
+    /* For its span, where traces are kept. */
+    const char *pattern; /* the endpoint's path in the table; NULL: there is none */
+    uint64_t started_ns; /* uv_hrtime */
+    uint8_t parent_id[8];
+    bool has_parent; /* a trusted caller's span */
 };
 
 static inline struct weir_request *weir_request_of(const struct weir_http_stream *s)

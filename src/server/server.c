@@ -27,6 +27,7 @@ struct server {
     const char *host;
     struct weir_loop loop;
     struct weir_admin admin;
+    struct weir_export *export; /* NULL: none */
     struct weir_env *env;
     struct weir_worker *workers;
     unsigned n_workers;
@@ -38,6 +39,7 @@ struct server {
     struct weir_watch watch;
     bool is_watching;
     struct weir_timer drain_timer;
+    bool is_finishing; /* the workers are done, the last telemetry is being sent */
 };
 
 static void log_problems(struct weir_conf_problems *problems)
@@ -63,12 +65,28 @@ static void stop(struct server *sv)
     weir_loop_stop(&sv->loop);
 }
 
+static void on_finished(void *ctx)
+{
+    stop(ctx);
+}
+
+/* What the workers handed over last has come before the last of them said it was done. */
+static void finish(struct server *sv)
+{
+    sv->is_finishing = true;
+    if (sv->export != NULL) {
+        weir_export_finish(sv->export, on_finished, sv);
+    } else {
+        stop(sv);
+    }
+}
+
 static void count_drained(void *arg)
 {
     struct server *sv = arg;
     sv->n_drained++;
     if (sv->n_drained == sv->n_workers) {
-        stop(sv);
+        finish(sv);
     }
 }
 
@@ -83,6 +101,10 @@ static void on_drain_timeout(struct weir_timer *t, void *ctx)
 {
     struct server *sv = ctx;
     (void)t;
+    if (sv->is_finishing) {
+        stop(sv);
+        return;
+    }
     WEIR_LOG_WARN("server", NULL, "drain timed out, ending what still runs");
     for (unsigned i = 0; i < sv->n_workers; i++) {
         weir_worker_abort(&sv->workers[i]);
@@ -165,6 +187,7 @@ static int start_workers(struct server *sv)
     for (unsigned i = 0; rc == 0 && i < sv->n_workers; i++) {
         struct weir_worker *w = &sv->workers[i];
         w->n_connections = &sv->n_connections;
+        w->traces = weir_export_traces(sv->export);
         w->on_drained = on_worker_drained;
         w->ctx = sv;
         rc = weir_worker_init(w, sv->env, sv->host, port);
@@ -203,6 +226,19 @@ static int start_admin(struct server *sv)
                   weir_log_cstr("listener", "health"), weir_log_cstr("host", sv->host),
                   weir_log_u64("port", sv->admin.listener.port));
     return 0;
+}
+
+static int start_export(struct server *sv)
+{
+    struct weir_buf why = {0};
+    sv->export = weir_export_new(&sv->options->export, &sv->loop, &why);
+    bool is_failed = why.n != 0;
+    if (is_failed) {
+        WEIR_LOG_ERROR("server", NULL, "cannot export telemetry",
+                       weir_log_str("why", weir_buf_slice(&why)));
+    }
+    weir_buf_dispose(&why);
+    return is_failed ? WEIR_ETLS : 0;
 }
 
 static bool is_world_well(struct server *sv)
@@ -251,6 +287,7 @@ static void close_all(struct server *sv, bool is_started)
         weir_worker_dispose(&sv->workers[i]);
     }
     weir_admin_close(&sv->admin);
+    weir_export_close(sv->export);
     if (is_started) {
         uv_close((uv_handle_t *)&sv->on_term, on_handle_closed);
         uv_close((uv_handle_t *)&sv->on_int, on_handle_closed);
@@ -265,6 +302,7 @@ static void close_all(struct server *sv, bool is_started)
     }
     weir_loop_dispose(&sv->loop);
     weir_admin_dispose(&sv->admin);
+    weir_export_free(sv->export);
     weir_env_unref(sv->env);
     free(sv->workers);
 }
@@ -319,7 +357,8 @@ int weir_server_run(const struct weir_server_options *options)
     WEIR_ASSERT(rc == 0);
     sv.n_workers = count_workers(options);
     sv.workers = weir_mem_array(sv.n_workers, sizeof *sv.workers);
-    bool is_started = start_admin(&sv) == 0 && is_world_well(&sv) && start_workers(&sv) == 0;
+    bool is_started = start_admin(&sv) == 0 && start_export(&sv) == 0 && is_world_well(&sv) &&
+                      start_workers(&sv) == 0;
     if (is_started) {
         start_listening_to_the_outside(&sv);
         sv.admin.state = WEIR_ADMIN_READY;

@@ -3,6 +3,7 @@
 
 #include "conf/conf_problem.h"
 #include "route/env.h"
+#include "server/export.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct weir_server_options {
     const char *tls_key_path;
     const char *tls_client_ca_path;
     bool start_up_health_check;
+    struct weir_export_options export;
 };
 
 /* Runs until it is told to stop. 0, or 1 when it could not start (the reason was logged). */

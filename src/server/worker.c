@@ -19,17 +19,21 @@ static void unref_env(void *ctx)
     weir_env_unref(ctx);
 }
 
-/* The caller's trace is continued only where the configuration trusts it. */
-static void start_trace(struct weir_request *r, const struct weir_http_stream *s)
+/* The caller's trace is continued only where the configuration trusts it, and then kept or not as
+ * the caller says. */
+static void start_trace(struct weir_request *r, const struct weir_http_stream *s, bool is_kept)
 {
     struct weir_slice parent = weir_http_request_get(&s->req, WEIR_SLICE("traceparent"));
     struct weir_trace theirs;
     bool is_trusted = r->env->conf->trust_traceparent && parent.p != NULL;
     if (is_trusted && weir_trace_parse(parent, &theirs) == 0) {
         weir_trace_child(&theirs, &r->log.trace);
+        memcpy(r->parent_id, theirs.span_id, sizeof r->parent_id);
+        r->has_parent = true;
     } else {
-        weir_trace_start(&r->log.trace, false);
+        weir_trace_start(&r->log.trace, is_kept);
     }
+    r->started_ns = is_kept ? uv_hrtime() : 0;
 }
 
 static void on_request(void *ctx, struct weir_http_stream *s)
@@ -41,7 +45,7 @@ static void on_request(void *ctx, struct weir_http_stream *s)
     char *id = weir_arena_alloc(&s->arena, WEIR_TRACE_ID_BYTES + 1);
     weir_trace_request_id(id);
     r->log.request_id = weir_slice_make(id, WEIR_TRACE_ID_BYTES);
-    start_trace(r, s);
+    start_trace(r, s, w->export != NULL);
     r->task = (struct weir_task_ctx){.env = &r->env->tasks,
                                      .loop = &w->loop,
                                      .client = w->client,
@@ -58,6 +62,9 @@ static void on_done(void *ctx, const struct weir_http_stream *s)
     struct weir_worker *w = ctx;
     uint64_t now_ms = weir_loop_now_ms(&w->loop);
     weir_stats_request(WEIR_STATS_API, s, now_ms);
+    if (w->export != NULL) {
+        weir_export_worker_request(w->export, s);
+    }
     const struct weir_request *r = weir_request_of(s);
     bool is_cut = s->is_gone && !s->response_ended;
     WEIR_LOG_INFO(
@@ -124,6 +131,10 @@ int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *ho
     int rc = weir_loop_init(&w->loop);
     WEIR_ASSERT(rc == 0);
     w->client = weir_client_new(&w->loop);
+    if (w->traces != NULL) {
+        w->export = weir_export_worker_new(w->traces, &w->loop);
+        weir_client_watch(w->client, weir_export_worker_call, w->export);
+    }
     weir_http_endpoint_init(&w->endpoint, &w->loop);
     w->endpoint.service = &SERVICE;
     w->endpoint.ctx = w;
@@ -174,6 +185,9 @@ void weir_worker_set_env(struct weir_worker *w, struct weir_env *env)
 static void on_empty(void *ctx)
 {
     struct weir_worker *w = ctx;
+    if (w->export != NULL) {
+        weir_export_worker_flush(w->export);
+    }
     w->on_drained(w->ctx);
 }
 
@@ -249,6 +263,8 @@ void weir_worker_dispose(struct weir_worker *w)
     weir_client_close(w->client, nothing, NULL);
     w->client = NULL;
     weir_loop_dispose(&w->loop);
+    weir_export_worker_free(w->export);
+    w->export = NULL;
     weir_task_scratch_dispose(&w->scratch);
     weir_env_unref(w->env);
     w->env = NULL;

@@ -5,6 +5,7 @@
 #include "io/listener.h"
 #include "io/loop.h"
 #include "route/env.h"
+#include "server/export_worker.h"
 #include "task/scratch.h"
 
 #include <pthread.h>
@@ -21,6 +22,8 @@ struct weir_worker {
     struct weir_http_endpoint endpoint;
     struct weir_client *client; /* the outgoing side */
     struct weir_task_scratch scratch;
+    struct weir_export_send *traces;   /* where spans go; NULL: none are kept. Set before init */
+    struct weir_export_worker *export; /* NULL with it */
     struct weir_env *env; /* the current one; a reference, changed on this thread only */
     pthread_t thread;
     atomic_uint *n_connections; /* of all workers together */

@@ -248,14 +248,6 @@ def test_a_port_that_was_given_is_not_told_when_quiet(weir):
     assert second.stderr() == ""
 
 
-@pytest.mark.parametrize("what", ["traces", "metrics", "traces,metrics"])
-def test_an_export_that_is_not_there_is_admitted(weir, what):
-    w = weir(args=["--otlp-export", what, "--otlp-endpoint", "http://127.0.0.1:1"])
-    warnings = [line for line in w.stderr().splitlines() if "WARN" in line]
-    assert len(warnings) == 1
-    assert "OTLP export is not part of this version" in warnings[0]
-
-
 def test_an_endpoint_alone_is_no_export(weir):
     """Platforms set the variable for every process."""
     w = weir(env={"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"})

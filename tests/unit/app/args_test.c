@@ -132,6 +132,13 @@ static void test_telemetry_flags(void **state)
     assert_int_equal(args.otlp_protocol, WEIR_ARGS_OTLP_HTTP);
     assert_false(args.otlp_traces);
     assert_true(args.otlp_metrics);
+    assert_int_equal(args.otlp_metrics_interval_ms, 0);
+    weir_args_dispose(&args);
+
+    const char *times[] = {"OTEL_METRIC_EXPORT_INTERVAL=250", "OTEL_BSP_SCHEDULE_DELAY=70", NULL};
+    assert_int_equal(parse_line("--otlp-export traces,metrics", times, &args), 0);
+    assert_int_equal(args.otlp_metrics_interval_ms, 250);
+    assert_int_equal(args.otlp_traces_delay_ms, 70);
     weir_args_dispose(&args);
 }
 
@@ -297,7 +304,11 @@ static void test_wrong_values(void **state)
                    "--otlp-export: `traces,logs` is not a list of traces and metrics, such as "
                    "traces,metrics");
     expect_message("--otlp-endpoint c:4317", NULL,
-                   "--otlp-endpoint: `c:4317` is not a URL that begins with http:// or https://");
+                   "--otlp-endpoint: `c:4317` is not an http:// or https:// URL, such as "
+                   "http://localhost:4317");
+    expect_message("--otlp-traces-endpoint http://c:70000", NULL,
+                   "--otlp-traces-endpoint: `http://c:70000` is not an http:// or https:// URL, "
+                   "such as http://localhost:4317");
     expect_message("--otlp-protocol udp", NULL, "--otlp-protocol: `udp` is not grpc or http");
 }
 

@@ -1,0 +1,56 @@
+#ifndef WEIR_SERVER_EXPORT_H
+#define WEIR_SERVER_EXPORT_H
+
+#include "base/buf.h"
+#include "io/loop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Traces and metrics to a collector, over OTLP. Off unless asked for, and then nothing of this
+ * exists.
+ *
+ *   worker ── spans, packed as they end ──► batch ─┐
+ *   worker ── spans ─────────────────────► batch ─┴► main thread: export_send ─► collector
+ *   registry ── every interval ────────────────────► main thread: export_send ─► collector
+ *
+ * A span is written into its worker's batch when the request or call ends and holds nothing of
+ * either. A batch is handed over when it is large enough, or old enough, or at the end. A collector
+ * that is slow or away costs spans, never requests: what may wait is bounded and the rest is
+ * dropped and counted. Metrics are cumulative, so that a lost round of them costs nothing.
+ */
+struct weir_export_options {
+    bool traces;
+    bool metrics;
+    bool is_http;                /* else gRPC */
+    const char *endpoint;        /* NULL: the protocol's own on localhost. URLs were checked */
+    const char *traces_endpoint; /* NULL: as `endpoint` */
+    const char *metrics_endpoint;
+    const char *service_name;
+    uint64_t traces_delay_ms;     /* how long a span waits for others; 0: five seconds */
+    uint64_t metrics_interval_ms; /* 0: a minute */
+};
+
+struct weir_export;
+
+/* On the main thread's loop. NULL: nothing is asked for, or, with a sentence in `why`, it cannot be
+ * done. The options' strings must live on. */
+struct weir_export *weir_export_new(const struct weir_export_options *options,
+                                    struct weir_loop *loop, struct weir_buf *why);
+
+/* The last batches and the last metrics: `fn` when they are sent, or have failed, or when their
+ * time is up; never from inside. Not with NULL. */
+void weir_export_finish(struct weir_export *e, void (*fn)(void *ctx), void *ctx);
+
+/* Breaks off what is under way. When the loop has been disposed of, free. NULL is fine in both. */
+void weir_export_close(struct weir_export *e);
+void weir_export_free(struct weir_export *e);
+
+/* What a worker hands its spans to; NULL: no traces are asked for, or `e` is NULL. */
+struct weir_export_send *weir_export_traces(struct weir_export *e);
+
+/* Nanoseconds since 1970. */
+uint64_t weir_export_now_ns(void);
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * Names and attributes follow OpenTelemetry's conventions for HTTP and RPC; what they have no word
+ * for is under `weir.`. A name must not carry what callers choose, so that it groups.
+ */
+#include "server/export_span.h"
+
+#include "base/err.h"
+#include "server/export_attr.h"
+#include "wire/proto_write.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+enum {
+    ENTRY = 2, /* of ScopeSpans */
+    TRACE_ID = 1,
+    SPAN_ID = 2,
+    PARENT_ID = 4,
+    NAME = 5,
+    KIND = 6,
+    START = 7,
+    END = 8,
+    ATTR = 9,
+    STATUS = 15,
+    STATUS_MESSAGE = 2,
+    STATUS_CODE = 3,
+};
+enum { KIND_SERVER = 2, KIND_CLIENT = 3, CODE_ERROR = 2 };
+enum { MAX_NAME_BYTES = 200 };
+
+#define TEXT(out, key, value) weir_export_attr_text(out, ATTR, WEIR_SLICE(key), value)
+#define INT(out, key, value) weir_export_attr_int(out, ATTR, WEIR_SLICE(key), value)
+
+static void write_ids(struct weir_buf *out, const struct weir_trace *trace,
+                      const uint8_t *parent_id)
+{
+    weir_proto_write_bytes(out, TRACE_ID,
+                           weir_slice_make((const char *)trace->trace_id, sizeof trace->trace_id));
+    weir_proto_write_bytes(out, SPAN_ID,
+                           weir_slice_make((const char *)trace->span_id, sizeof trace->span_id));
+    if (parent_id != NULL) {
+        weir_proto_write_bytes(out, PARENT_ID,
+                               weir_slice_make((const char *)parent_id, sizeof trace->span_id));
+    }
+}
+
+static void write_times(struct weir_buf *out, struct weir_export_times times)
+{
+    weir_proto_write_fixed64(out, START, times.start_ns);
+    weir_proto_write_fixed64(out, END, times.end_ns);
+}
+
+/* Neither part is from outside, except that ids are the configuration's. */
+static void write_name(struct weir_buf *out, struct weir_slice what, struct weir_slice which)
+{
+    char text[MAX_NAME_BYTES];
+    int n = snprintf(text, sizeof text, "%.*s%s%.*s", (int)what.n, what.p, which.n != 0 ? " " : "",
+                     (int)which.n, which.p);
+    size_t len = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
+    weir_proto_write_text(out, NAME, weir_slice_make(text, len), len);
+}
+
+static void write_error(struct weir_buf *out, const char *message)
+{
+    size_t mark = weir_proto_write_begin(out, STATUS);
+    if (message != NULL) {
+        weir_proto_write_text(out, STATUS_MESSAGE, weir_slice_cstr(message),
+                              WEIR_EXPORT_ATTR_MAX_BYTES);
+    }
+    weir_proto_write_u64(out, STATUS_CODE, CODE_ERROR);
+    weir_proto_write_end(out, mark);
+}
+
+static void write_status_type(struct weir_buf *out, int status)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", status);
+    TEXT(out, "error.type", weir_slice_cstr(text));
+}
+
+/* ETIMEOUT is "timeout". */
+static void write_err_type(struct weir_buf *out, int err)
+{
+    char text[32];
+    size_t n = 0;
+    for (const char *p = weir_err_name(err) + 1; *p != '\0' && n < sizeof text; p++) {
+        text[n++] = (char)tolower((unsigned char)*p);
+    }
+    TEXT(out, "error.type", weir_slice_make(text, n));
+}
+
+/* ---- a request ---- */
+
+/* Below a route's name stands what stands below them all. */
+static struct weir_slice route_pattern(const struct weir_export_request *r, char *room, size_t n)
+{
+    bool is_named = r->route.n != 0 && !weir_slice_eq(r->route, WEIR_SLICE("default"));
+    if (r->pattern == NULL || !is_named) {
+        return weir_slice_cstr(r->pattern);
+    }
+    snprintf(room, n, "/{route}%s", r->pattern);
+    return weir_slice_cstr(room);
+}
+
+static void write_method(struct weir_buf *out, const struct weir_http_request *req)
+{
+    if (req->method == WEIR_HTTP_OTHER) {
+        TEXT(out, "http.request.method", WEIR_SLICE("_OTHER"));
+        TEXT(out, "http.request.method_original", req->method_name);
+    } else {
+        TEXT(out, "http.request.method", req->method_name);
+    }
+}
+
+static void write_answer(struct weir_buf *out, const struct weir_export_request *r)
+{
+    if (r->status != 0) {
+        INT(out, "http.response.status_code", r->status);
+    }
+    if (r->status >= 500) {
+        write_status_type(out, r->status);
+        write_error(out, NULL);
+    } else if (r->is_cut) {
+        TEXT(out, "error.type", WEIR_SLICE("caller_gone"));
+    }
+}
+
+void weir_export_span_request(struct weir_buf *out, const struct weir_export_request *r)
+{
+    char room[MAX_NAME_BYTES];
+    struct weir_slice pattern = route_pattern(r, room, sizeof room);
+    bool is_other = r->req->method == WEIR_HTTP_OTHER;
+    size_t mark = weir_proto_write_begin(out, ENTRY);
+    write_ids(out, r->trace, r->parent_id);
+    write_name(out, is_other ? WEIR_SLICE("HTTP") : r->req->method_name, pattern);
+    weir_proto_write_u64(out, KIND, KIND_SERVER);
+    write_times(out, r->times);
+    write_method(out, r->req);
+    TEXT(out, "url.path", r->req->path);
+    if (pattern.n != 0) {
+        TEXT(out, "http.route", pattern);
+    }
+    if (r->route.n != 0) {
+        TEXT(out, "weir.route", r->route);
+    }
+    TEXT(out, "weir.request_id", r->request_id);
+    write_answer(out, r);
+    weir_proto_write_end(out, mark);
+}
+
+/* ---- a call ---- */
+
+static bool is_grpc(const struct weir_client_span *call)
+{
+    return call->target->protocol == WEIR_TARGET_H2;
+}
+
+static void write_protocol(struct weir_buf *out, const struct weir_client_span *call)
+{
+    if (is_grpc(call)) {
+        TEXT(out, "rpc.system", WEIR_SLICE("grpc"));
+        TEXT(out, "rpc.method", call->path);
+    } else {
+        TEXT(out, "http.request.method", call->method);
+        TEXT(out, "url.path", call->path);
+    }
+    if (call->status != 0) {
+        INT(out, "http.response.status_code", call->status);
+    }
+    if (call->grpc_status >= 0) {
+        INT(out, "rpc.grpc.status_code", call->grpc_status);
+    }
+    if (call->n_retries != 0) {
+        INT(out, "http.request.resend_count", call->n_retries);
+    }
+}
+
+/* A refusal is one, also when its text was not waited for; who gives up otherwise has a reason that
+ * is no fault of the service. */
+static void write_outcome(struct weir_buf *out, const struct weir_client_span *call)
+{
+    bool is_given_up = call->err == WEIR_ECANCELED;
+    if (call->err != 0 && !is_given_up) {
+        write_err_type(out, call->err);
+        write_error(out, call->why);
+    } else if (call->status >= 400) {
+        write_status_type(out, call->status);
+        write_error(out, NULL);
+    } else if (call->grpc_status > 0) {
+        write_status_type(out, call->grpc_status);
+        write_error(out, NULL);
+    } else if (is_given_up) {
+        write_err_type(out, call->err);
+    }
+}
+
+void weir_export_span_call(struct weir_buf *out, const struct weir_client_span *call,
+                           struct weir_export_times times)
+{
+    const struct weir_target *target = call->target;
+    struct weir_slice kind = weir_slice_cstr(target->kind);
+    size_t mark = weir_proto_write_begin(out, ENTRY);
+    write_ids(out, call->trace, call->parent_id);
+    write_name(out, kind.n != 0 ? kind : WEIR_SLICE("service"), target->id);
+    weir_proto_write_u64(out, KIND, KIND_CLIENT);
+    write_times(out, times);
+    TEXT(out, "peer.service", target->id);
+    if (kind.n != 0) {
+        TEXT(out, "weir.service.kind", kind);
+    }
+    TEXT(out, "server.address", weir_slice_cstr(target->hostname));
+    INT(out, "server.port", target->port);
+    write_protocol(out, call);
+    write_outcome(out, call);
+    weir_proto_write_end(out, mark);
+}

@@ -1,0 +1,34 @@
+#ifndef WEIR_SERVER_EXPORT_WHERE_H
+#define WEIR_SERVER_EXPORT_WHERE_H
+
+#include "base/arena.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Where a collector is: a URL in pieces, which borrow from it.
+ *
+ *   https://collector:4318/otlp?key=x
+ */
+struct weir_export_where {
+    bool is_tls;
+    struct weir_slice host; /* IPv6 without brackets */
+    uint16_t port;          /* the scheme's own when the URL has none */
+    struct weir_slice path; /* "" or "/otlp" */
+    struct weir_slice rest; /* "" or "?key=x" */
+};
+
+/* 0, or WEIR_EBAD: another scheme, a host or port that is none, user information, a fragment,
+ * characters that no URL has. */
+int weir_export_where_parse(struct weir_slice url, struct weir_export_where *out);
+
+/*
+ * What a signal is posted to over HTTP, as the OpenTelemetry specification has it: to the URL that
+ * was given for the signal alone as it is (`is_own`), below any other at `signal`, "/v1/traces".
+ */
+struct weir_slice weir_export_where_path(struct weir_arena *a, const struct weir_export_where *w,
+                                         bool is_own, const char *signal);
+
+#endif

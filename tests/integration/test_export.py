@@ -1,0 +1,412 @@
+"""OTLP: what a collector gets, over HTTP and gRPC, and that nothing else suffers when it does not."""
+
+import signal
+import ssl
+import time
+
+import grpc
+import pytest
+from configs import CONTENT, config
+from harness import wait_until
+from otlp import CLIENT, ERROR, SERVER, GrpcCollector, HttpCollector
+from service import HANG, reply
+
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+UNSAMPLED = PARENT[:-2] + "00"
+
+
+SOON = {"OTEL_BSP_SCHEDULE_DELAY": "50"}
+
+
+def export(what, collector, protocol="http"):
+    url = collector if isinstance(collector, str) else collector.url
+    return ["--otlp-export", what, "--otlp-endpoint", url, "--otlp-protocol", protocol]
+
+
+@pytest.fixture(params=["http", "grpc"])
+def collector(request, service):
+    """A collector and the flags that name its protocol."""
+    if request.param == "http":
+        made = HttpCollector(service)
+        made.protocol = "http"
+        yield made
+    else:
+        with GrpcCollector() as made:
+            made.protocol = "grpc"
+            yield made
+
+
+def guarded(det, **more):
+    """A server's configuration whose one detector is the service `det`."""
+    uses = {"type": "text_contents", "service": det.config(), "chunker_id": "whole_doc_chunker"}
+    return {"detectors": {"det": uses}, **more}
+
+
+def ask(w, headers=None):
+    body = {"content": "text", "detectors": {"det": {}}}
+    return w.api.post(CONTENT, json=body, headers=headers)
+
+
+# --- traces ---
+
+
+def test_a_request_and_its_call(weir, service, collector):
+    det = service(lambda request: reply([[]]))
+    before = time.time_ns()
+    w = weir(guarded(det), args=export("traces", collector, collector.protocol))
+    assert ask(w).status_code == 200
+    w.stop()
+    after = time.time_ns()
+    (line,) = w.log("request", path=CONTENT)
+    (server,) = collector.spans(kind=SERVER)
+    (client,) = collector.spans(kind=CLIENT)
+    assert server["name"] == f"POST {CONTENT}"
+    assert server["trace_id"] == line["trace_id"]
+    assert "parent_span_id" not in server and "status" not in server
+    assert server["attributes"] == {
+        "http.request.method": "POST",
+        "url.path": CONTENT,
+        "http.route": CONTENT,
+        "http.response.status_code": 200,
+        "weir.request_id": line["request_id"],
+    }
+    sent = det.requests[0].header("traceparent").split("-")
+    assert sent == ["00", server["trace_id"], client["span_id"], "01"]
+    assert client["parent_span_id"] == server["span_id"]
+    assert client["name"] == "detector det"
+    assert client["attributes"] == {
+        "peer.service": "det",
+        "weir.service.kind": "detector",
+        "server.address": "127.0.0.1",
+        "server.port": det.port,
+        "http.request.method": "POST",
+        "url.path": "/api/v1/text/contents",
+        "http.response.status_code": 200,
+    }
+    assert before < server["start"] <= client["start"] <= client["end"] <= server["end"] < after
+
+
+def test_the_resource(weir, collector):
+    w = weir(args=[*export("traces,metrics", collector, collector.protocol)]
+             + ["--otlp-service-name", "edge"])
+    w.api.get("/nothing")
+    w.stop()
+    version = w.log("ready")[0]["version"]
+    assert len(collector.resources()) == 2
+    for resource in collector.resources():
+        assert resource == {"service.name": "edge", "service.version": version}
+
+
+def test_each_signal_may_have_its_own_collector(weir, service):
+    first, second = HttpCollector(service), HttpCollector(service)
+    args = ["--otlp-export", "traces,metrics", "--otlp-protocol", "http"]
+    args += ["--otlp-traces-endpoint", f"{first.url}/own/traces?x=1"]
+    args += ["--otlp-endpoint", f"{second.url}/base/"]
+    w = weir(args=args)
+    w.api.get("/nothing")
+    w.stop()
+    assert first.service.paths() == ["/own/traces?x=1"]
+    assert second.service.paths() == ["/base/v1/metrics"]
+
+
+def test_a_trusted_parent(weir, service):
+    det, collector = service(lambda request: reply([[]])), HttpCollector(service)
+    w = weir(guarded(det, trust_traceparent=True), args=export("traces", collector))
+    assert ask(w, {"traceparent": PARENT}).status_code == 200
+    assert ask(w, {"traceparent": UNSAMPLED}).status_code == 200
+    w.stop()
+    (server,) = collector.spans(kind=SERVER)
+    (client,) = collector.spans(kind=CLIENT)
+    assert server["trace_id"] == client["trace_id"] == PARENT[3:35]
+    assert server["parent_span_id"] == PARENT[36:52]
+    assert [r.header("traceparent")[-2:] for r in det.requests] == ["01", "00"]
+
+
+def test_a_parent_that_is_not_trusted(weir, service):
+    collector = HttpCollector(service)
+    w = weir(config(), args=export("traces", collector))
+    w.api.get("/nothing", headers={"traceparent": PARENT})
+    w.stop()
+    (server,) = collector.spans()
+    assert server["trace_id"] != PARENT[3:35]
+    assert "parent_span_id" not in server
+
+
+def test_names_do_not_carry_what_callers_choose(weir, service):
+    collector = HttpCollector(service)
+    w = weir(config(), args=export("traces", collector))
+    chat = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    assert w.api.post("/strict/v1/chat/completions", json=chat).status_code == 200
+    assert w.api.post("/v1/chat/completions", json=chat).status_code == 200
+    assert w.api.get("/nothing/at/all").status_code == 404
+    assert w.api.request("BREW", CONTENT).status_code == 405
+    raw = w.raw()
+    raw.send(b"GET /\xff\xfe" + b"x" * 2000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    raw.read_response()
+    w.stop()
+    strict, default, nothing, brew, *odd = collector.spans()
+    assert strict["name"] == "POST /{route}/v1/chat/completions"
+    assert strict["attributes"]["http.route"] == "/{route}/v1/chat/completions"
+    assert strict["attributes"]["weir.route"] == "strict"
+    assert default["name"] == "POST /v1/chat/completions"
+    assert default["attributes"]["weir.route"] == "default"
+    assert nothing["name"] == "GET"
+    assert nothing["attributes"]["http.response.status_code"] == 404
+    assert brew["name"] == f"HTTP {CONTENT}"
+    assert brew["attributes"]["http.request.method"] == "_OTHER"
+    assert brew["attributes"]["http.request.method_original"] == "BREW"
+    for span in odd:  # if the server takes such a path at all, the collector can read it
+        assert len(span["attributes"]["url.path"].encode()) <= 3 * 512
+
+
+def test_failures_are_errors(weir, service):
+    answers = [reply({"code": 500, "message": "no"}, 500), None, None]
+    det, collector = service(lambda request: answers.pop(0)), HttpCollector(service)
+    w = weir(guarded(det), args=export("traces", collector))
+    assert ask(w).status_code == 500
+    assert ask(w).status_code == 500
+    w.stop()
+    for server in collector.spans(kind=SERVER):
+        assert server["status"] == {"code": ERROR}
+        assert server["attributes"]["error.type"] == "500"
+    answered, lost = collector.spans(kind=CLIENT)
+    assert answered["status"] == {"code": ERROR}
+    assert answered["attributes"]["error.type"] == "500"
+    assert lost["status"]["code"] == ERROR and "det" in lost["status"]["message"]
+    assert lost["attributes"]["error.type"] in ("closed", "reset")
+
+
+def test_a_caller_that_goes(weir, service):
+    det, collector = service(lambda request: HANG), HttpCollector(service)
+    w = weir(guarded(det), args=export("traces", collector))
+    body = b'{"content": "text", "detectors": {"det": {}}}'
+    raw = w.raw()
+    raw.send(f"POST {CONTENT} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n".encode()
+             + b"Content-Type: application/json\r\n\r\n" + body)
+    wait_until(lambda: det.requests, 10, "the detector to be asked")
+    raw.close()
+    w.wait_log("caller gone")
+    w.stop()
+    (server,) = collector.spans(kind=SERVER)
+    (client,) = collector.spans(kind=CLIENT)
+    assert server["attributes"]["error.type"] == "caller_gone"
+    assert client["attributes"]["error.type"] == "canceled"
+    assert "status" not in server and "status" not in client
+
+
+def test_spans_leave_without_an_end(weir, collector):
+    w = weir(args=export("traces", collector, collector.protocol))
+    w.api.get("/nothing")
+    wait_until(collector.spans, 15, "a batch by its age")
+    w.api.get("/nothing")
+    w.stop()
+    assert len(collector.spans()) == 2
+    assert len({span["trace_id"] for span in collector.spans()}) == 2
+
+
+def test_many_spans_are_one_request_each_batch(weir, service):
+    collector = HttpCollector(service)
+    w = weir(args=[*export("traces", collector), "--workers", "2"])
+    for _ in range(1000):
+        w.api.get("/nothing")
+    w.stop()
+    assert len(collector.spans()) == 1000
+    assert len(collector.bodies) < 10
+
+
+# --- metrics ---
+
+
+def points(metric):
+    (kind,) = metric.keys() & {"gauge", "sum", "histogram"}
+    return {tuple(p["attributes"].values()): p for p in metric[kind]["points"]}
+
+
+def test_metrics_are_what_the_page_shows(weir, collector):
+    env = {"OTEL_METRIC_EXPORT_INTERVAL": "100"}
+    w = weir(args=export("metrics", collector, collector.protocol), env=env)
+    for _ in range(3):
+        w.api.get("/nothing")
+
+    def has_them():
+        requests = collector.metrics().get("weir_http_requests_total")
+        return requests and points(requests)[("api", "4xx")]["int"] == 3
+
+    wait_until(has_them, 10, "a round of metrics")
+    page = w.health.get("/metrics").text
+    w.stop()
+    metrics = collector.metrics()
+    shown = {line.split()[2] for line in page.splitlines() if line.startswith("# TYPE")}
+    assert metrics.keys() <= shown
+    requests = metrics["weir_http_requests_total"]
+    assert requests["sum"]["temporality"] == 2 and requests["sum"]["is_monotonic"] == 1
+    assert "exchanges" in requests["description"]
+    seconds = metrics["weir_http_request_duration_seconds"]
+    assert seconds["unit"] == "s" and seconds["histogram"]["temporality"] == 2
+    api = points(seconds)[("api",)]
+    assert api["count"] == sum(api["counts"]) == 3
+    assert len(api["counts"]) == len(api["bounds"]) + 1
+    assert api["bounds"][:3] == [0.0005, 0.001, 0.0025]
+    for bound in api["bounds"]:
+        assert f'weir_http_request_duration_seconds_bucket{{listener="api",le="{bound:g}"}}' in page
+    assert api["start"] < api["time"] < time.time_ns()
+    memory = metrics["process_resident_memory_bytes"]
+    assert memory["unit"] == "By" and points(memory)[()]["double"] > 1e6
+
+
+def test_the_last_metrics_come_at_the_end(weir, collector):
+    w = weir(args=export("metrics", collector, collector.protocol))
+    w.api.get("/nothing")
+    assert collector.bodies == []
+    w.stop()
+    assert points(collector.metrics()["weir_http_requests_total"])[("api", "4xx")]["int"] == 1
+    assert collector.spans() == []
+
+
+# --- collectors that fail ---
+
+
+def spans_counted(w):
+    text = w.health.get("/metrics").text
+    prefix = "weir_otlp_spans_total{result="
+    lines = [line for line in text.splitlines() if line.startswith(prefix)]
+    return {line.split('"')[1]: int(line.split()[-1]) for line in lines}
+
+
+def test_one_that_is_busy_is_asked_again(weir, service):
+    collector = HttpCollector(service, answers=[reply({}, 503), reply({}, 429)])
+    w = weir(args=export("traces", collector), env=SOON)
+    w.api.get("/nothing")
+    wait_until(collector.spans, 30, "the batch at the third attempt")
+    wait_until(lambda: spans_counted(w) == {"dropped": 0, "sent": 1}, 5, "it to be counted")
+    assert len(w.log("telemetry cannot be sent", signal="traces")) == 1
+    assert len(w.log("telemetry is sent again")) == 1
+    w.stop()
+    assert len(collector.service.requests) == 3
+
+
+def test_a_busy_one_over_grpc(weir):
+    with GrpcCollector([grpc.StatusCode.UNAVAILABLE]) as collector:
+        w = weir(args=export("traces", collector, "grpc"), env=SOON)
+        w.api.get("/nothing")
+        wait_until(collector.spans, 30, "the batch at the second attempt")
+        w.stop()
+
+
+@pytest.mark.parametrize("refusal", [400, 500])
+def test_one_that_refuses_is_not_asked_again(weir, service, refusal):
+    collector = HttpCollector(service, answers=[reply({}, refusal)])
+    w = weir(args=export("traces", collector), env=SOON)
+    w.api.get("/nothing")
+    wait_until(lambda: spans_counted(w) == {"dropped": 1, "sent": 0}, 15, "the drop")
+    (line,) = w.log("telemetry cannot be sent")
+    assert str(refusal) in line["why"]
+    w.stop()
+    assert len(collector.service.requests) == 1
+
+
+def test_a_refusal_over_grpc(weir):
+    with GrpcCollector([grpc.StatusCode.INVALID_ARGUMENT]) as collector:
+        w = weir(args=export("traces", collector, "grpc"), env=SOON)
+        w.api.get("/nothing")
+        wait_until(lambda: spans_counted(w) == {"dropped": 1, "sent": 0}, 15, "the drop")
+        w.stop()
+        assert collector.bodies == []
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_one_that_is_not_there(weir, protocol):
+    env = {"OTEL_METRIC_EXPORT_INTERVAL": "20"}
+    w = weir(args=export("traces,metrics", "http://127.0.0.1:1", protocol), env=env)
+    for _ in range(20):
+        assert w.api.get("/nothing").status_code == 404
+    w.wait_log("telemetry cannot be sent", signal="metrics")
+    time.sleep(0.3)  # a dozen of rounds fail
+    begun = time.monotonic()
+    w.stop()
+    assert time.monotonic() - begun < 10
+    assert len(w.log("telemetry cannot be sent", signal="metrics")) == 1
+    assert len(w.log("telemetry cannot be sent", signal="traces")) == 1
+
+
+def test_one_that_hangs_costs_spans_and_no_memory(weir, service):
+    collector = HttpCollector(service, answers=[HANG] * 100)
+    w = weir(args=[*export("traces", collector), "--log-level", "warn", "--workers", "2"])
+    path = "/" + "x" * 500
+    connections = [w.raw() for _ in range(4)]
+    request = f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n" * 50
+
+    def has_dropped():
+        for connection in connections:
+            connection.send(request)
+        for connection in connections:
+            for _ in range(50):
+                assert connection.read_response().status == 404
+        return spans_counted(w)["dropped"] > 100
+
+    wait_until(has_dropped, 50, "spans to be dropped")
+    begun = time.monotonic()
+    w.stop()
+    assert time.monotonic() - begun < 10
+    assert w.log("no time is left to send the last telemetry")
+
+
+def test_a_second_signal_does_not_wait_for_it(weir, service):
+    collector = HttpCollector(service, answers=[HANG] * 10)
+    w = weir(args=export("traces,metrics", collector))
+    w.api.get("/nothing")
+    w.close_clients()
+    w.signal(signal.SIGTERM)
+    wait_until(lambda: collector.service.requests, 10, "the last batch")
+    w.signal(signal.SIGTERM)
+    w.finish()
+    assert w.log("told twice to stop, ending at once")
+
+
+# --- TLS, and what is said at the start ---
+
+
+def server_context(certs):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certs.server.cert, certs.server.key)
+    return context
+
+
+def test_https(weir, service, certs):
+    collector = HttpCollector(service, tls=server_context(certs))
+    env = {"SSL_CERT_FILE": str(certs.ca.cert)}
+    w = weir(args=export("traces,metrics", collector), env=env)
+    w.api.get("/nothing")
+    w.stop()
+    assert len(collector.spans()) == 1 and collector.metrics()
+
+
+def test_https_of_a_stranger(weir, service, certs):
+    collector = HttpCollector(service, tls=server_context(certs))
+    w = weir(args=export("metrics", collector))
+    w.stop()
+    assert w.log("telemetry cannot be sent")
+    assert collector.bodies == []
+
+
+@pytest.mark.parametrize("url", ["localhost:4317", "http://", "http://a:99999", "ftp://a", "http://a b"])
+def test_a_bad_endpoint_is_told_at_the_start(weir, url):
+    done = weir.run("--otlp-export", "traces", "--otlp-endpoint", url)
+    assert done.returncode == 2
+    assert b"--otlp-endpoint" in done.stderr and url.encode() in done.stderr
+
+
+@pytest.mark.parametrize("name", ["OTEL_METRIC_EXPORT_INTERVAL", "OTEL_BSP_SCHEDULE_DELAY"])
+def test_a_bad_interval_is_told_at_the_start(weir, name):
+    done = weir.run("--otlp-export", "metrics,traces", env={name: "soon"})
+    assert done.returncode == 2 and name.encode() in done.stderr
+
+
+def test_off_means_off(weir, service):
+    det = service(lambda request: reply([[]]))
+    w = weir(guarded(det), env={"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{det.port}"})
+    assert ask(w).status_code == 200
+    assert det.requests[0].header("traceparent").endswith("-00")
+    assert "weir_otlp" not in w.health.get("/metrics").text
+    w.stop()
+    assert len(det.requests) == 1
