@@ -1,6 +1,10 @@
 /*
- * A trie over case-folded code points, walked from every word's beginning. Its edges are in one
- * hash table, so that neither many terms nor terms of one beginning make a step slower.
+ * A trie over folded code points, walked from every word's beginning. Its edges are in one hash
+ * table, so that neither many terms nor terms of one beginning make a step slower.
+ *
+ * Folded is: letters and marks taken apart (NFD), then Unicode's full case folding. So ß is ss,
+ * and ï is the same as i with a diaeresis after it. A term ends only where a character of the text
+ * does.
  */
 #include "detect/keywords.h"
 
@@ -9,8 +13,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <unicode/uchar.h>
+#include <unicode/unorm2.h>
+#include <unicode/ustring.h>
 
 enum { MAX_TERMS = 20000, MAX_TERM_BYTES = 256, MAX_ALL_BYTES = 262144, NO_TERM = 0 };
 
@@ -53,12 +60,75 @@ static void free_settings(void *p)
     free(s);
 }
 
-static uint32_t fold(uint32_t cp)
+/* ---- folding */
+
+/* What one character becomes. No character has a longer form than ᾂ, which has four; the longest
+ * by its bytes is ΐ: two bytes, three characters. */
+enum { MAX_FOLDED = 6, MAX_GROWTH = 2 };
+
+struct folded {
+    uint32_t cps[MAX_FOLDED];
+    size_t n;
+};
+
+/* Characters below this have their folded form in a table, or LONG there; few above fold at all. */
+enum { N_TABLE = 0x3100, LONG = 0xFFFF, DOTTED_I = 0x0130 };
+
+static uint16_t fold_table[N_TABLE]; /* written once */
+static pthread_once_t fold_once = PTHREAD_ONCE_INIT;
+
+static void fold_slowly(uint32_t cp, struct folded *f)
 {
-    if (cp < 128) {
-        return cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
+    enum { UNITS = 16 };
+    UChar apart[UNITS];
+    UChar out[UNITS];
+    UChar32 cps[MAX_FOLDED] = {0};
+    UChar32 whole = (UChar32)cp;
+    UErrorCode err = U_ZERO_ERROR;
+    const UNormalizer2 *nfd = unorm2_getNFDInstance(&err);
+    int32_t n = U_SUCCESS(err) ? unorm2_getDecomposition(nfd, whole, apart, UNITS, &err) : -1;
+    if (n < 0) {
+        u_strFromUTF32(apart, UNITS, &n, &whole, 1, &err);
     }
-    return (uint32_t)u_foldCase((UChar32)cp, U_FOLD_CASE_DEFAULT);
+    int32_t n_out = u_strFoldCase(out, UNITS, apart, n, U_FOLD_CASE_DEFAULT, &err);
+    u_strToUTF32(cps, MAX_FOLDED, &n, out, n_out, &err);
+    *f = (struct folded){.cps = {cp}, .n = 1};
+    for (int32_t i = 0; U_SUCCESS(err) && i < n && i < MAX_FOLDED; i++) {
+        f->cps[i] = (uint32_t)cps[i];
+        f->n = (size_t)i + 1;
+    }
+}
+
+static void fill_table(void)
+{
+    for (uint32_t cp = 0; cp < N_TABLE; cp++) {
+        struct folded f;
+        fold_slowly(cp, &f);
+        fold_table[cp] = f.n == 1 && f.cps[0] < LONG ? (uint16_t)f.cps[0] : (uint16_t)LONG;
+    }
+    fold_table[DOTTED_I] = 'i'; /* else İstanbul is no istanbul */
+}
+
+/* Syllables of Hangul stay whole: a term is not part of one. */
+static void fold(uint32_t cp, struct folded *f)
+{
+    bool is_plain = cp >= N_TABLE && cp < 0xF900;
+    if (is_plain || (cp < N_TABLE && fold_table[cp] != LONG)) {
+        f->cps[0] = is_plain ? cp : fold_table[cp];
+        f->n = 1;
+        return;
+    }
+    fold_slowly(cp, f);
+}
+
+static uint32_t fold_ascii(uint32_t c)
+{
+    return c >= 'A' && c <= 'Z' ? c + 32 : c;
+}
+
+static bool is_mark(uint32_t cp)
+{
+    return cp >= 0x300 && (U_GET_GC_MASK((UChar32)cp) & U_GC_MN_MASK) != 0;
 }
 
 static struct edge *slot(const struct settings *s, uint32_t from, uint32_t cp)
@@ -72,19 +142,20 @@ static struct edge *slot(const struct settings *s, uint32_t from, uint32_t cp)
     return &s->edges[at];
 }
 
-/* The next code point, folded; any run of space is one space. */
-static uint32_t next_cp(struct weir_slice t, size_t *at)
+/* The next character, folded; any run of space is one space. */
+static void next_folded(struct weir_slice t, size_t *at, struct folded *f)
 {
     size_t n;
     uint32_t cp = weir_utf8_decode(weir_slice_sub(t, *at, t.n), &n);
     *at += n;
     if (!weir_utf8_is_space(cp)) {
-        return fold(cp);
+        fold(cp, f);
+        return;
     }
     while (*at < t.n && weir_utf8_is_space(weir_utf8_decode(weir_slice_sub(t, *at, t.n), &n))) {
         *at += n;
     }
-    return ' ';
+    *f = (struct folded){.cps = {' '}, .n = 1};
 }
 
 /* What a text must begin with to be worth a walk. */
@@ -100,21 +171,29 @@ static void note_beginning(struct settings *s, uint32_t first, uint32_t second, 
     }
 }
 
+static uint32_t add_edge(struct settings *s, uint32_t from, uint32_t cp)
+{
+    struct edge *e = slot(s, from, cp);
+    if (e->to == 0) {
+        *e = (struct edge){.from = from, .cp = cp, .to = ++s->n_nodes};
+    }
+    return e->to;
+}
+
 static void add_term(struct settings *s, struct weir_slice term, bool is_allowed)
 {
     uint32_t node = 0;
     uint32_t begin[2] = {0};
     size_t n_cp = 0;
-    for (size_t at = 0; at < term.n; n_cp++) {
-        uint32_t cp = next_cp(term, &at);
-        struct edge *e = slot(s, node, cp);
-        if (e->to == 0) {
-            *e = (struct edge){.from = node, .cp = cp, .to = ++s->n_nodes};
+    for (size_t at = 0; at < term.n;) {
+        struct folded f;
+        next_folded(term, &at, &f);
+        for (size_t i = 0; i < f.n; i++, n_cp++) {
+            node = add_edge(s, node, f.cps[i]);
+            if (n_cp < 2) {
+                begin[n_cp] = f.cps[i];
+            }
         }
-        if (n_cp < 2) {
-            begin[n_cp] = cp;
-        }
-        node = e->to;
     }
     note_beginning(s, begin[0], begin[1], n_cp == 1);
     struct term *t = &s->terms[s->n_terms++];
@@ -165,13 +244,15 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
         check_terms(allow, n_allow, &n_bytes, why) != 0) {
         return NULL;
     }
+    pthread_once(&fold_once, fill_table);
     struct settings *s = weir_mem_zalloc(sizeof *s);
+    size_t n_nodes = MAX_GROWTH * n_bytes;
     s->n_slots = 16;
-    while (s->n_slots < 2 * n_bytes) {
+    while (s->n_slots < 2 * n_nodes) {
         s->n_slots *= 2;
     }
     s->edges = weir_mem_array(s->n_slots, sizeof *s->edges);
-    s->ends = weir_mem_array(n_bytes + 1, sizeof *s->ends);
+    s->ends = weir_mem_array(n_nodes + 1, sizeof *s->ends);
     s->terms = weir_mem_array(n_deny + n_allow, sizeof *s->terms);
     s->seed = weir_map_hash(WEIR_SLICE("keywords"));
     for (unsigned c = 0; c < 256; c++) {
@@ -223,8 +304,9 @@ static void take_end(struct walk *w, uint32_t node, uint32_t cp, size_t at)
     if (term == NO_TERM) {
         return;
     }
-    if (at < w->text.n && is_word(cp) &&
-        is_word(weir_utf8_decode(weir_slice_sub(w->text, at, w->text.n), &n))) {
+    uint32_t next =
+        at < w->text.n ? weir_utf8_decode(weir_slice_sub(w->text, at, w->text.n), &n) : ' ';
+    if (is_mark(next) || (is_word(cp) && is_word(next))) {
         return; /* a longer word */
     }
     if (w->s->terms[term - 1].is_allowed) {
@@ -241,12 +323,15 @@ static void walk_from(struct walk *w, size_t at)
     w->deny_end = 0;
     w->allow_end = 0;
     while (at < w->text.n) {
-        uint32_t cp = next_cp(w->text, &at);
-        node = slot(w->s, node, cp)->to;
-        if (node == 0) {
-            return;
+        struct folded f;
+        next_folded(w->text, &at, &f);
+        for (size_t i = 0; i < f.n; i++) {
+            node = slot(w->s, node, f.cps[i])->to;
+            if (node == 0) {
+                return;
+            }
         }
-        take_end(w, node, cp, at);
+        take_end(w, node, f.cps[f.n - 1], at);
     }
 }
 
@@ -272,8 +357,8 @@ static size_t skip(const struct settings *s, struct weir_slice t, size_t at, uin
         bool is_inside = (last & flags & WORD) != 0;
         if ((flags & BEGINS) != 0 && !is_inside) {
             unsigned char next = at + 1 < t.n ? (unsigned char)t.p[at + 1] : 0;
-            uint32_t folded = weir_utf8_is_space(next) ? ' ' : fold(next);
-            if (c >= 128 || next >= 128 || s->pairs[fold(c)][folded]) {
+            uint32_t folded = weir_utf8_is_space(next) ? ' ' : fold_ascii(next);
+            if (c >= 128 || next >= 128 || s->pairs[fold_ascii(c)][folded]) {
                 break;
             }
         }

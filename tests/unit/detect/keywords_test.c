@@ -33,6 +33,30 @@ static void test_terms(void **state)
     probe_close(&p);
 }
 
+/* Letters with marks are the same in one character and in two; a term ends where one does. */
+static const struct probe_case folded_cases[] = {
+    {"STRASSE, strasse, Stra\xC3\x9F"
+     "e, Stra\xE1\xBA\x9E"
+     "E",
+     "straße[STRASSE] straße[strasse] straße[Straße] straße[Stra\xE1\xBA\x9E"
+     "E]"},
+    {"na\xC3\xAFve, nai\xCC\x88ve, naive", "naïve[na\xC3\xAFve] naïve[nai\xCC\x88ve]"},
+    {"mañ man\xCC\x83 man", "man[man]"},
+    {"각 가", "가[가]"},
+    {"İstanbul ISTANBUL", "istanbul[İstanbul] istanbul[ISTANBUL]"},
+    {"\xE1\xBE\x82 \xCE\x90", "\xCE\x90[\xCE\x90]"},
+};
+
+static void test_folding(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_keywords,
+               "{\"deny\":[\"straße\",\"naïve\",\"man\",\"가\",\"istanbul\",\"ΐ\"]}");
+    probe_cases(&p, folded_cases, sizeof folded_cases / sizeof folded_cases[0]);
+    probe_close(&p);
+}
+
 static void test_nothing_listed(void **state)
 {
     (void)state;
@@ -87,9 +111,8 @@ static void test_wrong_params(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_terms),
-        cmocka_unit_test(test_nothing_listed),
-        cmocka_unit_test(test_thousands),
+        cmocka_unit_test(test_terms),          cmocka_unit_test(test_folding),
+        cmocka_unit_test(test_nothing_listed), cmocka_unit_test(test_thousands),
         cmocka_unit_test(test_wrong_params),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
  * its kind and its exact text are listed.
  *
  * {{alnum:36}} in a text stands for 36 characters of a class, drawn the same way every time, so
- * that no token that looks real stands in the tree: alnum, upper, hex, digit.
+ * that no token that looks real stands in the tree. {{alnum:36:2}} is the second of its line,
+ * wherever it stands; without a number they are counted from the text's or finding's beginning.
  */
 #include "unit/cmocka_all.h"
 
@@ -36,6 +37,11 @@ static const struct set sets[] = {
      "{\"deny\":[\"wire transfer\",\"insider\",\"爆弾\",\"geheim\",\"ass\"],"
      "\"allow\":[\"insider tour\"]}",
      0.90, 0.85, false},
+    {"keywords_more", "keywords",
+     "{\"deny\":[\"confidential\",\"wire transfer\",\"kill switch\",\"бомба\",\"爆弾\",\"straße\","
+     "\"naïve\",\"C++\",\"e-mail list\",\"ระเบิด\",\"قنبلة\",\"Project Falcon\",\"h4x0r\",\"ass\","
+     "\"top 10%\",\"θάνατος\"],\"allow\":[\"kill switch engine\",\"confidential computing\"]}",
+     0.90, 0.85, false},
     {"prompt_injection", "prompt_injection", "{}", 0.90, 0.85, true},
     {"prompt_injection_held", "prompt_injection", "{}", 0.90, 0.85, true},
 };
@@ -48,17 +54,32 @@ struct tally {
     size_t n_other_family;
 };
 
+#define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+static const struct {
+    const char *name;
+    const char *letters;
+} classes[] = {
+    {"alnum", ALNUM},
+    {"upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"},
+    {"hex", "0123456789abcdef"},
+    {"digit", "123456789"},
+    {"lower", "abcdefghijklmnopqrstuvwxyz0123456789"},
+    {"caps", "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"},
+    {"url", ALNUM "-_"},
+    {"b64", ALNUM "+/"},
+    {"bech", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"},
+};
+
+/* NULL: no class. */
 static const char *class_of(struct weir_slice name)
 {
-    static const char alnum[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    if (weir_slice_eq_cstr(name, "alnum")) {
-        return alnum;
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        if (weir_slice_eq_cstr(name, classes[i].name)) {
+            return classes[i].letters;
+        }
     }
-    if (weir_slice_eq_cstr(name, "upper")) {
-        return "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    }
-    assert_true(weir_slice_eq_cstr(name, "hex") || weir_slice_eq_cstr(name, "digit"));
-    return name.n == 3 ? "0123456789abcdef" : "123456789";
+    return NULL;
 }
 
 static void draw(struct weir_buf *out, const char *class, uint64_t n, uint64_t seed)
@@ -70,26 +91,42 @@ static void draw(struct weir_buf *out, const char *class, uint64_t n, uint64_t s
     }
 }
 
+struct macro {
+    const char *letters;
+    uint64_t n;
+    uint64_t number;
+};
+
+/* class:n or class:n:number; false where it is something else in double braces. */
+static bool read_macro(struct weir_slice s, struct macro *m)
+{
+    m->letters = class_of(weir_slice_cut(&s, ':'));
+    struct weir_slice n = weir_slice_cut(&s, ':');
+    bool is_numbered = s.p != NULL;
+    return m->letters != NULL && weir_slice_u64(n, &m->n) == 0 &&
+           (!is_numbered || weir_slice_u64(s, &m->number) == 0);
+}
+
 static struct weir_slice expand(struct weir_slice s, size_t row, struct weir_arena *arena)
 {
     struct weir_buf out = {0};
-    uint64_t seed = row * 1000;
+    struct macro m = {0};
     while (s.n != 0) {
         const char *open = memmem(s.p, s.n, "{{", 2);
         const char *close = open != NULL ? memmem(open, s.n - (size_t)(open - s.p), "}}", 2) : NULL;
-        struct weir_slice macro = {0};
-        if (close != NULL) {
-            macro = weir_slice_make(open + 2, (size_t)(close - open) - 2);
-        }
-        struct weir_slice class = weir_slice_cut(&macro, ':');
-        uint64_t n;
-        if (close == NULL || weir_slice_u64(macro, &n) != 0) {
-            weir_buf_append(&out, s);
+        size_t before = close != NULL ? (size_t)(open - s.p) : s.n;
+        weir_buf_append(&out, weir_slice_sub(s, 0, before));
+        if (close == NULL) {
             break;
         }
-        weir_buf_append(&out, weir_slice_sub(s, 0, (size_t)(open - s.p)));
-        draw(&out, class_of(class), n, ++seed);
-        s = weir_slice_sub(s, (size_t)(close - s.p) + 2, s.n);
+        struct weir_slice whole = weir_slice_make(open, (size_t)(close - open) + 2);
+        m.number++;
+        if (read_macro(weir_slice_sub(whole, 2, whole.n - 2), &m)) {
+            draw(&out, m.letters, m.n, row * 1000 + m.number);
+        } else {
+            weir_buf_append(&out, whole);
+        }
+        s = weir_slice_sub(s, before + whole.n, s.n);
     }
     struct weir_slice result = weir_arena_dup(arena, weir_buf_slice(&out));
     weir_buf_dispose(&out);
