@@ -38,11 +38,6 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
     return compiled;
 }
 
-static bool touches_word(char c)
-{
-    return weir_ascii_is_alnum(c) || c == '_' || c == '-';
-}
-
 /* Random text of 16 characters and more has digits, or letters of both cases. */
 static bool is_mixed(struct weir_slice s)
 {
@@ -62,7 +57,7 @@ static bool fits_shape(const struct weir_secret_shape *shape, struct weir_secret
     const double least_bits = 2.5;
     struct weir_slice t = l->text;
     size_t from = l->end - strlen(shape->prefix);
-    if (touches_word(weir_ascii_before(t, from))) {
+    if (weir_secrets__touches_word(weir_ascii_before(t, from))) {
         return false;
     }
     size_t to = weir_secrets__run(t, l->end, shape->class, (size_t)shape->max + 1);
@@ -71,13 +66,15 @@ static bool fits_shape(const struct weir_secret_shape *shape, struct weir_secret
     }
     size_t n = to - l->end;
     struct weir_slice body = weir_slice_sub(t, l->end, to);
-    l->from = from;
+    char last = t.p[l->end - 1];
+    l->from = last == '=' || last == ' ' ? l->end : from;
     l->to = to;
     l->kind = shape->kind;
     l->score = 1.0;
-    return n >= shape->min && n <= shape->max && !touches_word(weir_ascii_at(t, to)) &&
-           is_mixed(body) && !weir_secrets__is_placeholder(body) &&
-           weir_secrets__entropy(body) >= least_bits;
+    return n >= shape->min && n <= shape->max &&
+           !weir_secrets__touches_word(weir_ascii_at(t, to)) &&
+           (shape->class == WEIR_SECRET_CAPS || is_mixed(body)) &&
+           !weir_secrets__is_placeholder(body) && weir_secrets__entropy(body) >= least_bits;
 }
 
 /* Names with values have a progress of their own: a value may be a vendor's. */
@@ -93,10 +90,7 @@ struct scan {
 static bool is_found_by(struct scan *s, const struct weir_secret_judge *judge,
                         struct weir_secret_look *look)
 {
-    bool is_assigned = judge->judge == weir_secrets__assignment ||
-                       judge->judge == weir_secrets__assigned_password ||
-                       judge->judge == weir_secrets__bearer;
-    size_t *seen = &s->seen[is_assigned ? ASSIGNED : VENDOR];
+    size_t *seen = &s->seen[judge->is_named ? ASSIGNED : VENDOR];
     look->floor = *seen;
     bool is_found = look->end > *seen && judge->judge(look);
     *seen = look->seen > *seen ? look->seen : *seen;

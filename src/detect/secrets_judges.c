@@ -17,11 +17,6 @@ static bool is_found(struct weir_secret_look *l, size_t from, size_t to, const c
     return true;
 }
 
-static bool touches_word(char c)
-{
-    return weir_ascii_is_alnum(c) || c == '_' || c == '-';
-}
-
 /* ---- private keys */
 
 enum { MIN_BODY_RUN = 32, MIN_OPEN_RUN = 16 };
@@ -89,6 +84,34 @@ static bool judge_key_end(struct weir_secret_look *l)
     return to != 0 && from == 0 && weir_pem_longest_run(weir_slice_sub(t, 0, line)) >= MIN_BODY_RUN;
 }
 
+/* PuTTY's form: "Private-Lines: 14" and as many lines of base64. */
+static bool judge_putty_key(struct weir_secret_look *l)
+{
+    enum { MAX_LINES = 256, MAX_LINE = 128 };
+    struct weir_slice t = l->text;
+    size_t at = l->end;
+    while (weir_ascii_is_digit(weir_ascii_at(t, at))) {
+        at++;
+    }
+    while (weir_ascii_at(t, at) == '\r' || weir_ascii_at(t, at) == '\n') {
+        at++;
+    }
+    size_t from = at;
+    size_t to = at;
+    for (size_t i = 0; i < MAX_LINES; i++) {
+        size_t end = weir_secrets__run(t, at, WEIR_SECRET_BASE64, MAX_LINE);
+        if (end == at || (end < t.n && t.p[end] != '\n' && t.p[end] != '\r')) {
+            break;
+        }
+        to = end;
+        at = end + (weir_ascii_at(t, end) == '\r');
+        at += weir_ascii_at(t, at) == '\n';
+    }
+    is_found(l, from, to, "private_key");
+    l->score = 1.0;
+    return to - from >= MIN_BODY_RUN;
+}
+
 /* ---- JWT */
 
 enum { MAX_HEADER = 2048, MAX_PART = 65536, MIN_SIGNATURE = 20 };
@@ -109,7 +132,7 @@ static bool judge_jwt(struct weir_secret_look *l)
 {
     struct weir_slice t = l->text;
     size_t from = l->end - strlen("eyJ");
-    if (touches_word(weir_ascii_before(t, from))) {
+    if (weir_secrets__touches_word(weir_ascii_before(t, from))) {
         return false;
     }
     size_t header = weir_secrets__run(t, from, WEIR_SECRET_URL, MAX_HEADER);
@@ -129,26 +152,6 @@ static bool judge_jwt(struct weir_secret_look *l)
 /* ---- logins in URLs */
 
 enum { MAX_LOGIN = 256 };
-
-static bool is_word_of(struct weir_slice s, const char *const *words)
-{
-    for (; *words != NULL; words++) {
-        if (weir_slice_eq_nocase(s, weir_slice_cstr(*words))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_dull_password(struct weir_slice s)
-{
-    static const char *const dull[] = {"password", "pass", "pwd",  "secret", "passwd",
-                                       "token",    "user", "port", "xxx",    NULL};
-    uint64_t port;
-    bool is_port = s.n <= 5 && weir_slice_u64(s, &port) == 0;
-    return s.n == 0 || is_port || is_word_of(s, dull) || strchr("<$*{[%", s.p[0]) != NULL ||
-           weir_secrets__is_placeholder(s);
-}
 
 static bool ends_authority(char c)
 {
@@ -189,32 +192,7 @@ static bool judge_url(struct weir_secret_look *l)
         return false;
     }
     is_found(l, from, i, "basic_auth_url");
-    return !is_dull_password(weir_slice_sub(t, colon + 1, at));
-}
-
-/* A name and a password, as HTTP's Basic scheme spells them. */
-static bool has_login(struct weir_slice encoded)
-{
-    struct weir_arena arena = {0};
-    struct weir_slice login = {0};
-    bool is_good = weir_base64_decode(&arena, WEIR_BASE64_STANDARD, encoded, &login) == 0;
-    for (size_t i = 0; i < login.n && is_good; i++) {
-        is_good = (unsigned char)login.p[i] >= ' ' && login.p[i] != 0x7f;
-    }
-    size_t colon = weir_slice_find(login, ':');
-    is_good = is_good && colon > 0 && colon < login.n &&
-              !is_dull_password(weir_slice_sub(login, colon + 1, login.n));
-    weir_arena_dispose(&arena);
-    return is_good;
-}
-
-static bool judge_basic(struct weir_secret_look *l)
-{
-    struct weir_slice t = l->text;
-    size_t to = weir_secrets__run(t, l->end, WEIR_SECRET_BASE64, MAX_LOGIN + 1);
-    size_t n = to - l->end;
-    is_found(l, l->end, to, "basic_auth_header");
-    return n >= 8 && n <= MAX_LOGIN && has_login(weir_slice_sub(t, l->end, to));
+    return !weir_secrets__is_dull(weir_slice_sub(t, colon + 1, at));
 }
 
 /* ---- vendors without a prefix */
@@ -227,9 +205,9 @@ static bool judge_mailchimp(struct weir_secret_look *l)
     size_t to = l->end + (size_t)weir_ascii_is_digit(weir_ascii_at(t, l->end));
     is_found(l, from, to, "mailchimp_api_key");
     struct weir_slice hex = weir_slice_sub(t, from, dash);
-    return dash - from == 32 && !touches_word(weir_ascii_before(t, from)) &&
-           !touches_word(weir_ascii_at(t, to)) && !weir_secrets__is_placeholder(hex) &&
-           weir_secrets__entropy(hex) >= 2.5;
+    return dash - from == 32 && !weir_secrets__touches_word(weir_ascii_before(t, from)) &&
+           !weir_secrets__touches_word(weir_ascii_at(t, to)) &&
+           !weir_secrets__is_placeholder(hex) && weir_secrets__entropy(hex) >= 2.5;
 }
 
 static bool judge_telegram(struct weir_secret_look *l)
@@ -244,7 +222,8 @@ static bool judge_telegram(struct weir_secret_look *l)
     is_found(l, from, to, "telegram_bot_token");
     struct weir_slice key = weir_slice_sub(t, colon + 1, to);
     return colon - from >= 8 && colon - from <= 10 && key.n == 35 &&
-           (!touches_word(weir_ascii_before(t, from)) || weir_ascii_before(t, from) == 't') &&
+           (!weir_secrets__touches_word(weir_ascii_before(t, from)) ||
+            weir_ascii_before(t, from) == 't') &&
            !weir_secrets__is_placeholder(key);
 }
 
@@ -258,7 +237,7 @@ static bool judge_discord(struct weir_secret_look *l)
     struct weir_slice id = weir_slice_sub(t, from, dot);
     struct weir_slice mac = weir_slice_sub(t, l->end, to);
     return id.n >= 23 && id.n <= 30 && strchr("MNO", id.p[0]) != NULL && mac.n >= 27 &&
-           mac.n <= 38 && !touches_word(weir_ascii_before(t, from)) &&
+           mac.n <= 38 && !weir_secrets__touches_word(weir_ascii_before(t, from)) &&
            !weir_secrets__is_placeholder(mac) && weir_secrets__entropy(mac) >= 3.0;
 }
 
@@ -296,6 +275,18 @@ static bool judge_azure_client(struct weir_secret_look *l)
     return l->end - from == 6 && to - l->end >= 31 && to - l->end <= 34;
 }
 
+static bool judge_airtable(struct weir_secret_look *l)
+{
+    struct weir_slice t = l->text;
+    size_t from = l->end - strlen("pat.") - 14;
+    size_t to = weir_secrets__run(t, l->end, WEIR_SECRET_HEX, 65);
+    is_found(l, from, to, "airtable_token");
+    l->score = 1.0;
+    return to - l->end == 64 && !weir_secrets__touches_word(weir_ascii_before(t, from)) &&
+           !weir_secrets__touches_word(weir_ascii_at(t, to)) &&
+           weir_secrets__entropy(weir_slice_sub(t, l->end, to)) >= 2.5;
+}
+
 static bool judge_service_account(struct weir_secret_look *l)
 {
     struct weir_slice t = l->text;
@@ -308,37 +299,57 @@ static bool judge_service_account(struct weir_secret_look *l)
 
 #define PASSWORD(word)                                                                             \
     {                                                                                              \
-        {word, true, false}, weir_secrets__assigned_password                                       \
+        {word, true, false}, weir_secrets__assigned_password, true                                 \
+    }
+#define PASS(word)                                                                                 \
+    {                                                                                              \
+        {word, true, false}, weir_secrets__assigned_pass, true                                     \
     }
 #define TOKEN(word)                                                                                \
     {                                                                                              \
-        {word, true, false}, weir_secrets__assignment                                              \
+        {word, true, false}, weir_secrets__assignment, true                                        \
     }
 
 const struct weir_secret_judge weir_secrets__judges[] = {
-    {{"-----BEGIN ", false, false}, judge_private_key},
-    {{"-----END ", false, false}, judge_key_end},
-    {{"eyJ", false, false}, judge_jwt},
-    {{"://", false, false}, judge_url},
-    {{"authorization: basic ", true, false}, judge_basic},
-    {{"bearer ", true, false}, weir_secrets__bearer},
-    {{"[0-9a-f]-us\\d", false, true}, judge_mailchimp},
-    {{"\\d:AA", false, true}, judge_telegram},
-    {{"[\\w-]\\.[\\w-]{6}\\.", false, true}, judge_discord},
-    {{".atlasv1.", false, false}, judge_terraform},
-    {{"\\dQ~", false, true}, judge_azure_client},
-    {{"\"service_account\"", false, false}, judge_service_account},
+    {{"-----BEGIN ", false, false}, judge_private_key, false},
+    {{"-----END ", false, false}, judge_key_end, false},
+    {{"Private-Lines: ", false, false}, judge_putty_key, false},
+    {{"eyJ", false, false}, judge_jwt, false},
+    {{"://", false, false}, judge_url, false},
+    {{"[0-9a-f]-us\\d", false, true}, judge_mailchimp, false},
+    {{"\\d:AA", false, true}, judge_telegram, false},
+    {{"[\\w-]\\.[\\w-]{6}\\.", false, true}, judge_discord, false},
+    {{".atlasv1.", false, false}, judge_terraform, false},
+    {{"\\dQ~", false, true}, judge_azure_client, false},
+    {{"pat[A-Za-z0-9]{14}\\.", false, true}, judge_airtable, false},
+    {{"\"service_account\"", false, false}, judge_service_account, false},
+    {{"basic ", true, false}, weir_secrets__basic_header, true},
+    {{"bearer ", true, false}, weir_secrets__bearer_header, true},
+    {{"[?&;]sig=", false, true}, weir_secrets__signature, true},
+    {{" -u ", false, false}, weir_secrets__user_option, true},
+    {{" --user ", false, false}, weir_secrets__user_option, true},
+    {{"mysql", false, false}, weir_secrets__password_option, true},
+    {{"mariadb", false, false}, weir_secrets__password_option, true},
+    {{"sshpass", false, false}, weir_secrets__password_option, true},
     PASSWORD("password"),
     PASSWORD("passwd"),
     PASSWORD("passphrase"),
+    PASSWORD("passcode"),
     PASSWORD("pwd"),
-    PASSWORD("passwort"),
+    PASS("pass="),
+    PASS("pass:"),
+    PASS("pass ="),
+    PASS("pass\""),
+    PASS("pass'"),
+    PASS("pw="),
+    PASS("pw:"),
     TOKEN("secret"),
     TOKEN("token"),
     TOKEN("apikey"),
     TOKEN("api_key"),
     TOKEN("api-key"),
     TOKEN("api key"),
+    TOKEN("api.key"),
     TOKEN("access_key"),
     TOKEN("accesskey"),
     TOKEN("access-key"),
@@ -348,6 +359,41 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     TOKEN("encryption_key"),
     TOKEN("signing_key"),
     TOKEN("credential"),
+    {{"(?:admin|master|service|account|server|deploy|crypt|shared|storage|hmac|jwt|webhook|"
+      "application|license|subscription|root)[_ -]?key",
+      true, true},
+     weir_secrets__assignment,
+     true},
+    /* password, elsewhere */
+    PASSWORD("passwort"),
+    PASSWORD("kennwort"),
+    PASSWORD("mot de passe"),
+    PASSWORD("mot_de_passe"),
+    PASSWORD("motdepasse"),
+    PASSWORD("contraseña"),
+    PASSWORD("contrasena"),
+    PASSWORD("senha"),
+    PASSWORD("wachtwoord"),
+    PASSWORD("hasło"),
+    PASSWORD("parola"),
+    PASSWORD("şifre"),
+    PASSWORD("heslo"),
+    PASSWORD("lösenord"),
+    PASSWORD("passord"),
+    PASSWORD("adgangskode"),
+    PASSWORD("salasana"),
+    PASSWORD("jelszó"),
+    PASSWORD("пароль"),
+    PASSWORD("Пароль"),
+    PASSWORD("密码"),
+    PASSWORD("密碼"),
+    PASSWORD("パスワード"),
+    PASSWORD("비밀번호"),
+    PASSWORD("كلمة المرور"),
+    PASSWORD("كلمة السر"),
+    PASSWORD("סיסמה"),
+    PASSWORD("पासवर्ड"),
+    PASSWORD("mật khẩu"),
 };
 
 const size_t weir_secrets__n_judges = sizeof weir_secrets__judges / sizeof weir_secrets__judges[0];

@@ -1,4 +1,4 @@
-/* What a value is made of, and names with values: api_key = "…". */
+/* What a value is made of: could somebody have drawn it? */
 #include "detect/ascii.h"
 #include "detect/secrets_int.h"
 
@@ -11,6 +11,7 @@ bool weir_secrets__has(enum weir_secret_class class, char c)
     case WEIR_SECRET_ALNUM:
         return weir_ascii_is_alnum(c);
     case WEIR_SECRET_UPPER:
+    case WEIR_SECRET_CAPS:
         return weir_ascii_is_upper(c) || weir_ascii_is_digit(c);
     case WEIR_SECRET_HEX:
         return weir_ascii_is_hex(c);
@@ -22,10 +23,19 @@ bool weir_secrets__has(enum weir_secret_class class, char c)
         return weir_ascii_is_alnum(c) || c == '_' || c == '-' || c == '.';
     case WEIR_SECRET_URL_SLASH:
         return weir_ascii_is_alnum(c) || c == '_' || c == '-' || c == '/';
+    case WEIR_SECRET_URL_EQUAL:
+        return weir_ascii_is_alnum(c) || c == '_' || c == '-' || c == '=';
+    case WEIR_SECRET_DOLLAR:
+        return weir_ascii_is_alnum(c) || c == '$';
     case WEIR_SECRET_BASE64:
         return weir_ascii_is_alnum(c) || c == '+' || c == '/' || c == '=';
     }
     return false;
+}
+
+bool weir_secrets__touches_word(char c)
+{
+    return weir_secrets__has(WEIR_SECRET_URL, c);
 }
 
 size_t weir_secrets__run(struct weir_slice t, size_t at, enum weir_secret_class class, size_t max)
@@ -85,115 +95,27 @@ bool weir_secrets__is_placeholder(struct weir_slice value)
     return false;
 }
 
-/* ---- name = value */
-
-enum {
-    MAX_VALUE = 256,
-    MAX_BLANKS = 4,
-    MIN_PASSWORD = 6,
-    MIN_IN_SENTENCE = 8,
-    MIN_TOKEN = 16,
-    MAX_NESTED = 32
-};
-
-struct value {
-    struct weir_slice s;
-    size_t from;
-    bool is_quoted;
-    bool is_sentence; /* "the password is …" */
-};
-
-static size_t skip_blanks(struct weir_slice t, size_t at)
+static bool is_word_of(struct weir_slice s, const char *const *words)
 {
-    size_t stop = at + MAX_BLANKS;
-    while (at < stop && (weir_ascii_at(t, at) == ' ' || weir_ascii_at(t, at) == '\t')) {
-        at++;
-    }
-    return at;
-}
-
-static bool is_quote(char c)
-{
-    return c == '"' || c == '\'' || c == '`';
-}
-
-static bool follows(struct weir_slice t, size_t at, const char *word)
-{
-    size_t n = strlen(word);
-    return at + n <= t.n &&
-           weir_slice_eq_nocase(weir_slice_sub(t, at, at + n), weir_slice_cstr(word));
-}
-
-/* The rest of the name: secret_key, token-value, SecretAccessKey. */
-static size_t skip_suffix(struct weir_slice t, size_t at)
-{
-    static const char *const suffixes[] = {"_access_key", "accesskey", "-access-key", "_key",
-                                           "-key",        "key",       "_value",      NULL};
-    for (const char *const *s = suffixes; *s != NULL; s++) {
-        if (follows(t, at, *s)) {
-            return at + strlen(*s);
+    for (; *words != NULL; words++) {
+        if (weir_slice_eq_nocase(s, weir_slice_cstr(*words))) {
+            return true;
         }
     }
-    return at;
+    return false;
 }
 
-/* Moves over `":`, ` = `, ` => `, `: ` and " is "; 0: no assignment. */
-static size_t skip_sign(struct weir_slice t, size_t at, bool *is_sentence)
+bool weir_secrets__is_dull(struct weir_slice password)
 {
-    at += is_quote(weir_ascii_at(t, at)) || weir_ascii_at(t, at) == ']';
-    at = skip_blanks(t, at);
-    char c = weir_ascii_at(t, at);
-    *is_sentence = follows(t, at, "is ") || follows(t, at, "is: ");
-    if (*is_sentence) {
-        at += follows(t, at, "is: ") ? 4 : 3;
-    } else if (c == '=' || c == ':') {
-        at++;
-        c = weir_ascii_at(t, at);
-        at += c == '=' || c == '>';
-    } else {
-        return 0;
-    }
-    return skip_blanks(t, at);
+    static const char *const dull[] = {"password", "pass", "pwd",  "secret", "passwd",
+                                       "token",    "user", "port", "xxx",    NULL};
+    uint64_t port;
+    bool is_port = password.n <= 5 && weir_slice_u64(password, &port) == 0;
+    return password.n == 0 || is_port || is_word_of(password, dull) ||
+           strchr("<$*{[%", password.p[0]) != NULL || weir_secrets__is_placeholder(password);
 }
 
-static bool ends_bare(char c)
-{
-    return weir_ascii_is_space(c) || is_quote(c) || c == ',' || c == ';' || c == '<' || c == '>' ||
-           (unsigned char)c >= 0x80;
-}
-
-/* In a query the next member follows: &name= */
-static bool ends_member(struct weir_slice t, size_t at)
-{
-    enum { MAX_NAME = 32 };
-    if (t.p[at] != '&') {
-        return false;
-    }
-    size_t end = weir_secrets__run(t, at + 1, WEIR_SECRET_URL_DOT, MAX_NAME);
-    return end == at + 1 || weir_ascii_at(t, end) == '=';
-}
-
-static bool read_value(struct weir_slice t, size_t at, struct value *v)
-{
-    char quote = weir_ascii_at(t, at);
-    v->is_quoted = is_quote(quote);
-    at += v->is_quoted;
-    v->from = at;
-    size_t to = at;
-    while (to < t.n && to - at <= MAX_VALUE &&
-           (v->is_quoted ? t.p[to] != quote && t.p[to] != '\n'
-                         : !ends_bare(t.p[to]) && !ends_member(t, to))) {
-        to++;
-    }
-    if (v->is_quoted && weir_ascii_at(t, to) != quote) {
-        return false;
-    }
-    while (!v->is_quoted && to > at && strchr(".?)", t.p[to - 1]) != NULL) {
-        to--; /* the sentence's */
-    }
-    v->s = weir_slice_sub(t, at, to);
-    return v->s.n <= MAX_VALUE;
-}
+enum { MIN_IN_SENTENCE = 8, MIN_TOKEN = 16 };
 
 struct makeup {
     size_t n_digits;
@@ -236,7 +158,7 @@ static bool is_wordy(struct weir_slice s)
     return true;
 }
 
-static bool is_uuid(struct weir_slice s)
+bool weir_secrets__is_uuid(struct weir_slice s)
 {
     if (s.n != 36) {
         return false;
@@ -248,6 +170,16 @@ static bool is_uuid(struct weir_slice s)
         }
     }
     return true;
+}
+
+static bool contains_any(struct weir_slice s, const char *const *marks)
+{
+    for (; *marks != NULL; marks++) {
+        if (weir_ascii_contains(s, *marks)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Code that gets the secret from elsewhere, templates, paths, rules. */
@@ -263,109 +195,72 @@ static bool is_reference(struct weir_slice s)
             return true;
         }
     }
-    for (const char *const *m = marks; *m != NULL; m++) {
-        if (weir_ascii_contains(s, *m)) {
-            return true;
-        }
-    }
-    return false;
+    return contains_any(s, marks);
 }
 
-static bool has_space(struct weir_slice s)
+/* Between quotes brackets may have been drawn: only what has the form of a template is one. */
+static bool is_quoted_reference(struct weir_slice s)
 {
-    return weir_slice_find(s, ' ') < s.n || weir_slice_find(s, '\t') < s.n;
-}
-
-static bool is_near(const struct weir_secret_look *l, const char *word)
-{
-    enum { REACH = 48 };
-    size_t from = l->end > REACH ? l->end - REACH : 0;
-    return weir_ascii_contains(weir_slice_sub(l->text, from, l->end), word);
-}
-
-static bool is_all(struct weir_slice s, enum weir_secret_class class)
-{
-    return weir_secrets__run(s, 0, class, s.n) == s.n;
-}
-
-/* Values whose shape says nothing, with a name that says all. */
-static bool is_named_vendor(struct weir_secret_look *l, struct weir_slice s)
-{
-    if (s.n == 40 && is_all(s, WEIR_SECRET_BASE64) &&
-        (is_near(l, "aws") || is_near(l, "secret_access_key") || is_near(l, "secretaccesskey"))) {
-        l->kind = "aws_secret_access_key";
-    } else if (is_uuid(s) && is_near(l, "heroku")) {
-        l->kind = "heroku_api_key";
-    } else if ((s.n == 32 || s.n == 40) && is_all(s, WEIR_SECRET_HEX) &&
-               (is_near(l, "datadog") || is_near(l, "dd_"))) {
-        l->kind = "datadog_key";
-    } else {
-        return false;
-    }
-    l->score = 1.0;
-    return weir_secrets__entropy(s) >= 3.0;
-}
-
-static bool find_value(struct weir_secret_look *l, struct value *v)
-{
-    size_t at = skip_sign(l->text, skip_suffix(l->text, l->end), &v->is_sentence);
-    if (at == 0 || !read_value(l->text, at, v) || v->s.n < MIN_PASSWORD) {
-        return false;
-    }
-    l->from = v->from;
-    l->to = v->from + v->s.n;
-    l->seen = v->s.n >= MAX_NESTED ? l->to : 0;
-    l->score = v->is_sentence ? 0.6 : 0.7;
-    return !has_space(v->s) && !is_reference(v->s);
-}
-
-/* Long, mixed and unlike anything a person writes. */
-static bool is_drawn_token(struct weir_slice s)
-{
-    struct makeup m = make_up(s);
-    return s.n >= MIN_TOKEN && m.n_digits > 0 && m.n_letters > 0 && !is_wordy(s) && !is_uuid(s) &&
-           !weir_secrets__is_placeholder(s) && weir_secrets__entropy(s) >= 3.0;
-}
-
-bool weir_secrets__assignment(struct weir_secret_look *l)
-{
-    struct value v = {0};
-    if (!find_value(l, &v)) {
-        return false;
-    }
-    if (is_named_vendor(l, v.s)) {
+    static const char *const marks[] = {"environ", "getenv", "process.env", "://", "***",
+                                        "vault:",  "...",    "${",          "{{",  "#{",
+                                        "%(",      "<%",     "$(",          NULL};
+    if (s.n == 0 || strchr("/~%", s.p[0]) != NULL || memchr(s.p, '\\', s.n) != NULL) {
         return true;
     }
-    l->kind = "high_entropy_assignment";
-    return is_drawn_token(v.s);
+    char last = s.p[s.n - 1];
+    bool is_bracketed = (s.p[0] == '<' && last == '>') || (s.p[0] == '{' && last == '}') ||
+                        (s.p[0] == '[' && last == ']') ||
+                        (last == ')' && memchr(s.p, '(', s.n) != NULL);
+    bool is_variable = s.p[0] == '$' && weir_secrets__run(s, 1, WEIR_SECRET_WORD, s.n) == s.n;
+    return is_bracketed || is_variable || contains_any(s, marks);
 }
 
-bool weir_secrets__bearer(struct weir_secret_look *l)
+/* !Ref and !vault of YAML. */
+static bool is_tag(struct weir_slice s)
 {
-    struct value v = {0};
-    size_t at = skip_blanks(l->text, l->end);
-    if (is_quote(weir_ascii_at(l->text, at)) || !read_value(l->text, at, &v)) {
-        return false;
+    size_t n = 1;
+    while (n < s.n && weir_ascii_is_alpha(s.p[n])) {
+        n++;
     }
-    l->from = v.from;
-    l->to = v.from + v.s.n;
-    l->seen = v.s.n >= MAX_NESTED ? l->to : 0;
-    l->kind = "bearer_token";
-    l->score = 0.7;
-    return !is_reference(v.s) && is_drawn_token(v.s);
+    return s.p[0] == '!' && n == s.n;
 }
 
-bool weir_secrets__assigned_password(struct weir_secret_look *l)
+bool weir_secrets__is_reference(struct weir_slice value, bool is_quoted)
 {
-    struct value v = {0};
-    if (!find_value(l, &v)) {
-        return false;
-    }
-    struct makeup m = make_up(v.s);
-    l->kind = "password";
-    bool is_strong = m.n_digits > 0 && m.n_letters > 0 && (m.n_signs > 0 || m.n_upper > 0);
-    bool is_drawn = v.is_sentence ? is_strong && v.s.n >= MIN_IN_SENTENCE
-                                  : m.n_letters > 0 && m.n_digits + m.n_signs > 0;
-    return is_drawn && !is_wordy(v.s) && !weir_secrets__is_placeholder(v.s) &&
-           weir_secrets__entropy(v.s) >= 2.5;
+    return is_quoted ? is_quoted_reference(value) : is_reference(value) || is_tag(value);
+}
+
+bool weir_secrets__looks_like_token(struct weir_slice value)
+{
+    struct makeup m = make_up(value);
+    return value.n >= MIN_TOKEN && m.n_digits > 0 && m.n_letters > 0 && !is_wordy(value) &&
+           !weir_secrets__is_uuid(value) && !weir_secrets__is_placeholder(value) &&
+           weir_secrets__entropy(value) >= 3.0;
+}
+
+static bool is_drawn_password(struct weir_slice value)
+{
+    return !is_wordy(value) && !weir_secrets__is_placeholder(value) &&
+           weir_secrets__entropy(value) >= 2.5;
+}
+
+/* Without a digit it must be a sign, and capitals where no word has them. */
+static bool is_strong(struct weir_slice value)
+{
+    struct makeup m = make_up(value);
+    size_t n_inside = m.n_upper - (value.n != 0 && weir_ascii_is_upper(value.p[0]));
+    return m.n_letters > 0 &&
+           (m.n_digits > 0 ? m.n_signs > 0 || m.n_upper > 0
+                           : m.n_signs > 0 && n_inside > 1 && m.n_letters > m.n_upper);
+}
+
+bool weir_secrets__looks_like_password(struct weir_slice value)
+{
+    return value.n >= MIN_IN_SENTENCE && is_strong(value) && is_drawn_password(value);
+}
+
+bool weir_secrets__looks_chosen(struct weir_slice value)
+{
+    struct makeup m = make_up(value);
+    return m.n_letters > 0 && m.n_digits + m.n_signs > 0 && is_drawn_password(value);
 }

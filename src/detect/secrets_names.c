@@ -1,0 +1,346 @@
+/* Names with values: api_key = "…", "the password is …", {"name": "TOKEN", "value": "…"}. */
+#include "detect/ascii.h"
+#include "detect/secrets_int.h"
+
+#include <string.h>
+
+enum { MAX_VALUE = 256, MAX_BLANKS = 4, MIN_PASSWORD = 6, MAX_NESTED = 32 };
+
+/* What binds a value to its name, the weaker the more the value has to say. */
+enum sign {
+    SIGN_NONE,
+    SIGN_ASSIGNED, /* = and : */
+    SIGN_SAID,     /* "the password is …", the next cell of a table */
+    SIGN_LISTED,   /* ("password", "…") */
+};
+
+struct value {
+    struct weir_slice s;
+    size_t from;
+    bool is_quoted;
+    enum sign sign;
+};
+
+static size_t skip_blanks(struct weir_slice t, size_t at)
+{
+    size_t stop = at + MAX_BLANKS;
+    while (at < stop && (weir_ascii_at(t, at) == ' ' || weir_ascii_at(t, at) == '\t')) {
+        at++;
+    }
+    return at;
+}
+
+static bool is_quote(char c)
+{
+    return c == '"' || c == '\'' || c == '`';
+}
+
+/* The first letter tells nearly always. */
+static bool follows(struct weir_slice t, size_t at, const char *word)
+{
+    if (weir_ascii_lower(weir_ascii_at(t, at)) != weir_ascii_lower(word[0])) {
+        return false;
+    }
+    size_t n = strlen(word);
+    return at + n <= t.n &&
+           weir_slice_eq_nocase(weir_slice_sub(t, at, at + n), weir_slice_cstr(word));
+}
+
+/* Bytes of the word that follows, of a list; 0: none does. */
+static size_t length_of_any(struct weir_slice t, size_t at, const char *const *words)
+{
+    while (*words != NULL && !follows(t, at, *words)) {
+        words++;
+    }
+    return *words != NULL ? strlen(*words) : 0;
+}
+
+/* The rest of the name: secret_key, token-value, SecretAccessKey. */
+static size_t skip_suffix(struct weir_slice t, size_t at)
+{
+    static const char *const suffixes[] = {"_key_base",   "_access_key", "accesskey",
+                                           "-access-key", "_key",        "-key",
+                                           "key",         "_value",      NULL};
+    char c = weir_ascii_lower(weir_ascii_at(t, at));
+    bool may_be = c == '_' || c == '-' || c == 'k' || c == 'a';
+    return may_be ? at + length_of_any(t, at, suffixes) : at;
+}
+
+static bool may_begin_verb(char c)
+{
+    return c == 'i' || c == 'e' || (unsigned char)c >= 0x80;
+}
+
+/* "the password for the guest network is …": to its verb or colon, if it is of this clause. */
+static size_t skip_owner(struct weir_slice t, size_t at)
+{
+    enum { REACH = 48 };
+    static const char *const links[] = {"to ", "for ", "für ",  "zum ", "pour ",
+                                        "du ", "de ",  "para ", "del ", "do ",
+                                        "da ", "от ",  "для ",  "к ",   NULL};
+    static const char *const verbs[] = {" is ", " ist ", " est ", " es ",
+                                        " é ",  " è ",   " — ",   NULL};
+    char first = weir_ascii_at(t, at + 1);
+    bool may_link =
+        (unsigned char)first >= 0x80 || (first != '\0' && strchr("tfdpz", first) != NULL);
+    size_t n_link = weir_ascii_at(t, at) == ' ' && may_link ? length_of_any(t, at + 1, links) : 0;
+    size_t stop = at + REACH < t.n ? at + REACH : t.n;
+    for (size_t i = n_link != 0 ? at + 1 + n_link : stop; i < stop; i++) {
+        char c = t.p[i];
+        if (weir_ascii_is_alpha(c)) {
+            continue;
+        }
+        if (c == ':' || (c == ' ' && may_begin_verb(weir_ascii_at(t, i + 1)) &&
+                         length_of_any(t, i, verbs) != 0)) {
+            return i;
+        }
+        if (c == '.' || c == ',' || c == ';' || c == '?' || c == '!' || c == '\n') {
+            break;
+        }
+    }
+    return at;
+}
+
+/* Bytes of a word that says "is", in the languages that have a word for password here. */
+static size_t verb_length(struct weir_slice t, size_t at)
+{
+    static const char *const verbs[] = {"is ",      "is: ", "was ",  "ist ", "ist: ", "lautet ",
+                                        "lautet: ", "est ", "est: ", "es ",  "es: ",  "jest ",
+                                        "to ",      "er ",  "on ",   "je ",  NULL};
+    static const char *const foreign[] = {"é ",  "è ",   "är ", "—",   "это ", "は",
+                                          "是",  "为",   "為",  "：",  "는 ",  "은 ",
+                                          "هي ", "הוא ", "है ",  "là ", NULL};
+    char c = weir_ascii_at(t, at);
+    if ((unsigned char)c >= 0x80 || c == 'l') {
+        size_t n = length_of_any(t, at, foreign);
+        return n != 0 ? n : length_of_any(t, at, verbs);
+    }
+    bool may_be = c != '\0' && strchr("iwlejto", weir_ascii_lower(c)) != NULL;
+    return may_be ? length_of_any(t, at, verbs) : 0;
+}
+
+enum { MAX_NAME = 32 };
+
+/* Where the name that ends at `end` begins: the words before it belong to it. */
+static size_t name_start(struct weir_slice t, size_t end)
+{
+    return weir_secrets__run_back(t, end, WEIR_SECRET_URL_DOT, MAX_NAME);
+}
+
+/* --password and Dockerfile's ENV have their value after a space. */
+static bool is_option(struct weir_slice t, size_t end)
+{
+    size_t from = name_start(t, end);
+    bool is_env = from >= 4 && (memcmp(t.p + from - 4, "ENV ", 4) == 0 ||
+                                memcmp(t.p + from - 4, "ARG ", 4) == 0);
+    return is_env || (end - from > 2 && t.p[from] == '-' && t.p[from + 1] == '-');
+}
+
+/* <password>…</password> */
+static bool is_element(struct weir_slice t, size_t end)
+{
+    char before = weir_ascii_before(t, name_start(t, end));
+    return before == '<' || before == ':';
+}
+
+static bool ends_bare(char c)
+{
+    return weir_ascii_is_space(c) || is_quote(c) || c == ',' || c == ';' || c == '<' || c == '>' ||
+           (unsigned char)c >= 0x80;
+}
+
+/* In a query the next member follows: &name= */
+static bool ends_member(struct weir_slice t, size_t at)
+{
+    if (t.p[at] != '&') {
+        return false;
+    }
+    size_t end = weir_secrets__run(t, at + 1, WEIR_SECRET_URL_DOT, MAX_NAME);
+    return end == at + 1 || weir_ascii_at(t, end) == '=';
+}
+
+/* Behind a name in quotes: "NAME" value="…", "NAME", "value": "…", "NAME", "…". */
+static enum sign skip_member(struct weir_slice t, size_t *at)
+{
+    size_t i = skip_blanks(t, *at);
+    if (follows(t, i, "value=")) {
+        *at = i + strlen("value=");
+        return SIGN_ASSIGNED;
+    }
+    if (weir_ascii_at(t, i) != ',') {
+        return SIGN_NONE;
+    }
+    i = skip_blanks(t, i + 1);
+    i += weir_ascii_at(t, i) == '\n';
+    i = skip_blanks(t, i);
+    bool is_value = is_quote(weir_ascii_at(t, i)) && follows(t, i + 1, "value") &&
+                    is_quote(weir_ascii_at(t, i + 1 + strlen("value")));
+    if (!is_value) {
+        *at = i;
+        return is_quote(weir_ascii_at(t, i)) ? SIGN_LISTED : SIGN_NONE;
+    }
+    i = skip_blanks(t, i + strlen("'value'"));
+    *at = i + 1;
+    return weir_ascii_at(t, i) == ':' ? SIGN_ASSIGNED : SIGN_NONE;
+}
+
+/* Moves over ` = `, ` => `, `: `, " is " and the like; `end` is where the name itself ends. */
+static enum sign skip_sign(struct weir_slice t, size_t end, size_t *at)
+{
+    size_t i = skip_blanks(t, skip_owner(t, *at));
+    char c = weir_ascii_at(t, i);
+    size_t n_verb = verb_length(t, i);
+    if (n_verb != 0) {
+        *at = i + n_verb;
+        return SIGN_SAID;
+    }
+    if (c == '=' || c == ':') {
+        i++;
+        c = weir_ascii_at(t, i);
+        *at = i + (c == '=' || c == '>');
+        return SIGN_ASSIGNED;
+    }
+    if (c == '|' && i > *at) {
+        *at = i + 1;
+        return SIGN_SAID;
+    }
+    bool is_bound = (c == '>' && is_element(t, end)) || (i > end && is_option(t, end));
+    *at = i + (c == '>');
+    return is_bound ? SIGN_ASSIGNED : SIGN_NONE;
+}
+
+/* What some languages put around a text: []byte("…"), b"…", @"…". */
+static size_t skip_wrapper(struct weir_slice t, size_t at)
+{
+    static const char *const calls[] = {"[]byte(", "Buffer.from(", "SecretStr(", "bytes(",
+                                        "String(", "new String(",  NULL};
+    size_t n = length_of_any(t, at, calls);
+    at += is_quote(weir_ascii_at(t, at + n)) ? n : 0;
+    char c = weir_ascii_at(t, at);
+    bool is_marked = c == 'b' || c == 'r' || c == 'u' || c == '@' || c == 'L';
+    return at + (is_marked && is_quote(weir_ascii_at(t, at + 1)));
+}
+
+static bool read_value(struct weir_slice t, size_t at, struct value *v)
+{
+    char quote = weir_ascii_at(t, at);
+    v->is_quoted = is_quote(quote);
+    at += v->is_quoted;
+    v->from = at;
+    size_t to = at;
+    while (to < t.n && to - at <= MAX_VALUE &&
+           (v->is_quoted ? t.p[to] != quote && t.p[to] != '\n'
+                         : !ends_bare(t.p[to]) && !ends_member(t, to))) {
+        to++;
+    }
+    if (v->is_quoted && weir_ascii_at(t, to) != quote) {
+        return false;
+    }
+    while (!v->is_quoted && to > at && strchr(".?:)}]", t.p[to - 1]) != NULL) {
+        to--; /* the sentence's, or of a list around it */
+    }
+    v->s = weir_slice_sub(t, at, to);
+    return v->s.n <= MAX_VALUE;
+}
+static bool has_space(struct weir_slice s)
+{
+    return weir_slice_find(s, ' ') < s.n || weir_slice_find(s, '\t') < s.n;
+}
+
+/* In the name, the rest of it after `l->end` included, or the words before it. */
+static bool is_near(const struct weir_secret_look *l, const char *word)
+{
+    enum { REACH = 48 };
+    size_t from = l->end > REACH ? l->end - REACH : 0;
+    return weir_ascii_contains(weir_slice_sub(l->text, from, skip_suffix(l->text, l->end)), word);
+}
+
+static bool is_all(struct weir_slice s, enum weir_secret_class class)
+{
+    return weir_secrets__run(s, 0, class, s.n) == s.n;
+}
+
+/* Values whose shape says nothing, with a name that says all. */
+static bool is_named_vendor(struct weir_secret_look *l, struct weir_slice s)
+{
+    if (s.n == 40 && is_all(s, WEIR_SECRET_BASE64) &&
+        (is_near(l, "aws") || is_near(l, "secret_access_key") || is_near(l, "secretaccesskey"))) {
+        l->kind = "aws_secret_access_key";
+    } else if (weir_secrets__is_uuid(s) && is_near(l, "heroku")) {
+        l->kind = "heroku_api_key";
+    } else if ((s.n == 32 || s.n == 40) && is_all(s, WEIR_SECRET_HEX) &&
+               (is_near(l, "datadog") || is_near(l, "dd_"))) {
+        l->kind = "datadog_key";
+    } else {
+        return false;
+    }
+    l->score = 1.0;
+    return weir_secrets__entropy(s) >= 3.0 && !weir_secrets__is_placeholder(s);
+}
+
+/* After a name that ends at `l->end`. */
+static bool find_value(struct weir_secret_look *l, struct value *v)
+{
+    struct weir_slice t = l->text;
+    size_t end = skip_suffix(t, l->end);
+    size_t at = end;
+    bool is_quoted_name = is_quote(weir_ascii_at(t, at));
+    at += is_quoted_name;
+    at += weir_ascii_at(t, at) == ']';
+    v->sign = is_quoted_name ? skip_member(t, &at) : SIGN_NONE;
+    v->sign = v->sign == SIGN_NONE ? skip_sign(t, end, &at) : v->sign;
+    if (v->sign == SIGN_NONE || !read_value(t, skip_wrapper(t, skip_blanks(t, at)), v) ||
+        v->s.n < MIN_PASSWORD) {
+        return false;
+    }
+    l->from = v->from;
+    l->to = v->from + v->s.n;
+    l->seen = v->s.n >= MAX_NESTED ? l->to : 0;
+    l->score = v->sign == SIGN_ASSIGNED ? 0.7 : 0.6;
+    return !has_space(v->s) && !weir_secrets__is_reference(v->s, v->is_quoted);
+}
+
+/* ("password", "confirm_password1") is a list of names. */
+static bool is_name(struct weir_slice s)
+{
+    return weir_ascii_contains(s, "pass") || weir_ascii_contains(s, "token") ||
+           weir_ascii_contains(s, "secret") || weir_ascii_contains(s, "key");
+}
+
+bool weir_secrets__assignment(struct weir_secret_look *l)
+{
+    struct value v = {0};
+    if (!find_value(l, &v)) {
+        return false;
+    }
+    if (is_named_vendor(l, v.s)) {
+        return true;
+    }
+    l->kind = "high_entropy_assignment";
+    return weir_secrets__looks_like_token(v.s) && !(v.sign == SIGN_LISTED && is_name(v.s));
+}
+
+bool weir_secrets__assigned_password(struct weir_secret_look *l)
+{
+    struct value v = {0};
+    if (!find_value(l, &v)) {
+        return false;
+    }
+    l->kind = "password";
+    return v.sign == SIGN_ASSIGNED
+               ? weir_secrets__looks_chosen(v.s)
+               : weir_secrets__looks_like_password(v.s) && !(v.sign == SIGN_LISTED && is_name(v.s));
+}
+
+bool weir_secrets__assigned_pass(struct weir_secret_look *l)
+{
+    while (!weir_ascii_is_alpha(l->text.p[l->end - 1])) {
+        l->end--; /* the sign */
+    }
+    size_t n = weir_ascii_lower(l->text.p[l->end - 1]) == 'w' ? strlen("pw") : strlen("pass");
+    char before = weir_ascii_before(l->text, l->end - n);
+    bool is_told =
+        before == '_' || before == '-' || is_quote(before) || weir_ascii_at(l->text, l->end) == '=';
+    return !weir_ascii_is_alpha(before) && weir_secrets__assigned_password(l) &&
+           (is_told || weir_secrets__looks_like_password(weir_slice_sub(l->text, l->from, l->to)));
+}
