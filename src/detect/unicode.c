@@ -10,6 +10,7 @@
 #include "detect/ascii.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 #include <unicode/uspoof.h>
@@ -59,19 +60,41 @@ struct alone {
     bool has_others;
 };
 
+/* Something that is looked up in the whole text when it is first asked for. */
+struct fact {
+    bool is_known;
+    bool is_true;
+};
+
 struct scan {
     const struct settings *settings;
     struct weir_slice text;
     struct weir_found *found;
     struct alone alone;
-    uint32_t before; /* the character before this one */
-    size_t word_end; /* words up to here have been judged */
-    bool is_in_flag; /* tags after a black flag */
-    bool is_han_known;
-    bool is_han;
-    bool is_rtl_known;
-    bool is_rtl;
+    uint32_t before; /* the character before this one, and before joiners that are as they should */
+    size_t n_joiners; /* in a row */
+    size_t word_end;  /* words up to here have been judged */
+    bool is_in_flag;  /* tags after a black flag */
+    struct fact han;
+    struct fact rtl;
+    struct fact braille;
+    struct fact unspaced;
+    uint64_t overrides; /* a bit per open embedding, the innermost lowest: is it an override? */
 };
+
+typedef bool (*char_fn)(uint32_t cp);
+
+/* Does the text have a character like that? */
+static bool has_any(const struct scan *s, struct fact *fact, char_fn is_like)
+{
+    for (size_t at = weir_ascii_skip(s->text, 0), n; at < s->text.n && !fact->is_known;) {
+        fact->is_true = is_like(weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n));
+        fact->is_known = fact->is_true;
+        at = weir_ascii_skip(s->text, at + n);
+    }
+    fact->is_known = true;
+    return fact->is_true;
+}
 
 static int add(struct scan *s, size_t from, size_t to, const char *kind, double score)
 {
@@ -122,13 +145,57 @@ static bool is_selector_fit(uint32_t before)
            before == 0x3001 || before == 0x3002 || before == 0xFF0C || before == 0xFF0E;
 }
 
-static bool is_invisible(const struct scan *s, uint32_t cp, size_t at)
+static bool is_braille(uint32_t cp)
+{
+    return cp > 0x2800 && cp <= 0x28FF;
+}
+
+/* Scripts that mark where a line may break with a space of no width: Thai, Lao, Tibetan, Burmese,
+ * Khmer and their neighbours. */
+static bool is_unspaced(uint32_t cp)
+{
+    return (cp >= 0x0E00 && cp <= 0x109F) || (cp >= 0x1780 && cp <= 0x17FF) ||
+           (cp >= 0x1950 && cp <= 0x1AAF) || (cp >= 0xA9E0 && cp <= 0xAADF);
+}
+
+/* The character at `at`; a space at the end. */
+static uint32_t char_at(const struct scan *s, size_t at)
+{
+    size_t n;
+    return at < s->text.n ? weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n) : ' ';
+}
+
+/* A joiner has its place beside letters that join, on either side; two in a row are how Malayalam
+ * was written once, more carry something. */
+static bool is_stray_joiner(struct scan *s, uint32_t cp, size_t at)
+{
+    enum { MOST = 2, JOINER_BYTES = 3 };
+    bool is_emoji = cp == 0x200D && is_pictograph(s->before);
+    bool is_beside =
+        is_joining_script(s->before) || is_joining_script(char_at(s, at + JOINER_BYTES));
+    return ++s->n_joiners > MOST || (!is_emoji && !is_beside);
+}
+
+/* A space of no width is at home in a text that needs it; not in the middle of other words. */
+static bool is_stray_space(struct scan *s, size_t at)
+{
+    enum { SPACE_BYTES = 3 };
+    uint32_t next = char_at(s, at + SPACE_BYTES);
+    bool is_inside = u_isalpha((UChar32)s->before) && !is_unspaced(s->before) &&
+                     u_isalpha((UChar32)next) && !is_unspaced(next);
+    return is_inside || !has_any(s, &s->unspaced, is_unspaced);
+}
+
+static bool is_invisible(struct scan *s, uint32_t cp, size_t at)
 {
     switch (cp) {
     case 0x200C:
-        return !is_joining_script(s->before);
     case 0x200D:
-        return !is_joining_script(s->before) && (!is_pictograph(s->before));
+        return is_stray_joiner(s, cp, at);
+    case 0x200B:
+        return is_stray_space(s, at);
+    case 0x2800:
+        return !has_any(s, &s->braille, is_braille);
     case 0xFEFF:
         return at != 0;
     case 0x00AD:
@@ -138,7 +205,6 @@ static bool is_invisible(const struct scan *s, uint32_t cp, size_t at)
     case 0x17B4:
     case 0x17B5:
     case 0x180E:
-    case 0x200B:
     case 0x3164:
     case 0xFFA0:
         return true;
@@ -163,26 +229,25 @@ static bool is_rtl(uint32_t cp)
            (cp >= 0x1E800 && cp <= 0x1EFFF);
 }
 
-static bool has_rtl(struct scan *s)
+/* Keeps account of embeddings and overrides; is `cp` an override, or the end of one? */
+static bool is_override(struct scan *s, uint32_t cp)
 {
-    for (size_t at = 0; at < s->text.n && !s->is_rtl_known;) {
-        size_t n;
-        s->is_rtl = is_rtl(weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n));
-        s->is_rtl_known = s->is_rtl;
-        at += n;
+    bool is_end = cp == 0x202C && (s->overrides & 1) != 0;
+    if (cp >= 0x202A && cp <= 0x202E) {
+        uint64_t opened = s->overrides << 1 | (cp >= 0x202D);
+        s->overrides = cp == 0x202C ? s->overrides >> 1 : opened;
     }
-    s->is_rtl_known = true;
-    return s->is_rtl;
+    return is_end || cp == 0x202D || cp == 0x202E;
 }
 
 static bool is_bidi(struct scan *s, uint32_t cp)
 {
-    if (cp == 0x202D || cp == 0x202E) {
+    if (is_override(s, cp)) {
         return true;
     }
     bool is_control = cp == 0x061C || cp == 0x200E || cp == 0x200F ||
                       (cp >= 0x202A && cp <= 0x202C) || (cp >= 0x2066 && cp <= 0x2069);
-    return is_control && !has_rtl(s);
+    return is_control && !has_any(s, &s->rtl, is_rtl);
 }
 
 /* ---- words of several scripts */
@@ -191,6 +256,9 @@ struct word {
     size_t from;
     size_t to;
     size_t n_latin;
+    size_t n_plain; /* of these, without an accent */
+    size_t n_like;  /* of these, letters that Cyrillic has the like of */
+    size_t n_caps;  /* of these, capitals */
     size_t n_other; /* letters of Cyrillic, Greek and their like */
     size_t n_greek;
     size_t n_turns; /* from one to the other */
@@ -238,6 +306,9 @@ static void read_word(struct scan *s, size_t at, struct word *w)
         w->n_other += is_other;
         w->n_greek += is_other && cp < 0x0400;
         w->n_latin += script == 1;
+        w->n_plain += script == 1 && cp < 0x80;
+        w->n_like += cp < 0x80 && strchr("aceopxyisjABCEHIKMOPTXS", (int)cp) != NULL;
+        w->n_caps += cp < 0x80 && weir_ascii_is_upper((char)cp);
         w->n_turns += script != 0 && last != 0 && script != last;
         last = script != 0 ? script : last;
     }
@@ -271,6 +342,15 @@ static bool is_mixed(const struct scan *s, const struct word *w)
     return U_SUCCESS(err) && checks != 0;
 }
 
+/* A letter or a few in a Cyrillic word, all with a twin there; abbreviations are capitals, and the
+ * letter of -c is none of the word's. */
+static bool looks_cyrillic(const struct scan *s, const struct word *w)
+{
+    char before = weir_ascii_before(s->text, w->from);
+    return before != '-' && before != '$' && w->n_greek == 0 && w->n_like == w->n_latin &&
+           w->n_latin * 2 <= w->n_other && w->n_other >= 3 && w->n_latin <= 2 && w->n_caps <= 1;
+}
+
 /* PDFом is Russian for "as a PDF", kΩ a unit: one turn, and not all of it looks Latin. */
 static int judge_word(struct scan *s, const struct word *w)
 {
@@ -289,16 +369,37 @@ static int judge_word(struct scan *s, const struct word *w)
     }
     size_t n = w->n_latin + w->n_other;
     bool is_formula = w->n_greek == w->n_other && n < MIN_GREEK;
-    bool is_trick = (w->n_turns >= 2 || looks_latin(s, w)) && !is_formula && n > 1;
+    char before = weir_ascii_before(s->text, w->from);
+    bool is_escape = (before == '%' || before == '\\') && w->n_turns == 1; /* %s, \n */
+    bool is_accented = w->n_plain == 0 && w->n_other > w->n_latin;         /* кôд */
+    bool is_like = !is_escape && (looks_latin(s, w) || looks_cyrillic(s, w));
+    bool is_trick = (w->n_turns >= 2 || is_like) && !is_formula && !is_accented && n > 1;
     s->alone.has_others = s->alone.has_others || !is_trick;
-    return is_trick && is_mixed(s, w) ? add(s, w->from, w->to, "homoglyph", 1.0) : 0;
+    return is_trick && (is_like || is_mixed(s, w)) ? add(s, w->from, w->to, "homoglyph", 1.0) : 0;
 }
 
 /* ---- letters in dress, piles of marks */
 
+/* Script and black-letter letters that are older than the mathematical alphabets. */
+static bool is_letterlike(uint32_t cp)
+{
+    return cp == 0x2102 || (cp >= 0x210A && cp <= 0x2113) || cp == 0x2115 ||
+           (cp >= 0x2119 && cp <= 0x211D) || cp == 0x2124 || cp == 0x2128 || cp == 0x212C ||
+           cp == 0x212D || (cp >= 0x212F && cp <= 0x2134);
+}
+
+/* Some are phonetic letters too, which do not come three in a row. */
+static bool is_small_capital(uint32_t cp)
+{
+    return (cp >= 0x1D00 && cp <= 0x1D22) || cp == 0x0262 || cp == 0x026A || cp == 0x0274 ||
+           cp == 0x0280 || cp == 0x028F || cp == 0x0299 || cp == 0x029C || cp == 0x029F ||
+           cp == 0xA730;
+}
+
 static bool is_dressed(uint32_t cp)
 {
-    return (cp >= 0x1D400 && cp <= 0x1D6A5) || (cp >= 0x24B6 && cp <= 0x24E9) ||
+    return (cp >= 0x1D400 && cp <= 0x1D6A5) || is_letterlike(cp) || is_small_capital(cp) ||
+           (cp >= 0x249C && cp <= 0x24B5) || (cp >= 0x24B6 && cp <= 0x24E9) ||
            (cp >= 0xFF21 && cp <= 0xFF3A) || (cp >= 0xFF41 && cp <= 0xFF5A) ||
            (cp >= 0x1F130 && cp <= 0x1F149) || (cp >= 0x1F150 && cp <= 0x1F169) ||
            (cp >= 0x1F170 && cp <= 0x1F189);
@@ -311,10 +412,8 @@ static bool is_mark(uint32_t cp)
            (cp >= 0x0483 && cp <= 0x0489);
 }
 
-typedef bool (*in_run_fn)(uint32_t cp);
-
 /* One past the run that begins at `at`; `*n_cp` its characters. */
-static size_t run_end(struct weir_slice t, size_t at, in_run_fn is_in, size_t *n_cp)
+static size_t run_end(struct weir_slice t, size_t at, char_fn is_in, size_t *n_cp)
 {
     size_t n;
     *n_cp = 0;
@@ -331,14 +430,7 @@ static bool is_set_wide(struct scan *s, uint32_t cp)
     if (cp < 0xFF00 || cp > 0xFFFF) {
         return false;
     }
-    for (size_t at = 0; at < s->text.n && !s->is_han_known;) {
-        size_t n;
-        s->is_han = is_han(weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n));
-        s->is_han_known = s->is_han;
-        at += n;
-    }
-    s->is_han_known = true;
-    return s->is_han;
+    return has_any(s, &s->han, is_han);
 }
 
 /* ---- the pass */
@@ -369,8 +461,21 @@ static size_t judge_at(struct scan *s, size_t at, int *rc)
         *rc = judge_word(s, &w);
         s->word_end = w.to;
     }
-    s->before = cp;
+    bool is_joiner = cp == 0x200C || cp == 0x200D;
+    s->n_joiners = is_joiner ? s->n_joiners : 0;
+    s->before = is_joiner && is_joining_script(s->before) ? s->before : cp;
     return end;
+}
+
+/* The next character that is not ASCII. */
+static size_t pass_ascii(struct scan *s, size_t at)
+{
+    size_t next = weir_ascii_skip(s->text, at);
+    if (next > at) {
+        s->n_joiners = 0;
+        s->before = (unsigned char)s->text.p[next - 1];
+    }
+    return next;
 }
 
 /* Neighbours of one kind are one finding. */
@@ -396,12 +501,8 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     struct scan s = {.settings = settings, .text = text, .found = found};
     size_t first = found->n;
     int rc = 0;
-    for (size_t at = 0; at < text.n && rc == 0;) {
-        size_t next = weir_ascii_skip(text, at);
-        if (next > at) {
-            s.before = (unsigned char)text.p[next - 1];
-        }
-        at = next < text.n ? judge_at(&s, next, &rc) : next;
+    for (size_t at = pass_ascii(&s, 0); at < text.n && rc == 0;) {
+        at = pass_ascii(&s, judge_at(&s, at, &rc));
     }
     for (size_t i = 0; i < s.alone.n && !s.alone.has_others && rc == 0; i++) {
         rc = add(&s, s.alone.spans[i].start_byte, s.alone.spans[i].end_byte, "homoglyph", 0.6);

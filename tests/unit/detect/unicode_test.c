@@ -18,6 +18,13 @@ static const struct probe_case tricks[] = {
     {"your \u0440\u0430\u0443\u0440\u0430 account", "homoglyph[\u0440\u0430\u0443\u0440\u0430]"},
     {"\U0001D429\U0001D41A\U0001D42C\U0001D42C",
      "homoglyph[\U0001D429\U0001D41A\U0001D42C\U0001D42C]"},
+    {"\u0D32\u0D4D\u200D\u200C\u200D", "invisible[\u200D]"},
+    {"\u1781\u200B \u200B\u1781 a\u200Bb", "invisible[\u200B]"},
+    {"a\u2800b", "invisible[\u2800]"},
+    {"\u0627\u202Etxt\u202C \u202Bb\u202C", "bidi_control[\u202E] bidi_control[\u202C]"},
+    {"c\u043A\u0430\u0447\u0430\u0442\u044C", "homoglyph[c\u043A\u0430\u0447\u0430\u0442\u044C]"},
+    {"\u0581oogle", "homoglyph[\u0581oogle]"},
+    {"\u1D00\u1D05\u1D0D", "homoglyph[\u1D00\u1D05\u1D0D]"},
     {"z\u0300\u0301\u0302\u0303\u0304o", "zalgo[\u0300\u0301\u0302\u0303\u0304]"},
 };
 
@@ -36,6 +43,8 @@ static const struct probe_case writing[] = {
     {"Ελληνικά, 5 kΩ, 3 μm, Δt, sinα, α-helix", ""},
     {"क्‍ष হ্যাঁ ไทย 日本語ＡＢＣ 汉字 한국어", ""},
     {"東京ｔｏｋｙｏ", ""},
+    {"1\uFE0F\u20E3 \u0D32\u0D4D\u200D\u200C\u0D32 \u2801\u2800\u2801", ""},
+    {"%s\u0416\u0435\u0436\u0435, \u043A\u00F4\u0434, -c\u0416\u0435\u0436\u0435", ""},
     {"𝑥 + 𝑦 = 𝑧, e\u0301te\u0301", ""},
 };
 
