@@ -27,7 +27,7 @@ static const struct kind kinds[N_KINDS] = {
 
 /* Loose on purpose: rare in prose, certain to lie in or at the end of what is looked for. */
 static const struct weir_pattern patterns[] = {
-    {"[A-Za-z0-9_%+-]@[A-Za-z0-9]", false, true},
+    {"[A-Za-z0-9_%+\\x80-\\xBF-]@[A-Za-z0-9\\xC3-\\xE1]", false, true},
     {"\\d(?:[ -]?\\d){11}", false, true},
     {"\\d\\.\\d{1,3}\\.\\d{1,3}\\.\\d", false, true},
     {":[0-9A-Fa-f]{0,4}:", false, true},
@@ -36,10 +36,11 @@ static const struct weir_pattern patterns[] = {
     {"\\d{3}[- ]\\d\\d[- ]\\d{4}", false, true},
     {"\\d{9}", false, true},
     {"\\d[A-Z]? ?\\d[A-Z]{2}", true, true},
+    {"GIR ?0AA", false, true},
     {"[A-Z]{2}\\d\\d ?[A-Z0-9]{4} ?[A-Z0-9]{4}", true, true},
 };
-static const unsigned char kind_of[] = {EMAIL, CARD, IPV4, IPV6,      PHONE,
-                                        PHONE, SSN,  SSN,  POST_CODE, IBAN};
+static const unsigned char kind_of[] = {EMAIL, CARD, IPV4,      IPV6,      PHONE, PHONE,
+                                        SSN,   SSN,  POST_CODE, POST_CODE, IBAN};
 _Static_assert(sizeof patterns / sizeof patterns[0] == sizeof kind_of, "a kind each");
 
 static struct weir_patterns *compiled; /* as long as the process */

@@ -105,31 +105,7 @@ static bool can_begin(struct weir_slice t, size_t at)
     return weir_ascii_is_digit(t.p[at]) && !weir_ascii_is_alnum(c) && c != '_' && !is_fraction;
 }
 
-/* The run of digits and joints around the candidate is judged once, from its start. */
-bool weir_pii__card(struct weir_pii_look *l)
-{
-    struct weir_slice t = l->text;
-    size_t from = l->end;
-    size_t stop = l->end;
-    while (from > l->floor && is_card_byte(t.p[from - 1])) {
-        from--;
-    }
-    while (stop < t.n && is_card_byte(t.p[stop])) {
-        stop++;
-    }
-    for (; from + MIN_CARD <= stop; from++) {
-        size_t to = can_begin(t, from) ? card_end(t, from) : 0;
-        if (to > from) {
-            l->from = from;
-            l->to = to;
-            return true;
-        }
-    }
-    l->seen = stop;
-    return false;
-}
-
-/* ---- IBAN */
+/* ---- IBAN, and cards once they are told from it */
 
 static const char iban_lengths[] =
     "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24"
@@ -186,6 +162,50 @@ static bool read_iban(struct weir_slice t, size_t from, size_t *to)
     return wanted != 0 && n == wanted && weir_ascii_is_digit(iban[2]) &&
            weir_ascii_is_digit(iban[3]) && !weir_ascii_is_alnum(weir_ascii_at(t, i)) &&
            is_mod_97(iban, n);
+}
+
+/* One in ten account numbers passes a card's check. */
+static bool is_in_iban(struct weir_slice t, size_t from, size_t to)
+{
+    enum { LONGEST = MAX_IBAN + MAX_IBAN / 4 };
+    size_t stop = from > LONGEST ? from - LONGEST : 0;
+    size_t iban_to;
+    for (size_t i = from; i > stop; i--) {
+        char c = t.p[i - 1];
+        if (!weir_ascii_is_alnum(c) && c != ' ' && c != '-') {
+            break;
+        }
+        bool can_start =
+            weir_ascii_is_alpha(c) && !weir_ascii_is_alnum(weir_ascii_before(t, i - 1));
+        if (can_start && read_iban(t, i - 1, &iban_to) && iban_to >= to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The run of digits and joints around the candidate is judged once, from its start. */
+bool weir_pii__card(struct weir_pii_look *l)
+{
+    struct weir_slice t = l->text;
+    size_t from = l->end;
+    size_t stop = l->end;
+    while (from > l->floor && is_card_byte(t.p[from - 1])) {
+        from--;
+    }
+    while (stop < t.n && is_card_byte(t.p[stop])) {
+        stop++;
+    }
+    for (; from + MIN_CARD <= stop; from++) {
+        size_t to = can_begin(t, from) ? card_end(t, from) : 0;
+        if (to > from && !is_in_iban(t, from, to)) {
+            l->from = from;
+            l->to = to;
+            return true;
+        }
+    }
+    l->seen = stop;
+    return false;
 }
 
 bool weir_pii__iban(struct weir_pii_look *l)
@@ -245,9 +265,45 @@ static bool is_word_after(char c)
     return weir_ascii_is_alnum(c) || c == '_' || c == '-';
 }
 
-bool weir_pii__post_code(struct weir_pii_look *l)
+/* In small letters "5gb", "2nd" and their like are more often what they say. */
+static bool is_measure(struct weir_slice unit)
+{
+    static const char measures[] = " st nd rd th gb tb hz lb ft px db pt xl pa wh bn bp ";
+    char padded[5] = {' ', weir_ascii_lower(unit.p[0]), weir_ascii_lower(unit.p[1]), ' '};
+    return strstr(measures, padded) != NULL;
+}
+
+/* The one code that no area has, of a bank that is gone. */
+static bool is_girobank(struct weir_pii_look *l)
+{
+    struct weir_slice t = l->text;
+    size_t n = weir_ascii_before(t, l->end - 3) == ' ' ? 7 : 6;
+    if (l->end < n) {
+        return false;
+    }
+    l->from = l->end - n;
+    l->to = l->end;
+    return weir_slice_eq_cstr(weir_slice_sub(t, l->from, l->from + 3), "GIR") &&
+           weir_slice_eq_cstr(weir_slice_sub(t, l->end - 3, l->end), "0AA") &&
+           !is_word_after(weir_ascii_before(t, l->from)) &&
+           !is_word_after(weir_ascii_at(t, l->end));
+}
+
+/* Small letters need more: a word that says so, or a shape that is little else. */
+static bool is_said(struct weir_pii_look *l, size_t n_out, bool has_space)
 {
     static const char *const words[] = {"postcode", "post code", "postal code", NULL};
+    struct weir_slice t = l->text;
+    return is_upper_code(weir_slice_sub(t, l->from, l->end)) ||
+           (n_out >= 3 && has_space && !is_measure(weir_slice_sub(t, l->end - 2, l->end))) ||
+           weir_pii__is_after(t, l->from, words);
+}
+
+bool weir_pii__post_code(struct weir_pii_look *l)
+{
+    if (is_girobank(l)) {
+        return true;
+    }
     struct weir_slice t = l->text;
     size_t inward = l->end - 3;
     bool has_space = t.p[inward - 1] == ' ';
@@ -270,5 +326,5 @@ bool weir_pii__post_code(struct weir_pii_look *l)
                      before != '-' && before != '#' && !is_word_after(weir_ascii_at(t, l->end));
     return is_shaped && is_unit(t.p[inward + 1]) && is_unit(t.p[inward + 2]) &&
            is_area(weir_slice_sub(out, 0, n_area)) && (has_space || out.n >= 3) &&
-           (is_upper_code(weir_slice_sub(t, from, l->end)) || weir_pii__is_after(t, from, words));
+           is_said(l, out.n, has_space);
 }

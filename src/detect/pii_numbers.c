@@ -1,9 +1,11 @@
 /* Validators of what is made of digits and dots, and of e-mail addresses. */
+#include "base/utf8.h"
 #include "detect/ascii.h"
 #include "detect/pii_int.h"
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <unicode/uchar.h>
 
 bool weir_pii__is_after(struct weir_slice text, size_t at, const char *const *words)
 {
@@ -32,14 +34,46 @@ static bool is_local(char c)
     return weir_ascii_is_alnum(c) || (c != '\0' && strchr("._%+-'", c) != NULL);
 }
 
+/* The bytes of the letter beyond ASCII that begins at `at`, or 0; only of scripts that put spaces
+ * between words: in others the letters before an address are the sentence's. */
+static size_t foreign_letter(struct weir_slice t, size_t at)
+{
+    size_t n = 1;
+    if (at >= t.n || (unsigned char)t.p[at] < 0xC0) {
+        return 0;
+    }
+    uint32_t cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
+    bool is_spaced = cp < 0x0E00 || (cp >= 0x10A0 && cp < 0x1200) || (cp >= 0x1E00 && cp < 0x2000);
+    return is_spaced && u_isalpha((UChar32)cp) ? n : 0;
+}
+
+static size_t local_char_before(struct weir_slice t, size_t at)
+{
+    enum { LONGEST = 3 };
+    if ((unsigned char)t.p[at - 1] < 0x80) {
+        return is_local(t.p[at - 1]);
+    }
+    for (size_t n = 2; n <= LONGEST && n <= at; n++) {
+        if (foreign_letter(t, at - n) == n) {
+            return n;
+        }
+    }
+    return 0;
+}
+
 static size_t local_start(const struct weir_pii_look *l, size_t at)
 {
+    struct weir_slice t = l->text;
     size_t from = at;
-    while (from > l->floor && at - from < MAX_LOCAL && is_local(l->text.p[from - 1]) &&
-           !(l->text.p[from - 1] == '.' && weir_ascii_at(l->text, from) == '.')) {
-        from--;
+    for (size_t n; from > l->floor && at - from < MAX_LOCAL; from -= n) {
+        n = local_char_before(t, from);
+        bool is_two_dots = t.p[from - 1] == '.' && weir_ascii_at(t, from) == '.';
+        if (n == 0 || n > from - l->floor || is_two_dots) {
+            break;
+        }
     }
-    while (from < at && !weir_ascii_is_alnum(l->text.p[from]) && l->text.p[from] != '_') {
+    while (from < at && (unsigned char)t.p[from] < 0x80 && !weir_ascii_is_alnum(t.p[from]) &&
+           t.p[from] != '_') {
         from++;
     }
     return from;
@@ -53,8 +87,10 @@ static size_t domain_end(struct weir_slice t, size_t at)
     bool is_alpha = true;
     for (size_t i = at; i < t.n + 1 && i - at <= MAX_DOMAIN; i++) {
         char c = weir_ascii_at(t, i);
-        if (weir_ascii_is_alnum(c) || c == '-') {
-            is_alpha = is_alpha && weir_ascii_is_alpha(c);
+        size_t n_foreign = foreign_letter(t, i);
+        if (weir_ascii_is_alnum(c) || c == '-' || n_foreign != 0) {
+            is_alpha = is_alpha && (weir_ascii_is_alpha(c) || n_foreign != 0);
+            i += n_foreign != 0 ? n_foreign - 1 : 0;
             continue;
         }
         size_t n = i - label;
@@ -146,11 +182,70 @@ static bool is_word_byte(char c)
     return weir_ascii_is_alnum(c) || c == '_';
 }
 
+/* What follows a version: " release", "-beta", "-5a1e7"; not "-10.0.0.9", which ends a range. */
+static bool is_before_version(struct weir_slice t, size_t at)
+{
+    static const char *const words[] = {" release", " version", " beta", " alpha", NULL};
+    for (const char *const *w = words; *w != NULL; w++) {
+        size_t end = at + strlen(*w);
+        if (end <= t.n && weir_slice_eq_nocase(weir_slice_sub(t, at, end), weir_slice_cstr(*w))) {
+            return true;
+        }
+    }
+    size_t i = at + 1;
+    while (weir_ascii_is_digit(weir_ascii_at(t, i))) {
+        i++;
+    }
+    return weir_ascii_at(t, at) == '-' && weir_ascii_is_alpha(weir_ascii_at(t, i));
+}
+
+/* nginx/1.25.3.1, but not host.example/8.8.8.8 or /from/8.8.8.8. */
+static bool is_product(struct weir_slice t, size_t at)
+{
+    enum { LONGEST = 32 };
+    size_t slash = at - 1;
+    size_t from = slash;
+    while (from > 0 && slash - from < LONGEST && weir_ascii_is_alpha(t.p[from - 1])) {
+        from--;
+    }
+    char before = weir_ascii_before(t, from);
+    return from < slash && (before == '\0' || weir_ascii_is_space(before) || before == '(');
+}
+
+/* 10.0.0.1-10.0.0.9 is two addresses, libfoo-1.2.3.4 none. */
+static bool is_range_end(struct weir_slice t, size_t at)
+{
+    enum { LONGEST = 15 };
+    size_t dash = at - 1;
+    size_t from = dash;
+    while (from > 0 && dash - from <= LONGEST &&
+           (weir_ascii_is_digit(t.p[from - 1]) || t.p[from - 1] == '.')) {
+        from--;
+    }
+    return is_quad(weir_slice_sub(t, from, dash));
+}
+
+/* What stands before an address: nothing that makes it a version or part of a name. */
+static bool begins_ipv4(struct weir_slice t, size_t at)
+{
+    char before = weir_ascii_before(t, at);
+    switch (before) {
+    case '.': /* so.1.2.3.4 */
+        return !is_word_byte(weir_ascii_before(t, at - 1));
+    case '-':
+        return is_range_end(t, at);
+    case '/':
+        return !is_product(t, at);
+    default:
+        return !is_word_byte(before);
+    }
+}
+
 bool weir_pii__ipv4(struct weir_pii_look *l)
 {
-    static const char *const versions[] = {"version", "release",   "build ",   "section",
-                                           "chapter", "firmware",  "revision", "clause",
-                                           "ver. ",   "paragraph", NULL};
+    static const char *const versions[] = {"version",  "release",  "build ", "section", "chapter",
+                                           "firmware", "revision", "clause", "ver. ",   "paragraph",
+                                           "oid ",     ",v ",      NULL};
     struct weir_slice t = l->text;
     size_t from = l->end;
     size_t to = l->end;
@@ -169,10 +264,9 @@ bool weir_pii__ipv4(struct weir_pii_look *l)
     }
     l->from = from;
     l->to = to;
-    char before = weir_ascii_before(t, from);
-    char after = weir_ascii_at(t, to);
-    return !is_word_byte(before) && before != '-' && !is_word_byte(after) &&
-           is_quad(weir_slice_sub(t, from, to)) && !weir_pii__is_after(t, from, versions);
+    return begins_ipv4(t, from) && !is_word_byte(weir_ascii_at(t, to)) &&
+           is_quad(weir_slice_sub(t, from, to)) && !weir_pii__is_after(t, from, versions) &&
+           !is_before_version(t, to);
 }
 
 static bool is_ipv6_byte(char c)
@@ -200,6 +294,13 @@ static bool is_plain_ipv6(const char *s)
     }
 }
 
+/* args[1::2] is a slice in Python. */
+static bool is_subscript(struct weir_slice t, size_t at)
+{
+    char owner = weir_ascii_before(t, at - (at != 0));
+    return weir_ascii_before(t, at) == '[' && (is_word_byte(owner) || owner == ')' || owner == ']');
+}
+
 bool weir_pii__ipv6(struct weir_pii_look *l)
 {
     struct weir_slice t = l->text;
@@ -221,7 +322,7 @@ bool weir_pii__ipv6(struct weir_pii_look *l)
     l->from = from;
     l->to = to;
     if (to - from < 3 || to - from >= sizeof spelled || is_word_byte(weir_ascii_before(t, from)) ||
-        is_word_byte(weir_ascii_at(t, to))) {
+        is_word_byte(weir_ascii_at(t, to)) || is_subscript(t, from)) {
         return false;
     }
     memcpy(spelled, t.p + from, to - from);
@@ -296,7 +397,7 @@ static bool split_phone(struct weir_slice t, size_t end, size_t *from, char *joi
     at -= 3;
     char first = t.p[at - 1];
     *joint = weir_ascii_is_digit(second) ? '\0' : second;
-    if (first == ' ' && t.p[at - 2] == ')') {
+    if ((first == ' ' || first == '-') && t.p[at - 2] == ')') {
         first = ')';
         at--;
     }

@@ -17,6 +17,15 @@ static const struct probe_case cases[] = {
     {"<o'brien@example.com>, bob@x.io", "email_address[o'brien@example.com] "
                                         "email_address[bob@x.io]"},
     {"邮箱john@example.com。", "email_address[john@example.com]"},
+    {"jürgen@bücher.example иван@пример.рф", "email_address[jürgen@bücher.example] "
+                                             "email_address[иван@пример.рф]"},
+    {"10.0.0.1-10.0.0.9 host.example/8.8.8.8", "ipv4[10.0.0.1] ipv4[10.0.0.9] ipv4[8.8.8.8]"},
+    {"so.1.2.3.4 nginx/1.2.3.4 1.2.3.4-beta 1.2.3.4 release oid 1.2.3.4 x-1.2.3.4", ""},
+    {"args[::2] x[1::2]", ""},
+    {"an DE75 5121 0800 1245 1261 99, BIC", "iban[DE75 5121 0800 1245 1261 99]"},
+    {"(415)-555-0199 at w1a 0ax, GIR 0AA", "us-phone-number[(415)-555-0199] "
+                                           "uk-post-code[w1a 0ax] uk-post-code[GIR 0AA]"},
+    {"sw1 2nd, cr2 5gb", ""},
     {"icon@2x.png, @home, a@b, x@y.1, git@github.com:a/b.git", ""},
     {"https://user:secret@host.example.com/", ""},
     {"pay 4111 1111 1111 1111 12/27", "credit_card[4111 1111 1111 1111]"},
