@@ -24,13 +24,31 @@ struct settings {
     size_t n_allowed;
 };
 
-enum { SCHEME, WWW, RELATIVE, BARE, QUOTED, APOSTROPHED, SCRIPT, VBSCRIPT, PAGE };
+enum {
+    SCHEME,
+    SCHEME_ESCAPED,
+    SCHEME_BACKSLASH,
+    WWW,
+    RELATIVE,
+    BARE,
+    QUOTED,
+    APOSTROPHED,
+    SCRIPT,
+    VBSCRIPT,
+    PAGE
+};
 
 static const struct weir_pattern patterns[] = {
-    [SCHEME] = {"://", false, false},         [WWW] = {"www.", true, false},
-    [RELATIVE] = {"](//", false, false},      [BARE] = {"=//", false, false},
-    [QUOTED] = {"=\"//", false, false},       [APOSTROPHED] = {"='//", false, false},
-    [SCRIPT] = {"javascript:", true, false},  [VBSCRIPT] = {"vbscript:", true, false},
+    [SCHEME] = {"://", false, false},
+    [SCHEME_ESCAPED] = {":\\/\\/", false, false}, /* as some writers of JSON do */
+    [SCHEME_BACKSLASH] = {":\\\\", false, false}, /* as browsers forgive */
+    [WWW] = {"www.", true, false},
+    [RELATIVE] = {"](//", false, false},
+    [BARE] = {"=//", false, false},
+    [QUOTED] = {"=\"//", false, false},
+    [APOSTROPHED] = {"='//", false, false},
+    [SCRIPT] = {"javascript:", true, false},
+    [VBSCRIPT] = {"vbscript:", true, false},
     [PAGE] = {"data:text/html", true, false},
 };
 
@@ -114,6 +132,9 @@ static size_t url_char(struct weir_slice t, size_t at, bool is_in_name)
 {
     char c = t.p[at];
     size_t n = 1;
+    if (c == '\\' && weir_ascii_at(t, at + 1) == '/') {
+        return 2; /* a slash of JSON */
+    }
     if ((unsigned char)c < 0x80) {
         bool ends = (unsigned char)c <= ' ' || c == 0x7f || strchr("<>\"`\\^{|}", c) != NULL;
         return ends ? 0 : 1;
@@ -146,7 +167,7 @@ static size_t url_end(struct weir_slice t, size_t from)
 static struct weir_slice host_of(struct weir_slice authority)
 {
     size_t end = 0;
-    while (end < authority.n && strchr("/?#", authority.p[end]) == NULL) {
+    while (end < authority.n && strchr("/\\?#", authority.p[end]) == NULL) {
         end++;
     }
     size_t from = 0;
@@ -183,16 +204,22 @@ static bool is_allowed(const struct settings *s, struct weir_slice host)
     return false;
 }
 
-/* The start of `![alt](` that ends at `at`, or `at`. */
+/* The start of `![alt](` that ends at `at`, or `at`. Alt texts may have brackets, in pairs. */
 static size_t image_start(struct weir_slice t, size_t at, size_t floor)
 {
     size_t i = at;
-    i -= i > floor && t.p[i - 1] == '<';
+    while (i > floor && at - i < MAX_BLANKS && (t.p[i - 1] == ' ' || t.p[i - 1] == '<')) {
+        i--;
+    }
     if (i < floor + 4 || t.p[i - 1] != '(' || t.p[i - 2] != ']') {
         return at;
     }
+    size_t n_open = 1;
     for (i -= 2; i > floor + 1 && at - i < MAX_ALT; i--) {
-        if (t.p[i - 1] == '[') {
+        bool is_escaped = t.p[i - 2] == '\\';
+        n_open += t.p[i - 1] == ']' && !is_escaped;
+        n_open -= t.p[i - 1] == '[' && !is_escaped;
+        if (n_open == 0) {
             return t.p[i - 2] == '!' ? i - 2 : at;
         }
     }
@@ -280,7 +307,7 @@ static int judge(struct scan *s, size_t from, size_t authority, double score)
 
 static bool is_scheme(struct weir_slice s)
 {
-    static const char *const schemes[] = {"https", "http", "ftp", "ftps", "wss", "ws", NULL};
+    static const char *const schemes[] = {"ftp", "ftps", "wss", "ws", NULL};
     for (const char *const *w = schemes; *w != NULL; w++) {
         if (weir_slice_eq_nocase(s, weir_slice_cstr(*w))) {
             return true;
@@ -289,10 +316,27 @@ static bool is_scheme(struct weir_slice s)
     return false;
 }
 
-static int judge_scheme(struct scan *s, size_t end)
+/* Nothing else ends with http or https: what stands before it without a space is a word. */
+static size_t web_scheme_start(struct weir_slice t, size_t colon, size_t floor)
 {
-    size_t colon = end - 3;
-    size_t from = colon;
+    static const char *const schemes[] = {"https", "http", NULL};
+    for (const char *const *w = schemes; *w != NULL; w++) {
+        size_t n = strlen(*w);
+        if (colon >= floor + n &&
+            weir_slice_eq_nocase(weir_slice_sub(t, colon - n, colon), weir_slice_cstr(*w))) {
+            return colon - n;
+        }
+    }
+    return colon;
+}
+
+static int judge_scheme(struct scan *s, size_t end, size_t n_sign)
+{
+    size_t colon = end - n_sign;
+    size_t from = web_scheme_start(s->text, colon, s->seen);
+    if (from < colon) {
+        return judge(s, from, end, 1.0);
+    }
     while (from > s->seen && colon - from <= MAX_SCHEME &&
            weir_ascii_is_alpha(s->text.p[from - 1])) {
         from--;
@@ -333,7 +377,8 @@ static int judge_script(struct scan *s, size_t end, unsigned id)
 {
     size_t from = end - strlen(patterns[id].expr);
     size_t at = from;
-    while (at > 0 && from - at < MAX_BLANKS && weir_ascii_is_space(s->text.p[at - 1])) {
+    while (at > 0 && from - at < MAX_BLANKS &&
+           (weir_ascii_is_space(s->text.p[at - 1]) || s->text.p[at - 1] == '<')) {
         at--;
     }
     char before = weir_ascii_before(s->text, at);
@@ -350,7 +395,9 @@ static int on_match(void *ctx, unsigned id, size_t end_byte)
     }
     switch (id) {
     case SCHEME:
-        return judge_scheme(s, end_byte);
+    case SCHEME_ESCAPED:
+    case SCHEME_BACKSLASH:
+        return judge_scheme(s, end_byte, strlen(patterns[id].expr));
     case WWW:
         return judge_www(s, end_byte);
     case RELATIVE:

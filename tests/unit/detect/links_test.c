@@ -6,6 +6,13 @@
 #include "unit/detect/builtin_probe.h"
 
 static const struct probe_case cases[] = {
+    {"\"https:\\/\\/a.example\\/b\"", "url[https:\\/\\/a.example\\/b]"},
+    {"http:\\\\a.example\\b", "url[http:\\\\a.example]"},
+    {"seehttps://a.example/ news://a.example", "url[https://a.example/]"},
+    {"![a [b] c]( https://a.example/i )", "markdown_image[![a [b] c]( https://a.example/i )]"},
+    {"<img src='//a.example/i'> <a href=//b.example>", "html_image[//a.example/i] "
+                                                       "url[//b.example]"},
+    {"[x](<javascript:alert(1)>) the javascript: scheme", "script_url[javascript:alert(1)]"},
     {"See https://evil.example/a?b=c.", "url[https://evil.example/a?b=c]"},
     {"(http://a.example/x_(y)), ok", "url[http://a.example/x_(y)]"},
     {"[text](https://a.example/p) <https://b.example>", "url[https://a.example/p] "
