@@ -31,7 +31,7 @@ static const struct list own_lists[] = {
     {WEIR_ABBREV_OFTEN, "Jr. Inc. Ltd. Co. Corp. Bros. al. Ave. Blvd. Rd. Dept. Univ. Assn. Est. "
                         "Ph.D. M.Sc. B.Sc. Jan. Feb. Mar. Apr. Jun. Jul. Aug. Sep. Sept. Oct. Nov. "
                         "Dec. a.m. p.m. Esq. Hwy."},
-    {WEIR_ABBREV_NUMBER, "No. Nos. no. nos. Art. art. Arts. ch. chs. sec. par. ver. Ver. "
+    {WEIR_ABBREV_NUMBER, "No. Nos. no. nos. Art. art. Arts. ch. chs. par. ver. Ver. "
                          "ok. min. max. Op. op."},
     /* German */
     {WEIR_ABBREV_NEVER, "Hr. Hrn. Fr. Frl. Nr. nr. bzw. Bzw. vgl. Vgl. ggf. Ggf. evtl. Evtl. inkl. "
@@ -57,7 +57,7 @@ static const struct list own_lists[] = {
     {WEIR_ABBREV_NEVER, "Sig. Sigg. sig. sigg. Dott. dott. Avv. avv. ing. Arch. Geom. "
                         "geom. Rag. mons. cav. Cav. gen. col. pag. pagg. cfr. Cfr. artt. "
                         "Egr. Spett. Preg. p.es. l'on. L'on. dell'on. all'on."},
-    {WEIR_ABBREV_OFTEN, "arch. rag. ir. S.p.A. S.r.l. s.p.a. s.r.l. d.C. a.C."},
+    {WEIR_ABBREV_OFTEN, "arch. rag. sec. ir. S.p.A. S.r.l. s.p.a. s.r.l. d.C. a.C."},
     /* Dutch */
     {WEIR_ABBREV_NEVER, "dhr. Dhr. mevr. Mevr. mw. Mw. bijv. Bijv. blz. drs. nl. resp. evt. "
                         "incl. excl. zgn. jl. bv. Zgn. jhr. ds. Ds. Ir."},
@@ -67,7 +67,7 @@ static const struct list own_lists[] = {
      "Ks. zob. Zob. por. Por. godz. str. rozdz. rys. wg. woj. hab. płk. kpt. "
      "wyd. im. dot. m.in. tys. abp. bp. bł. o.o. např. tzv. č. tř. nám. sv. "
      "örn. Örn. bkz. Bkz. Doç. Sn. vb."},
-    {WEIR_ABBREV_OFTEN, "r. mln. mld. zł. n.e. p.n.e."},
+    {WEIR_ABBREV_OFTEN, "r. mln. mld. n.e. p.n.e."},
     /* Russian, Ukrainian */
     {WEIR_ABBREV_NEVER, "ул. Ул. стр. рис. Рис. см. См. ср. Ср. проф. Проф. акад. Акад. доц. гл. "
                         "просп. пр-т. обл. вул. табл. Табл. пер. пл. кв. напр. Напр. св. оз. тел. "
@@ -356,6 +356,20 @@ static bool is_small_number(struct weir_slice word)
     return n == word.n && (has_digits ? n <= 3 : n >= 2 && n <= 7);
 }
 
+/* With its full stop. */
+static bool is_year(struct weir_slice word)
+{
+    return word.n == 5 && is_digit(word.p[0]) && is_digit(word.p[1]) && is_digit(word.p[2]) &&
+           is_digit(word.p[3]) && word.p[4] == '.';
+}
+
+/* "II. Mehmet öldü.": no sentence is a Roman number alone. */
+static bool begins_with_roman(struct weir_slice text, struct weir_slice before)
+{
+    bool is_first = before.n == 0 || strchr(".!?", before.p[before.n - 1]) != NULL;
+    return is_first && is_roman(text.p[0]);
+}
+
 /* "I am 30." is no ordinal; `before` is a word of a text that begins at `start`. */
 static bool is_english_am(const char *start, struct weir_slice before)
 {
@@ -364,14 +378,17 @@ static bool is_english_am(const char *start, struct weir_slice before)
 }
 
 static enum weir_abbrev_kind kind_of_number(const struct weir_abbrev *a, const char *start,
-                                            struct weir_slice before)
+                                            struct word word)
 {
-    if (before.n != 0 && before.p[before.n - 1] == ':') { /* "steps: 1. Open it" */
+    struct weir_slice before = word.before;
+    bool is_item = before.n != 0 && before.p[before.n - 1] == ':'; /* "steps: 1. Open it" */
+    if (is_item || begins_with_roman(word.text, before)) {
         return WEIR_ABBREV_NEVER;
     }
     bool is_article = before.n <= ARTICLE_BYTES && weir_map_has(&a->articles, before) &&
                       !is_english_am(start, before);
-    bool is_ordinal = is_article || is_small_number(before); /* "am 3. 10. 1990" */
+    /* "am 3. 10. 1990", "2024. 3. 11." */
+    bool is_ordinal = is_article || is_small_number(before) || is_year(before);
     return is_ordinal ? WEIR_ABBREV_OFTEN : WEIR_ABBREV_COUNT;
 }
 
@@ -429,6 +446,8 @@ enum weir_abbrev_kind weir_abbrev_kind(const struct weir_abbrev *a, struct weir_
     if (is_other(a, before) || !last_words(before, &word)) {
         return WEIR_ABBREV_NONE;
     }
+    struct weir_slice number = skip_opening(word.text);
+    bool is_number = is_small_number(number);
     word.before = skip_opening(word.before);
     if (word.before.n != 0 && word.before.n <= PAIR_BYTES && word.text.n <= PAIR_BYTES) {
         const char *from = word.before.p;
@@ -438,6 +457,9 @@ enum weir_abbrev_kind weir_abbrev_kind(const struct weir_abbrev *a, struct weir_
             return pair->kind;
         }
     }
-    return is_small_number(skip_opening(word.text)) ? kind_of_number(a, before.p, word.before)
-                                                    : kind_of_word(a, word);
+    word.text = is_number ? number : word.text;
+    if (is_year(number)) {
+        return WEIR_ABBREV_YEAR;
+    }
+    return is_number ? kind_of_number(a, before.p, word) : kind_of_word(a, word);
 }

@@ -24,6 +24,7 @@
 enum weir_abbrev_kind {
     WEIR_ABBREV_NONE,    /* the full stop is one */
     WEIR_ABBREV_NUMBER,  /* ends no sentence before a number: "No. 5", "art. 3" */
+    WEIR_ABBREV_YEAR,    /* ends none before a number with a full stop of its own: "2024. 3. 11." */
     WEIR_ABBREV_COUNT,   /* ends none before what has ordinals: "3. Oktober" */
     WEIR_ABBREV_OFTEN,   /* ends one before a word that begins sentences: "at 5 p.m. The" */
     WEIR_ABBREV_INITIAL, /* the same, but articles can be part of a name: "M. Le Goff" */

@@ -277,7 +277,8 @@ static bool is_ignored(struct stream *s, uint32_t cp, uint8_t class,
                        enum weir_breaks_verdict verdict, bool was_closing)
 {
     bool goes_on = s->is_closed && class == U_SB_LOWER; /* "Why?" he asked. */
-    if (s->abbrev == WEIR_ABBREV_NEVER || goes_on || is_held(s)) {
+    bool is_date = s->abbrev == WEIR_ABBREV_YEAR && verdict == WEIR_BREAKS_BACK && cp == '.';
+    if (s->abbrev == WEIR_ABBREV_NEVER || goes_on || is_date || is_held(s)) {
         return true;
     }
     enum weir_follow_mode mode = follow_mode(s, cp, class, was_closing);

@@ -151,7 +151,11 @@ static void test_numbers(void **state)
     assert_int_equal(kind("Hauptstr."), WEIR_ABBREV_NUMBER);
     assert_int_equal(kind("Karl XII."), WEIR_ABBREV_COUNT);
     assert_int_equal(kind("steps: 1."), WEIR_ABBREV_NEVER);
-    assert_int_equal(kind("im 1990."), WEIR_ABBREV_NONE);
+    assert_int_equal(kind("im 1990."), WEIR_ABBREV_YEAR);
+    assert_int_equal(kind("2024. 3."), WEIR_ABBREV_OFTEN);
+    assert_int_equal(kind("II."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("oldu. II."), WEIR_ABBREV_NEVER);
+    assert_int_equal(kind("im 19901."), WEIR_ABBREV_NONE);
     assert_int_equal(kind("im 3.5."), WEIR_ABBREV_NONE);
     assert_int_equal(kind("im $5."), WEIR_ABBREV_NONE);
 }
