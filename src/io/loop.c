@@ -2,7 +2,7 @@
  * libuv's iteration is: timers, idle, prepare, poll, check, closing. Our end of turn is the prepare
  * step, the last thing before the poll may block:
  *
- *   poll ─► closing ─► clock ─► [prepare: posted work ─► log ─► flush ─► arm the clock] ─► poll
+ *   poll ─► closing ─► clock ─► [prepare: posted work ─► steps ─► log ─► flush ─► clock] ─► poll
  *
  * so everything that an event caused is done and sent before we sleep, and whoever has the bytes
  * can read in the log how they came about. Work posted by posted work waits for the next turn, and
@@ -43,6 +43,22 @@ static void run_posted(struct weir_loop *loop)
     }
 }
 
+static void run_steps(struct weir_loop *loop)
+{
+    uint64_t until_ns = uv_hrtime() + (uint64_t)WEIR_LOOP_STEPS_US * 1000;
+    struct weir_list *link;
+    do {
+        link = weir_list_pop(&loop->steps);
+        struct weir_post *step = WEIR_LIST_ENTRY(link, struct weir_post, link);
+        step->fn(step);
+    } while (!weir_list_is_empty(&loop->steps) && uv_hrtime() < until_ns);
+}
+
+static bool has_work(const struct weir_loop *loop)
+{
+    return !weir_list_is_empty(&loop->posted) || !weir_list_is_empty(&loop->steps);
+}
+
 static void on_clock(uv_timer_t *clock)
 {
     struct weir_loop *loop = clock->data;
@@ -70,13 +86,16 @@ static void on_end_of_turn(uv_prepare_t *prepare)
     if (!weir_list_is_empty(&loop->posted)) {
         run_posted(loop);
     }
+    if (!weir_list_is_empty(&loop->steps)) {
+        run_steps(loop);
+    }
     weir_log_flush();
     if (!weir_list_is_empty(&loop->dirty)) {
         loop->flush_dirty(loop);
         weir_log_flush(); /* what sending had to say, if anything */
     }
     arm_clock(loop);
-    if (!weir_list_is_empty(&loop->posted) || !weir_list_is_empty(&loop->dirty)) {
+    if (has_work(loop) || !weir_list_is_empty(&loop->dirty)) {
         uv_idle_start(&loop->again, on_idle);
     } else {
         uv_idle_stop(&loop->again);
@@ -149,6 +168,7 @@ int weir_loop_init(struct weir_loop *loop)
     loop->clock.data = loop;
     uv_prepare_start(&loop->end_of_turn, on_end_of_turn);
     weir_list_init(&loop->posted);
+    weir_list_init(&loop->steps);
     weir_list_init(&loop->dirty);
     pthread_mutex_init(&loop->calls_lock, NULL);
     loop->read_buf = weir_mem_alloc(WEIR_LOOP_READ_BYTES);
@@ -177,11 +197,11 @@ static void run_out(struct weir_loop *loop)
     uv_unref((uv_handle_t *)&loop->wake);
     uv_unref((uv_handle_t *)&loop->clock);
     do {
-        if (!weir_list_is_empty(&loop->posted)) {
+        if (has_work(loop)) {
             uv_idle_start(&loop->again, on_idle);
         }
         weir_loop_run(loop);
-    } while (run_calls(loop) || !weir_list_is_empty(&loop->posted));
+    } while (run_calls(loop) || has_work(loop));
 }
 
 void weir_loop_dispose(struct weir_loop *loop)
@@ -213,6 +233,13 @@ void weir_loop_post(struct weir_loop *loop, struct weir_post *post)
 {
     if (!weir_list_is_linked(&post->link)) {
         weir_list_append(&loop->posted, &post->link);
+    }
+}
+
+void weir_loop_step(struct weir_loop *loop, struct weir_post *step)
+{
+    if (!weir_list_is_linked(&step->link)) {
+        weir_list_append(&loop->steps, &step->link);
     }
 }
 

@@ -12,10 +12,12 @@
 /*
  * One event loop, owned by one thread. A turn:
  *
- *   timers ─► [wait for the kernel] ─► sockets' events ─► posted work ─► one write per socket
+ *   timers ─► [wait for the kernel] ─► sockets' events ─► posted work ─► some of the long work
+ *                                                                    ─► one write per socket
  *
  * Work that must not run inside the current call is posted and runs at the end of the same turn;
- * sockets gather what is written to them and send it once per turn, after the posted work.
+ * sockets gather what is written to them and send it once per turn, after the posted work. Work
+ * that may be long is done in steps, which share a few milliseconds of each turn.
  */
 struct weir_loop;
 
@@ -41,6 +43,7 @@ struct weir_loop {
     uv_timer_t clock;
     struct weir_timers timers;
     struct weir_list posted;
+    struct weir_list steps;     /* of long work, whose turn is next first */
     struct weir_list dirty;     /* sockets with bytes to send, io/sock.c */
     struct weir_list dirty_end; /* in it while flushing: where the present turn ends */
     pthread_mutex_t calls_lock;
@@ -76,6 +79,17 @@ uint64_t weir_loop_now_ms(const struct weir_loop *loop);
  * that is already queued is left where it is. It is unlinked before fn, so fn may free or re-post.
  */
 void weir_loop_post(struct weir_loop *loop, struct weir_post *post);
+
+/*
+ * The same for a step of long work, so that nobody's large text holds up the others: the steps of
+ * all take turns, in order, until those of this turn have taken WEIR_LOOP_STEPS_US; the others wait
+ * for the next. At least one runs per turn. A step should take well below a millisecond; what has
+ * more to do asks again.
+ */
+enum { WEIR_LOOP_STEPS_US = 2000 };
+void weir_loop_step(struct weir_loop *loop, struct weir_post *step);
+
+/* Takes either back. */
 void weir_loop_unpost(struct weir_post *post);
 
 /* From any thread: runs fn(arg) on the loop's thread, in order. */

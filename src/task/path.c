@@ -102,6 +102,7 @@ static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids)
         weir_list_init(&lane->slots);
         weir_open_init(&lane->open, &path->faults);
         lane->cutter = cutter_for(seg, use->d->chunker);
+        lane->cutter->n_lanes++;
         ids[n++] = use->d->id;
     }
     seg->n_lanes = n;
@@ -184,6 +185,13 @@ static bool has_one_chunker(const struct weir_plan *plan)
     return one != NULL;
 }
 
+static void on_step(struct weir_post *step)
+{
+    struct weir_path *path = WEIR_LIST_ENTRY(step, struct weir_path, step);
+    path->left_bytes = WEIR_PATH__STEP_BYTES;
+    path->on_progress(path->ctx);
+}
+
 struct weir_path *weir_path_new(const struct weir_path_options *options)
 {
     struct weir_path *path = weir_mem_zalloc(sizeof *path);
@@ -196,6 +204,8 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     path->on_progress = options->on_progress;
     path->ctx = options->ctx;
     path->is_told = path->task->env->is_fms && has_one_chunker(path->plan);
+    path->left_bytes = WEIR_PATH__STEP_BYTES;
+    path->step.fn = on_step;
     weir_list_init(&path->segments);
     size_t max_bytes = options->max_held_bytes + path->task->env->max_event_bytes + BURST_BYTES;
     weir_textlog_init(&path->log, &(struct weir_textlog_limits){.max_bytes = max_bytes});
@@ -207,6 +217,7 @@ void weir_path_free(struct weir_path *path)
     if (path == NULL) {
         return;
     }
+    weir_loop_unpost(&path->step);
     while (!weir_list_is_empty(&path->segments)) {
         free_segment(first(path));
     }
@@ -346,6 +357,9 @@ enum weir_path_wait weir_path_waits(const struct weir_path *path)
 {
     const struct weir_path_segment *seg = first(path);
     enum weir_path_wait waits = WEIR_PATH_IDLE;
+    if (weir_list_is_linked(&path->step.link)) {
+        return WEIR_PATH_ON_DETECTOR;
+    }
     for (size_t i = 0; seg != NULL && i < seg->n_lanes; i++) {
         if (seg->lanes[i].n_running != 0) {
             return WEIR_PATH_ON_DETECTOR;

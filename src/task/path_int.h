@@ -2,11 +2,16 @@
 #define WEIR_TASK_PATH_INT_H
 
 #include "base/list.h"
+#include "io/loop.h"
 #include "task/open.h"
 #include "task/path.h"
 
 /* Inside path: segments (path.c), chunks to calls to verdicts (path_lane.c), chunkers that are
  * believed (path_told.c). */
+
+/* What detectors may look at before others have their turn, counted once for each of them: texts
+ * made for it cost up to 60 µs a KiB. */
+enum { WEIR_PATH__STEP_BYTES = 16 * 1024 };
 
 struct weir_path {
     struct weir_task_ctx *task;
@@ -23,6 +28,9 @@ struct weir_path {
     struct weir_fault fault;
     struct weir_arena faults; /* what faults and open findings point to */
     bool is_told;
+    size_t left_bytes;             /* that detectors may still look at in this turn … */
+    uint64_t turn;                 /* … which is this one */
+    struct weir_post step;         /* goes on with what was left for another turn */
     struct weir_path_row *leaving; /* told: the chunk popped last */
 };
 
@@ -39,6 +47,7 @@ struct weir_path_cutter {
         fault;         /* why it has ended, if it failed; lanes tell it after their last chunk */
     bool has_ended;    /* no more chunks: done or failed */
     bool is_held_back; /* it may have more chunks ready than were taken */
+    unsigned n_lanes;
 };
 
 /* A chunk's text for calls that outlast the turn: the log moves. Shared by a chunker's detectors.

@@ -5,6 +5,7 @@
  *
  * A text may have as many chunks as characters. So they are taken from the chunker a few at a time,
  * with batches leaving in between, and no further than LANE_SLOTS ahead of the slowest detector.
+ * Built-in detectors look at once: after so much text the others of the loop have their turn.
  */
 #include "base/err.h"
 #include "base/mem.h"
@@ -281,6 +282,8 @@ static void ask(struct weir_path_cutter *c, const struct weir_chunk *chunk, stru
                                                             .start_cp = chunk->start_cp,
                                                             .end_cp = chunk->end_cp});
     }
+    size_t cost = c->n_lanes * s.n;
+    seg->path->left_bytes -= cost < seg->path->left_bytes ? cost : seg->path->left_bytes;
     struct weir_path_text *text = text_new(weir_buf_slice(&c->before), s);
     keep_before(c, chunk, s);
     for (size_t i = 0; i < seg->n_lanes; i++) {
@@ -346,13 +349,27 @@ static bool has_room(const struct weir_path_cutter *c)
     return seg->row_bytes < seg->path->max_held_bytes;
 }
 
+/* May detectors look at more in this turn? If not, a step goes on with it. */
+static bool has_time(struct weir_path *path)
+{
+    struct weir_loop *loop = path->task->loop;
+    if (path->turn != loop->turn) {
+        path->turn = loop->turn;
+        path->left_bytes = WEIR_PATH__STEP_BYTES;
+    }
+    if (path->left_bytes == 0) {
+        weir_loop_step(loop, &path->step);
+    }
+    return path->left_bytes != 0;
+}
+
 void weir_path__pull(struct weir_path_cutter *c)
 {
     struct weir_chunk chunk;
     bool is_told = c->segment->path->is_told;
     int rc = 0;
     int n_left = PULL_CHUNKS;
-    while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c)) {
+    while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c) && has_time(c->segment->path)) {
         rc = weir_chunk_next(c->stream, &chunk);
         if (rc == 0 && is_told) {
             take_told(c, &chunk);
@@ -377,7 +394,7 @@ bool weir_path__pull_more(struct weir_path_segment *seg)
     bool has_pulled = false;
     for (size_t i = 0; i < seg->n_cutters; i++) {
         struct weir_path_cutter *c = &seg->cutters[i];
-        if (c->is_held_back && has_room(c)) {
+        if (c->is_held_back && has_room(c) && has_time(seg->path)) {
             weir_path__pull(c);
             has_pulled = true;
         }

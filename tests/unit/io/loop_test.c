@@ -12,6 +12,7 @@ struct step {
     char name;
     struct step *then;   /* posted from inside */
     struct step *cancel; /* taken back from inside */
+    unsigned n_more;     /* steps it asks for from inside */
     bool stops;
 };
 
@@ -41,6 +42,10 @@ static void on_step(struct weir_post *post)
     if (s->then != NULL) {
         weir_loop_post(&w->loop, &s->then->post);
         s->then = NULL;
+    }
+    if (s->n_more != 0) {
+        s->n_more--;
+        weir_loop_step(&w->loop, &s->post);
     }
     if (s->cancel != NULL) {
         weir_loop_unpost(&s->cancel->post);
@@ -117,6 +122,33 @@ static void a_post_can_take_back_another(void **state)
     weir_loop_post(&w->loop, &w->a.post);
     weir_loop_post(&w->loop, &w->b.post);
     weir_loop_post(&w->loop, &w->c.post);
+    weir_loop_run(&w->loop);
+    assert_log(w, "ac");
+}
+
+/* Steps of long work take turns, and what is posted comes first. */
+static void steps_take_turns(void **state)
+{
+    struct world *w = *state;
+    w->a.n_more = 2;
+    w->c.stops = true;
+    weir_loop_step(&w->loop, &w->a.post);
+    weir_loop_step(&w->loop, &w->c.post);
+    weir_loop_post(&w->loop, &w->b.post);
+    weir_loop_run(&w->loop);
+    weir_loop_dispose(&w->loop);
+    assert_log(w, "bacaa");
+}
+
+static void a_step_can_be_taken_back(void **state)
+{
+    struct world *w = *state;
+    w->a.cancel = &w->b;
+    w->c.stops = true;
+    weir_loop_step(&w->loop, &w->a.post);
+    weir_loop_step(&w->loop, &w->b.post);
+    weir_loop_step(&w->loop, &w->b.post);
+    weir_loop_step(&w->loop, &w->c.post);
     weir_loop_run(&w->loop);
     assert_log(w, "ac");
 }
@@ -252,6 +284,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(posts_run_in_order_and_once, setup, teardown),
         cmocka_unit_test_setup_teardown(posts_from_posts_run_in_the_next_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(a_post_can_take_back_another, setup, teardown),
+        cmocka_unit_test_setup_teardown(steps_take_turns, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_step_can_be_taken_back, setup, teardown),
         cmocka_unit_test_setup_teardown(dispose_runs_posted_work, setup, teardown),
         cmocka_unit_test_setup_teardown(timers_fire_through_the_loop, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pushed_back_timer_fires_at_its_new_time, setup, teardown),

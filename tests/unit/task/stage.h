@@ -57,6 +57,14 @@ static inline void stage_turn(struct stage *st)
     uv_run(&st->loop.uv, UV_RUN_NOWAIT);
 }
 
+/* Turns until no step of long work is left. */
+static inline void stage_settle(struct stage *st)
+{
+    while (!weir_list_is_empty(&st->loop.steps)) {
+        stage_turn(st);
+    }
+}
+
 /*
  * Chunkers: `dots` and `words` are built in, `far` is remote and told what to answer; detectors: a
  * and b on dots, w on words, f and g on far answer when told; now answers at once on dots; doc,
