@@ -115,15 +115,6 @@ void weir_detect_read_end(struct weir_detect_read *r)
 
 /* ---- blocks ---- */
 
-/* `at`, or up to three bytes before it: where a code point begins. */
-static size_t at_code_point(struct weir_slice s, size_t at)
-{
-    while (at != 0 && at < s.n && ((unsigned char)s.p[at] & 0xC0) == 0x80) {
-        at--;
-    }
-    return at;
-}
-
 /* Where the next block begins: behind the last line's end of the second half, else behind the last
  * space, else where a code point begins. */
 static size_t cut(struct weir_slice s, size_t at)
@@ -138,7 +129,7 @@ static size_t cut(struct weir_slice s, size_t at)
             space = i;
         }
     }
-    return space != 0 ? space : at_code_point(s, at);
+    return space != 0 ? space : weir_utf8_floor(s, at);
 }
 
 bool weir_detect_read_next(struct weir_detect_read *r, struct weir_detect_block *block)
@@ -151,7 +142,7 @@ bool weir_detect_read_next(struct weir_detect_read *r, struct weir_detect_block 
     *block = (struct weir_detect_block){.text = all, .place = r->place, .is_last = !is_enough};
     block->answers_bytes = all.n;
     if (is_enough) {
-        size_t end = at_code_point(all, WEIR_DETECT_READ_BLOCK_BYTES);
+        size_t end = weir_utf8_floor(all, WEIR_DETECT_READ_BLOCK_BYTES);
         block->text = weir_slice_sub(all, 0, end);
         block->answers_bytes =
             cut(block->text, WEIR_DETECT_READ_BLOCK_BYTES - WEIR_DETECT_READ_OVERLAP_BYTES);

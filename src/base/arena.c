@@ -14,6 +14,8 @@
  */
 enum { FIRST_BLOCK_BYTES = 1024 - 16, LARGEST_BLOCK_BYTES = 64 * 1024, BLOCKS_OF_A_SIZE = 4 };
 
+enum { TAKE_BYTES = 16 * 1024 }; /* a buffer that is worth keeping */
+
 struct weir_arena_block {
     struct weir_arena_block *next;
     size_t size;
@@ -128,6 +130,20 @@ char *weir_arena_vprintf(struct weir_arena *a, const char *fmt, va_list args)
     vsnprintf(s, (size_t)n + 1, fmt, again);
     va_end(again);
     return s;
+}
+
+struct weir_slice weir_arena_take_buf(struct weir_arena *a, struct weir_buf *b)
+{
+    struct weir_slice taken;
+    if (b->n < TAKE_BYTES) {
+        taken = weir_arena_dup(a, weir_buf_slice(b));
+        weir_buf_dispose(b);
+        return taken;
+    }
+    taken = weir_slice_make(weir_buf_cstr(b), b->n);
+    weir_arena_defer(a, free, b->p);
+    *b = (struct weir_buf){.max = b->max};
+    return taken;
 }
 
 char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)

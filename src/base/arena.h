@@ -1,6 +1,7 @@
 #ifndef WEIR_BASE_ARENA_H
 #define WEIR_BASE_ARENA_H
 
+#include "base/buf.h"
 #include "base/slice.h"
 
 #include <stdarg.h>
@@ -40,6 +41,9 @@ void *weir_arena_array(struct weir_arena *a, size_t count, size_t size); /* zero
 
 /* A copy inside the arena; a NUL follows it that is not counted. */
 struct weir_slice weir_arena_dup(struct weir_arena *a, struct weir_slice s);
+
+/* The contents of `b`, which is left empty. Large ones are not copied. A NUL follows too. */
+struct weir_slice weir_arena_take_buf(struct weir_arena *a, struct weir_buf *b);
 
 /* printf into the arena, NUL-terminated. */
 char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)

@@ -108,6 +108,17 @@ size_t weir_utf8_back(struct weir_slice s, size_t at, size_t n_cp)
     return at;
 }
 
+size_t weir_utf8_floor(struct weir_slice s, size_t at)
+{
+    if (at >= s.n) {
+        return s.n;
+    }
+    while (at != 0 && !is_lead(s.p[at])) {
+        at--;
+    }
+    return at;
+}
+
 size_t weir_utf8_byte_at(struct weir_slice s, size_t at_cp)
 {
     size_t seen_cp = 0;

@@ -34,6 +34,9 @@ size_t weir_utf8_byte_at(struct weir_slice s, size_t at_cp);
 /* Byte offset of the code point `n_cp` before byte `at`; 0 when there are not that many. */
 size_t weir_utf8_back(struct weir_slice s, size_t at, size_t n_cp);
 
+/* The last byte offset up to `at` that is not inside a code point; s.n when that is shorter. */
+size_t weir_utf8_floor(struct weir_slice s, size_t at);
+
 /* Decodes the first code point; `*n_bytes` is its length. `s` must not be empty. */
 uint32_t weir_utf8_decode(struct weir_slice s, size_t *n_bytes);
 

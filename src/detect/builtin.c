@@ -51,12 +51,13 @@ int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why)
     const struct weir_builtin_kind *kind = scan->made->kind;
     struct weir_found found = {0};
     struct weir_builtin_run run = {
-        .why = "too much was found in one text",
+        .why = "too much was found",
         .budget_us = budget_us(scan),
         .job = scan->job,
         .is_piece = scan->is_piece,
     };
     int rc = 0;
+    size_t n_found = 0;
     for (size_t i = 0; i < scan->n_contents && rc == 0; i++) {
         size_t before = scan->before != NULL ? scan->before[i] : 0;
         struct weir_slice text =
@@ -69,6 +70,8 @@ int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why)
         rc = kind->scan(scan->made->settings, text, &found, &run);
         if (rc == 0) {
             scan->lists[i] = weir_found_finish(&found, &finish, scan->arena);
+            n_found += scan->lists[i].n;
+            rc = n_found > WEIR_FOUND_MAX ? WEIR_ELIMIT : 0; /* they may be chunks of one text */
         }
     }
     weir_found_dispose(&found);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "detect/builtin_int.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 struct weir_builtin_job {
@@ -68,19 +69,38 @@ static void on_done(void *ctx)
     job->fn(job->ctx, job);
 }
 
+static bool lies_in(struct weir_slice part, struct weir_slice whole)
+{
+    uintptr_t from = (uintptr_t)whole.p;
+    uintptr_t at = (uintptr_t)part.p;
+    return at >= from && at - from <= whole.n && part.n <= whole.n - (at - from);
+}
+
+/* Chunks may be many and overlap: what they are slices of is copied once instead. */
+static const struct weir_slice *
+copy_contents(struct weir_arena *arena, const struct weir_detect_input *input, const size_t *before)
+{
+    struct weir_slice *contents = weir_arena_alloc(arena, input->n_contents * sizeof *contents);
+    struct weir_slice within = weir_arena_dup(arena, input->within);
+    for (size_t i = 0; i < input->n_contents; i++) {
+        struct weir_slice c = input->contents[i];
+        c = weir_slice_make(c.p - before[i], c.n + before[i]);
+        struct weir_slice copy = lies_in(c, input->within)
+                                     ? weir_slice_make(within.p + (c.p - input->within.p), c.n)
+                                     : weir_arena_dup(arena, c);
+        contents[i] = weir_slice_sub(copy, before[i], copy.n);
+    }
+    return contents;
+}
+
 static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *b,
                        const struct weir_detect_input *input)
 {
-    struct weir_slice *contents =
-        weir_arena_array(&job->arena, input->n_contents, sizeof *contents);
     size_t *before = weir_arena_array(&job->arena, input->n_contents, sizeof *before);
-    for (size_t i = 0; i < input->n_contents; i++) {
-        struct weir_slice content = input->contents[i];
-        before[i] = input->before != NULL ? input->before[i] : 0;
-        struct weir_slice copy = weir_arena_dup(
-            &job->arena, weir_slice_make(content.p - before[i], content.n + before[i]));
-        contents[i] = weir_slice_sub(copy, before[i], copy.n);
+    if (input->before != NULL && input->n_contents != 0) {
+        memcpy(before, input->before, input->n_contents * sizeof *before);
     }
+    const struct weir_slice *contents = copy_contents(&job->arena, input, before);
     if (job->made == NULL) {
         job->params = weir_arena_dup(&job->arena, input->params);
         job->configured = weir_arena_dup(&job->arena, b->params);

@@ -120,17 +120,6 @@ static int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static size_t boundary(struct weir_slice text, size_t at)
-{
-    if (at >= text.n) {
-        return text.n;
-    }
-    while (at > 0 && ((unsigned char)text.p[at] & 0xC0) == 0x80) {
-        at--;
-    }
-    return at;
-}
-
 struct run {
     const struct weir_custom *c;
     struct weir_slice text;
@@ -163,7 +152,7 @@ static int add(const struct run *r, size_t from, size_t to)
 /* All matches that start in [*at, stop); `*at` moves behind them. */
 static int run_window(struct run *r, size_t *at, size_t stop)
 {
-    size_t cut = boundary(r->text, stop + AHEAD_BYTES);
+    size_t cut = weir_utf8_floor(r->text, stop + AHEAD_BYTES);
     uint32_t options = PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK;
     if (cut < r->text.n) {
         options |= PCRE2_PARTIAL_HARD | PCRE2_NOTEOL;
@@ -196,7 +185,7 @@ static int run_all(struct run *r, int64_t *budget_us)
     int64_t end_us = from_us + *budget_us;
     int rc = 0;
     for (size_t at = 0; at < r->text.n && rc == 0;) {
-        size_t stop = boundary(r->text, at + WINDOW_BYTES);
+        size_t stop = weir_utf8_floor(r->text, at + WINDOW_BYTES);
         rc = run_window(r, &at, stop);
         if (rc == 0 && cpu_us() > end_us) {
             *r->why = "the patterns need too much time for this text";
@@ -267,7 +256,7 @@ int weir_custom_test(struct weir_custom_tester *t, const struct weir_custom *c,
     PCRE2_SPTR p = (PCRE2_SPTR)(text.n != 0 ? text.p : "");
     size_t at = 0;
     for (;;) {
-        size_t stop = boundary(text, at + WINDOW_BYTES);
+        size_t stop = weir_utf8_floor(text, at + WINDOW_BYTES);
         pcre2_set_offset_limit(t->limits, stop);
         int rc = pcre2_match(c->code, p, text.n, at, PCRE2_NO_UTF_CHECK, t->data, t->limits);
         if (rc >= 0) {

@@ -34,6 +34,7 @@ struct weir_detect_input {
     /* CONTENTS: how many bytes of the text stand in memory right before each content, for context.
      * Built-in detectors look at them, and tell only what begins in the content. NULL: none. */
     const size_t *before;
+    struct weir_slice within;         /* CONTENTS: a text they are slices of, most of them; or "" */
     struct weir_slice messages;       /* CHAT: a JSON array, as it stands */
     struct weir_slice tools;          /* CHAT: a JSON array; empty: none */
     struct weir_slice content;        /* CONTEXT_DOC */

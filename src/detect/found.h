@@ -23,7 +23,8 @@ struct weir_found_span {
     enum weir_detection_edge edge;
 };
 
-/* More than this in one text is a limit met: nothing that is read by people has as many. */
+/* More than this in one text, or in all texts of a call, is a limit met: nothing that is read by
+ * people has as many. */
 enum { WEIR_FOUND_MAX = 65536 };
 
 /* All-zero is empty. */

@@ -43,12 +43,16 @@ static void run_posted(struct weir_loop *loop)
     }
 }
 
-static void run_steps(struct weir_loop *loop)
+/* Posted work that took the steps' time has this turn for itself, but not the next one too. */
+static void run_steps(struct weir_loop *loop, uint64_t since_ns)
 {
-    uint64_t until_ns = uv_hrtime() + (uint64_t)WEIR_LOOP_STEPS_US * 1000;
-    struct weir_list *link;
+    uint64_t until_ns = since_ns + (uint64_t)WEIR_LOOP_STEPS_US * 1000;
+    loop->has_skipped = !loop->has_skipped && uv_hrtime() >= until_ns;
+    if (loop->has_skipped) {
+        return;
+    }
     do {
-        link = weir_list_pop(&loop->steps);
+        struct weir_list *link = weir_list_pop(&loop->steps);
         struct weir_post *step = WEIR_LIST_ENTRY(link, struct weir_post, link);
         step->fn(step);
     } while (!weir_list_is_empty(&loop->steps) && uv_hrtime() < until_ns);
@@ -82,12 +86,13 @@ static void arm_clock(struct weir_loop *loop)
 static void on_end_of_turn(uv_prepare_t *prepare)
 {
     struct weir_loop *loop = prepare->data;
+    uint64_t began_ns = has_work(loop) ? uv_hrtime() : 0;
     loop->turn++;
     if (!weir_list_is_empty(&loop->posted)) {
         run_posted(loop);
     }
     if (!weir_list_is_empty(&loop->steps)) {
-        run_steps(loop);
+        run_steps(loop, began_ns);
     }
     weir_log_flush();
     if (!weir_list_is_empty(&loop->dirty)) {

@@ -54,6 +54,7 @@ struct weir_loop {
     uint64_t clock_at_ms; /* what `clock` is armed for; UINT64_MAX: nothing */
     uint64_t turn;        /* counts turns, for per-turn budgets */
     uint64_t held_ms;     /* not 0: the time stands here, for tests on a clock of their own */
+    bool has_skipped;     /* no step in the last turn */
     bool is_running;
 };
 
@@ -82,9 +83,9 @@ void weir_loop_post(struct weir_loop *loop, struct weir_post *post);
 
 /*
  * The same for a step of long work, so that nobody's large text holds up the others: the steps of
- * all take turns, in order, until those of this turn have taken WEIR_LOOP_STEPS_US; the others wait
- * for the next. At least one runs per turn. A step should take well below a millisecond; what has
- * more to do asks again.
+ * all take turns, in order, until this turn's work has taken WEIR_LOOP_STEPS_US; the others wait
+ * for the next. At least one runs in every other turn. A step should take well below a millisecond;
+ * what has more to do asks again.
  */
 enum { WEIR_LOOP_STEPS_US = 2000 };
 void weir_loop_step(struct weir_loop *loop, struct weir_post *step);

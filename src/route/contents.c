@@ -165,7 +165,7 @@ static void answer(void *ctx, const struct weir_task_answer *result)
 {
     struct weir_http_stream *s = ctx;
     if (result->fault == NULL) {
-        weir_reply_json(s, result->body);
+        weir_reply_answer(s, result->body);
         return;
     }
     struct weir_reply_problem problem = weir_reply_problem_of(result->fault, &s->arena);
@@ -192,6 +192,7 @@ static void decode(struct weir_http_stream *s, const struct weir_json *body)
         return;
     }
     request.n_contents = body->nodes[at[CONTENTS]].n;
+    request.within = body->src;
     if (request.n_contents == 0) {
         weir_unary_require(s, "contents");
         return;

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "wire/json_write.h"
 
 #include <stdbool.h>
@@ -23,10 +24,7 @@ struct reading {
 static void tell(struct reading *r, size_t message, const char *what, struct weir_slice id)
 {
     if (r->h->n < WEIR_HISTORY_MAX_PROBLEMS) {
-        size_t n = id.n < MAX_ID_BYTES ? id.n : MAX_ID_BYTES;
-        while (n != 0 && n < id.n && ((unsigned char)id.p[n] & 0xC0) == 0x80) {
-            n--; /* never through the middle of a code point */
-        }
+        size_t n = weir_utf8_floor(id, MAX_ID_BYTES);
         r->h->problems[r->h->n++] =
             weir_arena_printf(r->arena, "messages[%zu]: %s: `%.*s`", message, what, (int)n, id.p);
     }
@@ -126,7 +124,6 @@ struct weir_slice weir_history_warnings(const struct weir_history *h, struct wei
         weir_json_write_string(&w, weir_slice_cstr(h->problems[i]));
         weir_json_write_end_object(&w);
     }
-    struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
+    struct weir_slice text = weir_arena_take_buf(arena, &out);
     return text;
 }

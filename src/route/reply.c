@@ -1,6 +1,7 @@
 #include "route/reply.h"
 
 #include "base/err.h"
+#include "base/utf8.h"
 #include "wire/json_write.h"
 
 #include <stdarg.h>
@@ -42,23 +43,11 @@ const char *weir_reply_error_type(int status)
     }
 }
 
-/* At most `max` bytes, never through the middle of a code point. */
-static struct weir_slice cut(struct weir_slice s, size_t max)
-{
-    if (s.n <= max) {
-        return s;
-    }
-    while (max != 0 && ((unsigned char)s.p[max] & 0xC0) == 0x80) {
-        max--;
-    }
-    return weir_slice_sub(s, 0, max);
-}
-
 void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, int status,
                            struct weir_slice details)
 {
     struct weir_json_write w;
-    details = cut(details, MAX_DETAILS_BYTES);
+    details = weir_slice_sub(details, 0, weir_utf8_floor(details, MAX_DETAILS_BYTES));
     weir_json_write_init(&w, out);
     weir_json_write_begin_object(&w);
     if (shape != WEIR_REPLY_OPENAI) {
@@ -224,6 +213,63 @@ void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct 
 void weir_reply_json(struct weir_http_stream *s, struct weir_slice body)
 {
     weir_reply_text(s, WEIR_SLICE("application/json"), body);
+}
+
+/* ---- large answers ---- */
+
+enum { PIECE_BYTES = 64 * 1024 };
+
+struct large_reply {
+    struct weir_http_stream *s;
+    struct weir_slice rest;
+    struct weir_post step; /* begins to send: what made the answer has used this turn */
+};
+
+static void send_more(struct weir_http_stream *s)
+{
+    struct weir_slice *rest = &((struct large_reply *)s->ctx)->rest;
+    enum weir_flow flow = WEIR_FLOW_OK;
+    while (rest->n != 0 && flow == WEIR_FLOW_OK) {
+        size_t n = rest->n < PIECE_BYTES ? rest->n : PIECE_BYTES;
+        flow = weir_http_stream_write(s, weir_slice_sub(*rest, 0, n));
+        *rest = weir_slice_sub(*rest, n, rest->n);
+    }
+    if (rest->n == 0) {
+        weir_http_stream_end(s);
+    }
+}
+
+static const struct weir_http_handler LARGE_HANDLER = {.on_resume = send_more};
+
+static void on_step(struct weir_post *step)
+{
+    send_more(WEIR_LIST_ENTRY(step, struct large_reply, step)->s);
+}
+
+static void unpost(void *ctx)
+{
+    weir_loop_unpost(ctx);
+}
+
+void weir_reply_answer(struct weir_http_stream *s, struct weir_slice body)
+{
+    struct weir_http_field type = {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
+    struct weir_http_response head = {.status = 200,
+                                      .fields = &type,
+                                      .n_fields = 1,
+                                      .body = WEIR_HTTP_BODY_LENGTH,
+                                      .length = body.n};
+    if (body.n <= PIECE_BYTES) {
+        weir_reply_json(s, body);
+        return;
+    }
+    struct large_reply *large = weir_arena_zalloc(&s->arena, sizeof *large);
+    *large = (struct large_reply){.s = s, .rest = body, .step.fn = on_step};
+    weir_arena_defer(&s->arena, unpost, &large->step);
+    s->ctx = large;
+    s->handler = &LARGE_HANDLER;
+    weir_http_stream_respond(s, &head);
+    weir_loop_step(s->loop, &large->step);
 }
 
 void weir_reply_allow(struct weir_http_stream *s, struct weir_slice allow)

@@ -66,6 +66,9 @@ void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault
 /* 200 with a JSON body. */
 void weir_reply_json(struct weir_http_stream *s, struct weir_slice body);
 
+/* The same for a body in the stream's arena, however large: it is sent as the caller reads it. */
+void weir_reply_answer(struct weir_http_stream *s, struct weir_slice body);
+
 /* 200 with a body of another type. */
 void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct weir_slice body);
 

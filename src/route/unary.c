@@ -26,7 +26,7 @@ void weir_unary_answer(void *ctx, const struct weir_task_answer *answer)
     if (answer->fault != NULL) {
         weir_reply_fault(s, answer->fault, &weir_request_of(s)->log);
     } else {
-        weir_reply_json(s, answer->body);
+        weir_reply_answer(s, answer->body);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "task/completion.h"
 
 #include "base/err.h"
+#include "io/loop.h"
 #include "task/enforce.h"
 #include "task/event.h"
 #include "task/results.h"
@@ -30,7 +31,12 @@ struct completion {
     struct weir_json answer; /* of the model server */
     struct choice *choices;
     size_t n_choices;
+    bool has_detections;
+    struct weir_buf detections; /* of the answer */
+    struct weir_post step;      /* composes it */
 };
+
+enum { LARGE_BYTES = 256 * 1024 };
 
 static void finish(struct completion *c, struct weir_slice body)
 {
@@ -116,7 +122,7 @@ static void write_output(struct weir_json_write *w, const struct completion *c)
         weir_json_write_key(w, WEIR_SLICE("choice_index"));
         weir_json_write_u64(w, c->choices[i].index);
         weir_json_write_key(w, WEIR_SLICE("results"));
-        weir_results_write(w, WEIR_RESULTS_COMPLETION, group->found, group->n_found);
+        weir_scan_write_results(w, group);
         weir_json_write_end_object(w);
     }
     weir_json_write_end_array(w);
@@ -124,38 +130,35 @@ static void write_output(struct weir_json_write *w, const struct completion *c)
 
 /* Only sides, messages and choices with findings are listed; without any there is nothing to add.
  */
-static bool write_detections(struct completion *c, struct weir_buf *out)
+static bool write_detections(const struct completion *c, struct weir_buf *out)
 {
-    struct weir_buf input = {0};
     struct weir_json_write w;
-    bool has_input = weir_completion_write_input(&c->request, &c->input, &input);
+    bool has_input = weir_input_n_found(&c->input) != 0;
     bool has_output = n_output_found(c) != 0;
     weir_json_write_init(&w, out);
     weir_json_write_begin_object(&w);
     if (has_input) {
         weir_json_write_key(&w, WEIR_SLICE("input"));
-        weir_json_write_raw(&w, weir_buf_slice(&input));
+        weir_input_write(&w, &c->input);
     }
     if (has_output) {
         weir_json_write_key(&w, WEIR_SLICE("output"));
         write_output(&w, c);
     }
     weir_json_write_end_object(&w);
-    weir_buf_dispose(&input);
     return has_input || has_output;
 }
 
 static struct weir_slice compose(struct completion *c)
 {
-    struct weir_buf detections = {0};
     struct weir_buf warnings = {0};
     struct weir_buf joined = {0};
     struct weir_buf out = {0};
     struct weir_json_edit e = {0};
     weir_json_edit_begin(&e, &c->answer);
     uint32_t theirs = weir_json_get(&c->answer, 0, WEIR_SLICE("detections"));
-    if (write_detections(c, &detections)) {
-        weir_json_edit_set(&e, 0, WEIR_SLICE("detections"), weir_buf_slice(&detections));
+    if (c->has_detections) {
+        weir_json_edit_set(&e, 0, WEIR_SLICE("detections"), weir_buf_slice(&c->detections));
     } else if (theirs != WEIR_JSON_NONE) {
         weir_json_edit_remove(&e, theirs);
     }
@@ -163,13 +166,28 @@ static struct weir_slice compose(struct completion *c)
         weir_event_add_warnings(&e, &c->answer, weir_buf_slice(&warnings), &joined);
     }
     weir_json_edit_write(&e, &out);
-    struct weir_slice body = weir_arena_dup(c->task->arena, weir_buf_slice(&out));
+    struct weir_slice body = weir_arena_take_buf(c->task->arena, &out);
     weir_json_edit_dispose(&e);
     weir_buf_dispose(&joined);
-    weir_buf_dispose(&detections);
     weir_buf_dispose(&warnings);
-    weir_buf_dispose(&out);
     return body;
+}
+
+static void on_step(struct weir_post *step)
+{
+    struct completion *c = WEIR_LIST_ENTRY(step, struct completion, step);
+    finish(c, compose(c));
+}
+
+/* Findings may be many megabytes: they are written in one step, the answer with them in another. */
+static void start_answer(struct completion *c)
+{
+    c->has_detections = write_detections(c, &c->detections);
+    if (c->detections.n > LARGE_BYTES) {
+        weir_loop_step(c->task->loop, &c->step);
+    } else {
+        finish(c, compose(c));
+    }
 }
 
 /* ---- output detection ---- */
@@ -184,7 +202,7 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
     }
     weir_policy_count(c->request.policy, WEIR_POLICY_OUTPUT,
                       n_output_found(c) != 0 ? WEIR_POLICY_ANNOTATED : WEIR_POLICY_PASSED);
-    finish(c, compose(c));
+    start_answer(c);
 }
 
 /* Detectors that look at the whole exchange: text_chat on H, text_generation on I. */
@@ -218,7 +236,7 @@ static const char *read_choice(struct completion *c, struct weir_scan *scan, uin
                                struct choice *choice)
 {
     const struct weir_json *json = &c->answer;
-    choice->group = weir_scan_add_group(scan);
+    choice->group = weir_scan_add_group(scan, WEIR_RESULTS_COMPLETION);
     if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
         return "a choice is not an object";
     }
@@ -312,7 +330,11 @@ static void on_model_done(void *ctx, const struct weir_fault *fault)
     } else if (weir_json_type(&c->answer, 0) != WEIR_JSON_OBJECT) {
         fail_model(c, "the answer is not an object");
     } else if (c->request.output.n == 0) {
-        finish(c, has_nothing_to_add(c) ? c->answer.src : compose(c));
+        if (has_nothing_to_add(c)) {
+            finish(c, c->answer.src);
+        } else {
+            start_answer(c);
+        }
     } else if (weir_policy_enforces(c->request.policy)) {
         enforce(c);
     } else {
@@ -387,6 +409,8 @@ static void undo(void *ctx)
     struct completion *c = ctx;
     weir_model_free(c->run);
     c->run = NULL;
+    weir_loop_unpost(&c->step);
+    weir_buf_dispose(&c->detections);
 }
 
 void weir_task_completion_start(struct weir_task_ctx *task,
@@ -398,8 +422,9 @@ void weir_task_completion_start(struct weir_task_ctx *task,
     c->request = *request;
     c->done = done;
     c->ctx = ctx;
+    c->step.fn = on_step;
     weir_arena_defer(task->arena, undo, c);
-    c->input = (struct weir_input){.texts = request->inputs, .n = request->n_inputs};
+    c->input = weir_completion_input(request);
     if (c->request.input.n == 0) {
         call_model(c);
     } else if (c->input.n == 0) {

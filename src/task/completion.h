@@ -39,6 +39,9 @@ void weir_task_completion_start(struct weir_task_ctx *task,
                                 const struct weir_task_completion *request, weir_task_done_fn done,
                                 void *ctx);
 
+/* The check of its input, not yet started. */
+struct weir_input weir_completion_input(const struct weir_task_completion *request);
+
 /* What findings on the input lead to; counted where there is a policy. */
 enum weir_completion_next {
     WEIR_COMPLETION_ASK,    /* the model is asked */
@@ -76,8 +79,7 @@ void weir_completion_refused_events(struct weir_task_ctx *task,
 
 /* What of the input rides on an answer: the arrays `detections.input` and `warnings`. False:
  * nothing does, and nothing was appended. */
-bool weir_completion_write_input(const struct weir_task_completion *request,
-                                 const struct weir_input *input, struct weir_buf *out);
+bool weir_completion_write_input(const struct weir_input *input, struct weir_buf *out);
 bool weir_completion_write_input_warnings(const struct weir_task_completion *request,
                                           const struct weir_input *input, struct weir_buf *out);
 

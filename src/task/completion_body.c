@@ -151,15 +151,22 @@ enum weir_completion_next weir_completion_judge_input(const struct weir_task_com
     return outcome == WEIR_POLICY_BLOCKED ? WEIR_COMPLETION_REFUSE : WEIR_COMPLETION_ASK;
 }
 
-bool weir_completion_write_input(const struct weir_task_completion *r,
-                                 const struct weir_input *input, struct weir_buf *out)
+struct weir_input weir_completion_input(const struct weir_task_completion *r)
+{
+    return (struct weir_input){.texts = r->inputs,
+                               .n = r->n_inputs,
+                               .shape = weir_policy_enforces(r->policy) ? WEIR_RESULTS_TERSE
+                                                                        : WEIR_RESULTS_COMPLETION};
+}
+
+bool weir_completion_write_input(const struct weir_input *input, struct weir_buf *out)
 {
     if (weir_input_n_found(input) == 0) {
         return false;
     }
     struct weir_json_write w;
     weir_json_write_init(&w, out);
-    weir_input_write(&w, input, weir_policy_enforces(r->policy));
+    weir_input_write(&w, input);
     return true;
 }
 
@@ -227,7 +234,7 @@ static void write_findings(struct weir_json_write *w, const struct weir_task_com
     weir_json_write_key(w, WEIR_SLICE("detections"));
     weir_json_write_begin_object(w);
     weir_json_write_key(w, WEIR_SLICE("input"));
-    weir_input_write(w, input, weir_policy_enforces(r->policy));
+    weir_input_write(w, input);
     weir_json_write_end_object(w);
     if (weir_completion_write_input_warnings(r, input, &warnings)) {
         weir_json_write_key(w, WEIR_SLICE("warnings"));

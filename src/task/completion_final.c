@@ -325,7 +325,7 @@ void weir_cs__start_whole(struct weir_cs *cs)
     cs->whole_scan = weir_scan_new(cs->task, on_whole_done, cs);
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
-        choice->group = weir_scan_add_group(cs->whole_scan);
+        choice->group = weir_scan_add_group(cs->whole_scan, WEIR_RESULTS_COMPLETION);
         if (cs->task->trace != NULL) {
             choice->group->watched =
                 (struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
@@ -356,8 +356,7 @@ static void write_detections(const struct weir_cs *cs, struct weir_buf *out)
         weir_json_write_key(&w, WEIR_SLICE("choice_index"));
         weir_json_write_u64(&w, choice->index);
         weir_json_write_key(&w, WEIR_SLICE("results"));
-        weir_results_write(&w, WEIR_RESULTS_COMPLETION, choice->group->found,
-                           choice->group->n_found);
+        weir_scan_write_results(&w, choice->group);
         weir_json_write_end_object(&w);
     }
     weir_json_write_end_array(&w);

@@ -467,7 +467,7 @@ static void refuse_input(struct weir_cs *cs)
 static void prepare_lead(struct weir_cs *cs)
 {
     if (cs->request.policy != NULL) {
-        weir_completion_write_input(&cs->request, &cs->input, &cs->lead_detections);
+        weir_completion_write_input(&cs->input, &cs->lead_detections);
         weir_completion_write_input_warnings(&cs->request, &cs->input, &cs->lead_warnings);
         cs->has_lead = cs->lead_detections.n != 0 || cs->lead_warnings.n != 0;
     }
@@ -548,7 +548,7 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
     weir_source_init(&cs->source);
     look_at_plan(cs);
     weir_arena_defer(task->arena, undo, cs);
-    cs->input = (struct weir_input){.texts = request->inputs, .n = request->n_inputs};
+    cs->input = weir_completion_input(request);
     if (cs->request.input.n != 0 && cs->input.n != 0) {
         weir_input_start(&cs->input, task, &cs->request.input, on_input_scanned, cs);
         return;

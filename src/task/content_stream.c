@@ -107,8 +107,11 @@ static void send_whole(struct weir_content_stream *cs)
     const struct weir_scan_group *found = cs->whole_found;
     struct weir_json_write w;
     begin_answer(&w, &cs->scratch);
-    weir_results_write(&w, WEIR_RESULTS_CONTENT, found != NULL ? found->found : NULL,
-                       found != NULL ? found->n_found : 0);
+    if (found != NULL) {
+        weir_scan_write_results(&w, found);
+    } else {
+        weir_json_write_raw(&w, WEIR_SLICE("[]"));
+    }
     send_answer(cs, &w, cs->whole_cp, cs->whole_cp);
 }
 
@@ -227,7 +230,7 @@ static void start_whole(struct weir_content_stream *cs)
         return;
     }
     cs->whole_scan = weir_scan_new(cs->task, on_whole_done, cs);
-    cs->whole_found = weir_scan_add_group(cs->whole_scan);
+    cs->whole_found = weir_scan_add_group(cs->whole_scan, WEIR_RESULTS_CONTENT);
     weir_scan_add_text(cs->whole_found, weir_path_whole_plan(plan, cs->task->arena),
                        weir_buf_slice(&cs->whole));
     weir_scan_start(cs->whole_scan);

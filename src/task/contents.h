@@ -14,6 +14,7 @@ struct weir_task_contents {
     struct weir_plan plan; /* of text_contents detectors */
     const struct weir_slice *contents;
     size_t n_contents;
+    struct weir_slice within; /* what most of them are slices of; or "" */
 };
 
 /* What the request points at must live as long as the task's arena. */

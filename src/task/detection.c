@@ -11,20 +11,11 @@ struct detection {
     void *ctx;
 };
 
-static struct weir_slice write_answer(const struct detection *d)
+/* The findings are written into the answer where they stand. */
+static struct weir_slice end_answer(const struct detection *d)
 {
-    struct weir_buf out = {0};
-    struct weir_json_write w;
-    bool has_spans = d->request.type == WEIR_DETECT_CONTENTS;
-    weir_json_write_init(&w, &out);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("detections"));
-    weir_results_write(&w, has_spans ? WEIR_RESULTS_CONTENT : WEIR_RESULTS_WHOLE, d->group->found,
-                       d->group->n_found);
-    weir_json_write_end_object(&w);
-    struct weir_slice body = weir_arena_dup(d->task->arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
-    return body;
+    weir_buf_append(&d->group->results, WEIR_SLICE("]}"));
+    return weir_arena_take_buf(d->task->arena, &d->group->results);
 }
 
 static void on_scanned(void *ctx, struct weir_scan *scan)
@@ -32,7 +23,7 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     struct detection *d = ctx;
     struct weir_task_answer answer = {.fault = weir_scan_fault(scan)};
     if (answer.fault == NULL) {
-        answer.body = write_answer(d);
+        answer.body = end_answer(d);
     }
     d->done(d->ctx, &answer);
 }
@@ -44,8 +35,10 @@ void weir_task_detection_start(struct weir_task_ctx *task,
     struct detection *d = weir_arena_zalloc(task->arena, sizeof *d);
     *d = (struct detection){.task = task, .request = *request, .done = done, .ctx = ctx};
     struct weir_scan *scan = weir_scan_new(task, on_scanned, d);
-    d->group = weir_scan_add_group(scan);
-    if (request->type == WEIR_DETECT_CONTENTS) {
+    bool has_spans = request->type == WEIR_DETECT_CONTENTS;
+    d->group = weir_scan_add_group(scan, has_spans ? WEIR_RESULTS_CONTENT : WEIR_RESULTS_WHOLE);
+    weir_buf_append(&d->group->results, WEIR_SLICE("{\"detections\":["));
+    if (has_spans) {
         weir_scan_add_text(d->group, &d->request.plan, request->content);
     } else {
         for (size_t i = 0; i < d->request.plan.n; i++) {

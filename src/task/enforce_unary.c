@@ -9,8 +9,21 @@
  */
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/utf8.h"
+#include "detect/found.h"
 #include "task/enforce_int.h"
 #include "task/results.h"
+
+enum {
+    LARGE_BYTES = 256 * 1024,
+    FEED_BYTES = 64 * 1024, /* given to the guards before others have their turn */
+};
+
+/* As a built-in detector says of a whole text; here each is asked chunk by chunk. */
+static const struct weir_fault TOO_MUCH = {.origin = WEIR_FAULT_LIMIT,
+                                           .err = WEIR_ELIMIT,
+                                           .status = 422,
+                                           .message = {"too much was found", 18}};
 
 static void fail(struct weir_enforce_run *r, const struct weir_fault *fault)
 {
@@ -45,25 +58,33 @@ static void count_outcome(const struct weir_enforce_run *r)
     weir_policy_count(r->o.request->policy, WEIR_POLICY_OUTPUT, outcome);
 }
 
+static void on_step(struct weir_post *step)
+{
+    struct weir_enforce_run *r = WEIR_LIST_ENTRY(step, struct weir_enforce_run, step);
+    struct weir_task_answer answer = {.body = weir_enforce__compose(r)};
+    r->o.done(r->o.ctx, &answer);
+}
+
+/* Findings may be many megabytes: they are written in one step, the answer with them in another. */
 static void finish(struct weir_enforce_run *r)
 {
     r->is_over = true;
     count_outcome(r);
-    struct weir_task_answer answer = {.body = weir_enforce__compose(r)};
-    r->o.done(r->o.ctx, &answer);
+    weir_enforce__write_detections(r);
+    if (r->detections.n > LARGE_BYTES) {
+        weir_loop_step(r->o.task->loop, &r->step);
+    } else {
+        on_step(&r->step);
+    }
 }
 
 static void note_findings(struct weir_enforce_said *c, const struct weir_guard_piece *piece)
 {
     struct weir_buf *out = &c->found[piece->channel];
     for (size_t i = 0; i < piece->n_findings; i++) {
-        struct weir_json_write w;
-        if (out->n != 0) {
-            weir_buf_append_byte(out, ',');
-        }
-        weir_json_write_init(&w, out);
-        weir_results_write_one(&w, WEIR_RESULTS_TERSE, piece->findings[i]);
+        weir_results_append(out, WEIR_RESULTS_TERSE, piece->findings[i], out->n != 0);
     }
+    c->run->n_found += piece->n_findings;
     c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
 }
 
@@ -100,6 +121,9 @@ static void drain(struct weir_enforce_said *c)
     int rc = 0;
     while (!r->is_over && (rc = weir_guard_pop(c->guard, &piece)) == 0) {
         take_piece(c, &piece);
+        if (r->n_found > WEIR_FOUND_MAX) {
+            fail(r, &TOO_MUCH);
+        }
     }
     if (r->is_over) {
         return;
@@ -116,7 +140,9 @@ static void on_progress(void *ctx)
 {
     struct weir_enforce_said *c = ctx;
     struct weir_enforce_run *r = c->run;
-    drain(c);
+    if (c->is_fed) {
+        drain(c);
+    }
     if (!r->is_over && r->n_done == r->n_choices) {
         finish(r);
     }
@@ -163,21 +189,27 @@ static void collect_calls(const struct weir_enforce_said *c, struct weir_guard_e
     }
 }
 
-static int feed(struct weir_enforce_said *c)
+/* The next of what the choice says, at most so much. */
+static struct weir_slice next_part(struct weir_enforce_said *c, size_t max)
+{
+    const struct weir_known *k = &c->known;
+    while (!c->has_rest && c->channel < WEIR_CHANNEL_TEXTS) {
+        uint32_t at = k->texts[c->channel];
+        c->has_rest = at != WEIR_JSON_NONE;
+        if (c->has_rest) {
+            c->rest = weir_json_string(k->json, at, c->run->o.task->arena);
+        } else {
+            c->channel++;
+        }
+    }
+    return weir_slice_sub(c->rest, 0, weir_utf8_floor(c->rest, max));
+}
+
+static void end_guard(struct weir_enforce_said *c)
 {
     const struct weir_task_completion *request = c->run->o.request;
     const struct weir_known *k = &c->known;
     struct weir_task_ctx *task = c->run->o.task;
-    int rc = 0;
-    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS && rc == 0; i++) {
-        if (k->texts[i] != WEIR_JSON_NONE) {
-            struct weir_slice text = weir_json_string(k->json, k->texts[i], task->arena);
-            rc = weir_guard_push(c->guard, (enum weir_channel)i, 0, text);
-        }
-    }
-    if (rc != 0) {
-        return rc;
-    }
     struct weir_guard_ending ending = {.prompt = request->prompt};
     collect_calls(c, &ending);
     if (weir_plan_has_type(&request->output, WEIR_DETECT_CHAT)) {
@@ -187,15 +219,52 @@ static int feed(struct weir_enforce_said *c)
             tools != WEIR_JSON_NONE ? weir_json_raw(request->json, tools) : WEIR_SLICE("");
     }
     weir_guard_end(c->guard, &ending);
-    return 0;
+    c->is_fed = true;
+}
+
+/* Gives the guard some of what the choice says. What leaves must not depend on how it was cut: the
+ * guard is asked when it has all. */
+static void feed(struct weir_enforce_said *c)
+{
+    size_t n_given = 0;
+    while (c->channel < WEIR_CHANNEL_TEXTS && n_given < FEED_BYTES) {
+        struct weir_slice part = next_part(c, FEED_BYTES);
+        if (part.n != 0 && weir_guard_push(c->guard, (enum weir_channel)c->channel, 0, part) != 0) {
+            fail_model(c->run, "a choice's text cannot be checked");
+            return;
+        }
+        c->rest = weir_slice_sub(c->rest, part.n, c->rest.n);
+        n_given += part.n;
+        if (c->rest.n == 0) {
+            c->has_rest = false;
+            c->channel++;
+        }
+    }
+    if (c->channel < WEIR_CHANNEL_TEXTS) {
+        weir_loop_step(c->run->o.task->loop, &c->step);
+    } else {
+        end_guard(c);
+        on_progress(c);
+    }
+}
+
+static void on_feed(struct weir_post *step)
+{
+    struct weir_enforce_said *c = WEIR_LIST_ENTRY(step, struct weir_enforce_said, step);
+    if (!c->run->is_over) {
+        feed(c);
+    }
 }
 
 static void undo(void *ctx)
 {
     struct weir_enforce_run *r = ctx;
     r->is_over = true;
+    weir_loop_unpost(&r->step);
+    weir_buf_dispose(&r->detections);
     for (size_t i = 0; i < r->n_choices; i++) {
         struct weir_enforce_said *c = &r->choices[i];
+        weir_loop_unpost(&c->step);
         weir_guard_free(c->guard);
         for (size_t j = 0; j < WEIR_CHANNEL_TEXTS; j++) {
             weir_buf_dispose(&c->said[j]);
@@ -211,6 +280,7 @@ static const char *add_choice(struct weir_enforce_run *r, uint32_t at)
     const char *why;
     struct weir_enforce_said *c = &r->choices[r->n_choices];
     c->run = r;
+    c->step.fn = on_feed;
     if (weir_known_read(r->o.answer, at, r->body_name, &c->known, &why) != 0) {
         return why;
     }
@@ -257,25 +327,21 @@ void weir_enforce_start(const struct weir_enforce_options *options)
 {
     struct weir_enforce_run *r = weir_arena_zalloc(options->task->arena, sizeof *r);
     r->o = *options;
+    r->step.fn = on_step;
     r->body_name = weir_enforce__is_chat(r) ? WEIR_SLICE("message") : WEIR_SLICE("text");
     weir_arena_defer(options->task->arena, undo, r);
     const char *why = add_choices(r);
     if (!r->o.request->policy->keeps_unknown) {
         weir_metric_add(options->request->policy->dropped, weir_known_count_top(options->answer));
     }
-    for (size_t i = 0; i < r->n_choices && why == NULL; i++) {
-        if (feed(&r->choices[i]) != 0) {
-            why = "a choice's text cannot be checked";
-        }
-    }
     if (why != NULL) {
         fail_model(r, why);
         return;
     }
     for (size_t i = 0; i < r->n_choices && !r->is_over; i++) {
-        drain(&r->choices[i]);
+        feed(&r->choices[i]);
     }
-    if (!r->is_over && r->n_done == r->n_choices) {
+    if (!r->is_over && r->n_choices == 0) {
         finish(r);
     }
 }

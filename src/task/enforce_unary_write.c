@@ -2,6 +2,8 @@
 #include "task/enforce_int.h"
 #include "task/results.h"
 
+enum { N_FOUND = WEIR_CHANNEL_WHOLE + 1 };
+
 static bool keeps_unknown(const struct weir_enforce_run *r)
 {
     return r->o.request->policy->keeps_unknown;
@@ -181,58 +183,59 @@ static void write_choices(const struct weir_enforce_run *r, struct weir_buf *out
     weir_json_write_end_array(&w);
 }
 
-/* One entry per choice and channel with findings. False: there is none. */
-static bool write_output(const struct weir_enforce_run *r, struct weir_buf *out)
+static bool has_output(const struct weir_enforce_run *r)
 {
-    struct weir_json_write w;
-    bool has_any = false;
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_array(&w);
-    for (size_t i = 0; i < r->n_choices * (WEIR_CHANNEL_WHOLE + 1); i++) {
-        const struct weir_enforce_said *c = &r->choices[i / (WEIR_CHANNEL_WHOLE + 1)];
-        enum weir_channel channel = (enum weir_channel)(i % (WEIR_CHANNEL_WHOLE + 1));
+    for (size_t i = 0; i < r->n_choices * N_FOUND; i++) {
+        if (r->choices[i / N_FOUND].found[i % N_FOUND].n != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One entry per choice and channel with findings. */
+static void write_output(struct weir_json_write *w, const struct weir_enforce_run *r)
+{
+    weir_json_write_begin_array(w);
+    for (size_t i = 0; i < r->n_choices * N_FOUND; i++) {
+        const struct weir_enforce_said *c = &r->choices[i / N_FOUND];
+        enum weir_channel channel = (enum weir_channel)(i % N_FOUND);
         if (c->found[channel].n == 0) {
             continue;
         }
-        has_any = true;
-        weir_json_write_begin_object(&w);
-        weir_json_write_key(&w, WEIR_SLICE("choice_index"));
-        weir_json_write_u64(&w, c->known.index);
+        weir_json_write_begin_object(w);
+        weir_json_write_key(w, WEIR_SLICE("choice_index"));
+        weir_json_write_u64(w, c->known.index);
         if (channel != WEIR_CHANNEL_CONTENT && channel != WEIR_CHANNEL_WHOLE) {
-            weir_json_write_key(&w, WEIR_SLICE("channel"));
-            weir_json_write_string(&w, weir_slice_cstr(weir_channel_name(channel)));
+            weir_json_write_key(w, WEIR_SLICE("channel"));
+            weir_json_write_string(w, weir_slice_cstr(weir_channel_name(channel)));
         }
-        weir_json_write_key(&w, WEIR_SLICE("results"));
-        weir_json_write_begin_array(&w);
-        weir_json_write_raw(&w, weir_buf_slice(&c->found[channel]));
-        weir_json_write_end_array(&w);
-        weir_json_write_end_object(&w);
+        weir_json_write_key(w, WEIR_SLICE("results"));
+        weir_json_write_begin_array(w);
+        weir_json_write_raw(w, weir_buf_slice(&c->found[channel]));
+        weir_json_write_end_array(w);
+        weir_json_write_end_object(w);
     }
-    weir_json_write_end_array(&w);
-    return has_any;
+    weir_json_write_end_array(w);
 }
 
-static bool write_detections(const struct weir_enforce_run *r, struct weir_buf *out)
+void weir_enforce__write_detections(struct weir_enforce_run *r)
 {
-    struct weir_buf input = {0};
-    struct weir_buf output = {0};
     struct weir_json_write w;
-    bool has_input = weir_completion_write_input(r->o.request, r->o.input, &input);
-    bool has_output = write_output(r, &output);
-    weir_json_write_init(&w, out);
+    bool with_input = weir_input_n_found(r->o.input) != 0;
+    bool with_output = has_output(r);
+    weir_json_write_init(&w, &r->detections);
     weir_json_write_begin_object(&w);
-    if (has_input) {
+    if (with_input) {
         weir_json_write_key(&w, WEIR_SLICE("input"));
-        weir_json_write_raw(&w, weir_buf_slice(&input));
+        weir_input_write(&w, r->o.input);
     }
-    if (has_output) {
+    if (with_output) {
         weir_json_write_key(&w, WEIR_SLICE("output"));
-        weir_json_write_raw(&w, weir_buf_slice(&output));
+        write_output(&w, r);
     }
     weir_json_write_end_object(&w);
-    weir_buf_dispose(&input);
-    weir_buf_dispose(&output);
-    return has_input || has_output;
+    r->has_detections = with_input || with_output;
 }
 
 static bool has_content(const struct weir_enforce_said *c)
@@ -268,7 +271,6 @@ static bool write_warnings(const struct weir_enforce_run *r, struct weir_buf *ou
 struct weir_slice weir_enforce__compose(const struct weir_enforce_run *r)
 {
     struct weir_buf choices = {0};
-    struct weir_buf detections = {0};
     struct weir_buf warnings = {0};
     struct weir_buf out = {0};
     bool is_tainted = false;
@@ -276,7 +278,6 @@ struct weir_slice weir_enforce__compose(const struct weir_enforce_run *r)
         is_tainted = is_tainted || r->choices[i].is_changed || r->choices[i].is_blocked;
     }
     write_choices(r, &choices);
-    bool has_detections = write_detections(r, &detections);
     bool has_warnings = write_warnings(r, &warnings);
     struct weir_enforce_answer answer = {
         .json = r->o.answer,
@@ -284,13 +285,11 @@ struct weir_slice weir_enforce__compose(const struct weir_enforce_run *r)
         .with_usage = true,
         .is_tainted = is_tainted,
         .keeps_unknown = keeps_unknown(r),
-        .detections = has_detections ? weir_buf_slice(&detections) : WEIR_SLICE(""),
+        .detections = r->has_detections ? weir_buf_slice(&r->detections) : WEIR_SLICE(""),
         .warnings = has_warnings ? weir_buf_slice(&warnings) : WEIR_SLICE("")};
     weir_enforce_write_answer(&out, &answer);
-    struct weir_slice body = weir_arena_dup(r->o.task->arena, weir_buf_slice(&out));
+    struct weir_slice body = weir_arena_take_buf(r->o.task->arena, &out);
     weir_buf_dispose(&choices);
-    weir_buf_dispose(&detections);
     weir_buf_dispose(&warnings);
-    weir_buf_dispose(&out);
     return body;
 }

@@ -64,7 +64,7 @@ struct weir_slice weir_generated_unsuitable_input(struct weir_arena *arena,
     weir_json_write_key(&w, WEIR_SLICE("token_classification_results"));
     weir_json_write_begin_object(&w);
     weir_json_write_key(&w, WEIR_SLICE("input"));
-    weir_results_write(&w, WEIR_RESULTS_CLASSIFICATION, found->found, found->n_found);
+    weir_scan_write_results(&w, found);
     weir_json_write_end_object(&w);
     weir_json_write_key(&w, WEIR_SLICE("input_token_count"));
     weir_json_write_u64(&w, n_tokens);
@@ -73,7 +73,6 @@ struct weir_slice weir_generated_unsuitable_input(struct weir_arena *arena,
     weir_results_write_warning(&w, WEIR_SLICE("id"), WEIR_WARN_UNSUITABLE_INPUT);
     weir_json_write_end_array(&w);
     weir_json_write_end_object(&w);
-    struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
+    struct weir_slice text = weir_arena_take_buf(arena, &out);
     return text;
 }

@@ -62,8 +62,7 @@ static void write_classification(struct weir_json_write *w, const struct generat
     weir_json_write_begin_object(w);
     if (has_found) {
         weir_json_write_key(w, WEIR_SLICE("output"));
-        weir_results_write(w, WEIR_RESULTS_CLASSIFICATION, g->output_found->found,
-                           g->output_found->n_found);
+        weir_scan_write_results(w, g->output_found);
     }
     weir_json_write_end_object(w);
     if (m->has_details) {
@@ -86,7 +85,7 @@ static void write_generation(struct weir_json_write *w, const struct generation 
     weir_json_write_key(w, WEIR_SLICE("generated_text"));
     weir_json_write_string(w, g->generated.text);
     weir_json_write_key(w, WEIR_SLICE("detections"));
-    weir_results_write(w, WEIR_RESULTS_WHOLE, g->output_found->found, g->output_found->n_found);
+    weir_scan_write_results(w, g->output_found);
     weir_json_write_key(w, WEIR_SLICE("input_token_count"));
     weir_json_write_i64(w, g->generated.input_token_count);
 }
@@ -103,8 +102,7 @@ static void finish(struct generation *g)
         write_generation(&w, g);
     }
     weir_json_write_end_object(&w);
-    struct weir_task_answer answer = {.body = weir_arena_dup(g->task->arena, weir_buf_slice(&out))};
-    weir_buf_dispose(&out);
+    struct weir_task_answer answer = {.body = weir_arena_take_buf(g->task->arena, &out)};
     g->done(g->ctx, &answer);
 }
 
@@ -124,7 +122,8 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
 static void check_output(struct generation *g)
 {
     struct weir_scan *scan = weir_scan_new(g->task, on_output_scanned, g);
-    g->output_found = weir_scan_add_group(scan);
+    g->output_found = weir_scan_add_group(
+        scan, g->request.is_classification ? WEIR_RESULTS_CLASSIFICATION : WEIR_RESULTS_WHOLE);
     if (g->request.is_classification) {
         weir_scan_add_text(g->output_found, &g->request.output, g->generated.text);
     } else {
@@ -254,7 +253,7 @@ void weir_task_generation_start(struct weir_task_ctx *task,
         return;
     }
     struct weir_scan *scan = weir_scan_new(task, on_input_scanned, g);
-    g->input_found = weir_scan_add_group(scan);
+    g->input_found = weir_scan_add_group(scan, WEIR_RESULTS_CLASSIFICATION);
     weir_scan_add_masked(g->input_found, &g->request.input, request->inputs, request->masks,
                          request->n_masks);
     weir_scan_start(scan);

@@ -93,8 +93,8 @@ static void write_output(struct weir_json_write *w, const struct weir_gs_object 
     for (size_t i = 0; i < o->n_findings; i++) {
         weir_results_write_one(w, WEIR_RESULTS_CLASSIFICATION, o->findings[i]);
     }
-    for (size_t i = 0; o->whole != NULL && i < o->whole->n_found; i++) {
-        weir_results_write_one(w, WEIR_RESULTS_CLASSIFICATION, &o->whole->found[i]);
+    if (o->whole != NULL && o->whole->n_found != 0) {
+        weir_json_write_raw(w, weir_buf_slice(&o->whole->results));
     }
     weir_json_write_end_array(w);
 }

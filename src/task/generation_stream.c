@@ -187,7 +187,7 @@ static void start_whole(struct weir_gs *gs)
         return;
     }
     gs->whole_scan = weir_scan_new(gs->task, on_whole_done, gs);
-    gs->whole_found = weir_scan_add_group(gs->whole_scan);
+    gs->whole_found = weir_scan_add_group(gs->whole_scan, WEIR_RESULTS_CLASSIFICATION);
     weir_scan_add_text(gs->whole_found, weir_path_whole_plan(&gs->request.output, gs->task->arena),
                        weir_buf_slice(&gs->whole));
     weir_scan_start(gs->whole_scan);
@@ -347,7 +347,7 @@ void weir_generation_stream_start(struct weir_task_ctx *task,
         return;
     }
     struct weir_scan *scan = weir_scan_new(task, on_input_scanned, gs);
-    gs->input_found = weir_scan_add_group(scan);
+    gs->input_found = weir_scan_add_group(scan, WEIR_RESULTS_CLASSIFICATION);
     weir_scan_add_masked(gs->input_found, &gs->request.input, request->inputs, request->masks,
                          request->n_masks);
     weir_scan_start(scan);

@@ -30,7 +30,6 @@ struct weir_guard {
     struct channel channels[WEIR_CHANNEL_TEXTS];
     struct weir_scan *scan; /* what is looked at when the choice has ended; NULL: nothing yet */
     struct weir_scan_group *groups[N_GROUPS];
-    const struct weir_detection **pointers; /* to a group's findings */
     struct weir_buf out;
     struct weir_fault fault;
     struct weir_post drop; /* blocked: what runs is stopped, but not from inside its own call */
@@ -82,7 +81,6 @@ void weir_guard_free(struct weir_guard *g)
     weir_loop_unpost(&g->drop);
     weir_scan_cancel(g->scan);
     drop_channels(g);
-    free(g->pointers);
     weir_buf_dispose(&g->out);
     free(g);
 }
@@ -201,7 +199,7 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         struct weir_slice text = weir_buf_slice(&g->channels[i].whole);
         if (text.n != 0) {
-            g->groups[i] = weir_scan_add_group(g->scan);
+            g->groups[i] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
             g->groups[i]->watched = (struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
                                                             .choice = g->options.choice,
                                                             .channel = (enum weir_channel)i,
@@ -210,7 +208,7 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
             has_any = true;
         }
     }
-    g->groups[WEIR_CHANNEL_WHOLE] = weir_scan_add_group(g->scan);
+    g->groups[WEIR_CHANNEL_WHOLE] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
     for (size_t i = 0; i < plan->n; i++) {
         struct weir_detect_input input = {0};
         enum weir_detect_type type = plan->uses[i].d->detector->type;
@@ -232,7 +230,7 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
 static bool add_tools(struct weir_guard *g, const struct weir_guard_ending *ending)
 {
     if (ending->n_tool_texts != 0) {
-        g->groups[WEIR_CHANNEL_TOOLS] = weir_scan_add_group(g->scan);
+        g->groups[WEIR_CHANNEL_TOOLS] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
     }
     for (size_t i = 0; i < ending->n_tool_texts; i++) {
         weir_scan_add_text(g->groups[WEIR_CHANNEL_TOOLS], g->options.plan, ending->tool_texts[i]);
@@ -355,17 +353,6 @@ static bool has_left(const struct weir_guard *g)
 
 /* ---- at the end ---- */
 
-static void point_at(struct weir_guard *g, const struct weir_scan_group *group,
-                     struct weir_guard_piece *piece)
-{
-    g->pointers = weir_mem_realloc(g->pointers, (group->n_found + 1) * sizeof *g->pointers);
-    for (size_t i = 0; i < group->n_found; i++) {
-        g->pointers[i] = &group->found[i];
-    }
-    piece->findings = g->pointers;
-    piece->n_findings = group->n_found;
-}
-
 /* What the scan says against all of the choice. True: `piece` ends it. */
 static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
 {
@@ -374,8 +361,9 @@ static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
         if (group == NULL || group->n_found == 0) {
             continue;
         }
-        *piece = (struct weir_guard_piece){.channel = (enum weir_channel)i};
-        point_at(g, group, piece);
+        *piece = (struct weir_guard_piece){.channel = (enum weir_channel)i,
+                                           .findings = group->found,
+                                           .n_findings = group->n_found};
         bool is_text = i < WEIR_CHANNEL_TEXTS;
         if (!is_text || g->options.policy->action == WEIR_POLICY_BLOCK || !can_redact(piece)) {
             block(g, piece);
@@ -391,8 +379,10 @@ static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
         enum weir_channel channel = SPEAKING_ORDER[g->next_whole++];
         const struct channel *c = &g->channels[channel];
         if (c->whole.n != 0) {
-            *piece = (struct weir_guard_piece){.channel = channel, .end_cp = c->n_whole_cp};
-            point_at(g, g->groups[channel], piece);
+            *piece = (struct weir_guard_piece){.channel = channel,
+                                               .end_cp = c->n_whole_cp,
+                                               .findings = g->groups[channel]->found,
+                                               .n_findings = g->groups[channel]->n_found};
             decide(g, weir_buf_slice(&c->whole), piece);
             if (piece->what == WEIR_GUARD_TEXT) {
                 note_whole(g, WEIR_TASK_STEP_BATCH, channel, 0);

@@ -10,7 +10,7 @@ void weir_input_start(struct weir_input *in, struct weir_task_ctx *task,
     in->groups = weir_arena_array(task->arena, in->n, sizeof(void *));
     for (size_t i = 0; i < in->n; i++) {
         const struct weir_input_text *t = &in->texts[i];
-        in->groups[i] = weir_scan_add_group(in->scan);
+        in->groups[i] = weir_scan_add_group(in->scan, in->shape);
         weir_scan_add_masked(in->groups[i], plan, t->text, t->masks, t->n_masks);
     }
     weir_scan_start(in->scan);
@@ -25,9 +25,8 @@ size_t weir_input_n_found(const struct weir_input *in)
     return n;
 }
 
-void weir_input_write(struct weir_json_write *w, const struct weir_input *in, bool is_terse)
+void weir_input_write(struct weir_json_write *w, const struct weir_input *in)
 {
-    enum weir_results_shape shape = is_terse ? WEIR_RESULTS_TERSE : WEIR_RESULTS_COMPLETION;
     weir_json_write_begin_array(w);
     for (size_t i = 0; i < in->n; i++) {
         const struct weir_input_text *t = &in->texts[i];
@@ -42,7 +41,7 @@ void weir_input_write(struct weir_json_write *w, const struct weir_input *in, bo
             weir_json_write_u64(w, t->part_index);
         }
         weir_json_write_key(w, WEIR_SLICE("results"));
-        weir_results_write(w, shape, in->groups[i]->found, in->groups[i]->n_found);
+        weir_scan_write_results(w, in->groups[i]);
         weir_json_write_end_object(w);
     }
     weir_json_write_end_array(w);
@@ -51,7 +50,7 @@ void weir_input_write(struct weir_json_write *w, const struct weir_input *in, bo
 static bool has_spans(const struct weir_scan_group *group)
 {
     for (size_t i = 0; i < group->n_found; i++) {
-        if (!weir_redact_can(&group->found[i])) {
+        if (!weir_redact_can(group->found[i])) {
             return false;
         }
     }
@@ -63,18 +62,13 @@ static struct weir_slice redacted(const struct weir_input_text *t,
                                   const struct weir_scan_group *group, struct weir_arena *arena,
                                   struct weir_slice redact_with)
 {
-    const struct weir_detection **all = weir_arena_array(arena, group->n_found, sizeof(void *));
     struct weir_redact redact = {0};
     struct weir_buf out = {0};
-    for (size_t i = 0; i < group->n_found; i++) {
-        all[i] = &group->found[i];
-    }
-    weir_redact_piece(
-        &redact, redact_with,
-        &(struct weir_redact_piece){.text = t->text, .findings = all, .n_findings = group->n_found},
-        &out);
-    struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
+    weir_redact_piece(&redact, redact_with,
+                      &(struct weir_redact_piece){
+                          .text = t->text, .findings = group->found, .n_findings = group->n_found},
+                      &out);
+    struct weir_slice text = weir_arena_take_buf(arena, &out);
     return text;
 }
 

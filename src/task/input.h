@@ -29,6 +29,7 @@ struct weir_input_text {
 struct weir_input {
     const struct weir_input_text *texts;
     size_t n;
+    enum weir_results_shape shape; /* of the findings as JSON */
     struct weir_scan *scan;
     struct weir_scan_group **groups; /* as the texts */
 };
@@ -40,8 +41,8 @@ void weir_input_start(struct weir_input *in, struct weir_task_ctx *task,
 /* How many findings there are. */
 size_t weir_input_n_found(const struct weir_input *in);
 
-/* The array `detections.input`: texts with findings. `is_terse`: without the found text itself. */
-void weir_input_write(struct weir_json_write *w, const struct weir_input *in, bool is_terse);
+/* The array `detections.input`: texts with findings. */
+void weir_input_write(struct weir_json_write *w, const struct weir_input *in);
 
 /* Has every finding a span that can be replaced? */
 bool weir_input_can_redact(const struct weir_input *in);

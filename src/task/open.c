@@ -58,10 +58,7 @@ static size_t continue_open(struct weir_open *o, struct weir_slice text)
     n = is_over ? n : text.n;
     if (n > o->left_bytes) {
         is_over = true;
-        n = o->left_bytes;
-        while (n != 0 && ((unsigned char)text.p[n] & 0xC0) == 0x80) {
-            n--; /* not inside a character */
-        }
+        n = weir_utf8_floor(text, o->left_bytes);
     }
     o->left_bytes -= n;
     o->state = is_over ? WEIR_OPEN_NOTHING : o->state;

@@ -64,8 +64,7 @@ struct weir_slice weir_plan_params(const struct weir_json *json, uint32_t params
         weir_json_write_node(&w, json, members[i].value);
     }
     weir_json_write_end_object(&w);
-    struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
+    struct weir_slice text = weir_arena_take_buf(arena, &out);
     return text;
 }
 

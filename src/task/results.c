@@ -87,14 +87,15 @@ void weir_results_write_one(struct weir_json_write *w, enum weir_results_shape s
     weir_json_write_end_object(w);
 }
 
-void weir_results_write(struct weir_json_write *w, enum weir_results_shape shape,
-                        const struct weir_detection *items, size_t n)
+void weir_results_append(struct weir_buf *out, enum weir_results_shape shape,
+                         const struct weir_detection *item, bool is_next)
 {
-    weir_json_write_begin_array(w);
-    for (size_t i = 0; i < n; i++) {
-        weir_results_write_one(w, shape, &items[i]);
+    struct weir_json_write w;
+    if (is_next) {
+        weir_buf_append_byte(out, ',');
     }
-    weir_json_write_end_array(w);
+    weir_json_write_init(&w, out);
+    weir_results_write_one(&w, shape, item);
 }
 
 void weir_results_write_choice(struct weir_json_write *w, const struct weir_results_choice *c)

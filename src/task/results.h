@@ -9,6 +9,7 @@
  * go with them.
  */
 enum weir_results_shape {
+    WEIR_RESULTS_NONE,           /* not as JSON */
     WEIR_RESULTS_CONTENT,        /* C, D */
     WEIR_RESULTS_COMPLETION,     /* H and I: spans and text where known */
     WEIR_RESULTS_TERSE,          /* the same without what was found: text and evidence */
@@ -16,13 +17,13 @@ enum weir_results_shape {
     WEIR_RESULTS_CLASSIFICATION, /* A: word, entity, entity_group */
 };
 
-/* One array. */
-void weir_results_write(struct weir_json_write *w, enum weir_results_shape shape,
-                        const struct weir_detection *items, size_t n);
-
-/* One object of it. */
+/* One object. */
 void weir_results_write_one(struct weir_json_write *w, enum weir_results_shape shape,
                             const struct weir_detection *item);
+
+/* The same behind what is there, with a comma where `is_next`. */
+void weir_results_append(struct weir_buf *out, enum weir_results_shape shape,
+                         const struct weir_detection *item, bool is_next);
 
 enum weir_results_warning {
     WEIR_WARN_UNSUITABLE_INPUT,

@@ -2,11 +2,11 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "task/open.h"
-#include "task/order.h"
 #include "task/scan_int.h"
 
-#include <stdlib.h>
+/* Before others have their turn so much text is given to detectors, counted once for each; a call
+ * costs something by itself. */
+enum { STEP_BYTES = 16 * 1024, CALL_BYTES = 64 };
 
 /* ---- lanes ---- */
 
@@ -62,8 +62,14 @@ static void cancel_all(struct weir_scan *scan)
 
 static void undo(void *ctx)
 {
-    weir_scan_cancel(ctx);
+    struct weir_scan *scan = ctx;
+    weir_scan_cancel(scan);
+    for (struct weir_scan_group *g = scan->groups; g != NULL; g = g->next) {
+        weir_buf_dispose(&g->results);
+    }
 }
+
+static void on_step(struct weir_post *step);
 
 struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on_done, void *ctx)
 {
@@ -73,14 +79,17 @@ struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on
     scan->ctx = ctx;
     scan->texts_tail = &scan->texts;
     scan->groups_tail = &scan->groups;
+    scan->left_bytes = STEP_BYTES;
+    scan->step.fn = on_step;
     weir_arena_defer(task->arena, undo, scan);
     return scan;
 }
 
-struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan)
+struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan, enum weir_results_shape shape)
 {
     struct weir_scan_group *group = weir_arena_zalloc(scan->task->arena, sizeof *group);
     group->scan = scan;
+    group->shape = shape;
     group->jobs_tail = &group->jobs;
     *scan->groups_tail = group;
     scan->groups_tail = &group->next;
@@ -152,6 +161,7 @@ static void use_contents(struct weir_scan_job *job)
     job->input.contents = c->contents;
     job->input.before = c->before;
     job->input.n_contents = c->n_chunks;
+    job->input.within = c->text->text;
 }
 
 static void note_verdict(const struct weir_scan *scan, const struct weir_scan_job *job)
@@ -169,6 +179,9 @@ static void note_verdict(const struct weir_scan *scan, const struct weir_scan_jo
 static void finish_job(struct weir_scan *scan, struct weir_scan_job *job)
 {
     scan->n_jobs_left--;
+    for (size_t i = 0; job->call != NULL && i < job->call->n_lists; i++) {
+        job->n_found += job->call->lists[i].n;
+    }
     note_verdict(scan, job);
     weir_scan__leave(scan, job->lane);
     if (job->call != NULL && job->call->fault.origin != WEIR_FAULT_NONE) {
@@ -210,25 +223,44 @@ void weir_scan__cut_done(struct weir_scan_cutting *c)
     }
 }
 
+static bool can_start(const struct weir_scan *scan, const struct weir_scan_lane *lane)
+{
+    return lane->n_running < lane->max_running && !weir_list_is_empty(&lane->waiting) &&
+           scan->fault.origin == WEIR_FAULT_NONE;
+}
+
+/* Starting a call is work on all of its text: it is looked at here, copied or written down. */
+static void charge(struct weir_scan *scan, size_t n_bytes)
+{
+    size_t cost = n_bytes + CALL_BYTES;
+    scan->left_bytes -= cost < scan->left_bytes ? cost : scan->left_bytes;
+}
+
 static void run_lane(struct weir_scan *scan, struct weir_scan_lane *lane)
 {
-    while (lane->n_running < lane->max_running && !weir_list_is_empty(&lane->waiting) &&
-           scan->fault.origin == WEIR_FAULT_NONE) {
+    while (scan->left_bytes != 0 && can_start(scan, lane)) {
         struct weir_list *first = lane->waiting.next;
         weir_list_remove(first);
         lane->n_running++;
         if (lane->has_pieces) {
+            charge(scan, 0);
             weir_scan__piece_start(WEIR_LIST_ENTRY(first, struct weir_scan_piece, link));
         } else {
-            start_job(scan, WEIR_LIST_ENTRY(first, struct weir_scan_job, link));
+            struct weir_scan_job *job = WEIR_LIST_ENTRY(first, struct weir_scan_job, link);
+            charge(scan, job->cutting != NULL ? job->cutting->text->text.n : 0);
+            start_job(scan, job);
         }
+    }
+    if (can_start(scan, lane)) {
+        look_at_lane(scan, lane);
     }
 }
 
-/* Until nothing more can start: what is done at once makes room for what waits. */
+/* Until nothing more can start in this step: what is done at once makes room for what waits. */
 static void run_lanes(struct weir_scan *scan)
 {
-    while (!weir_list_is_empty(&scan->lanes_to_run) && scan->fault.origin == WEIR_FAULT_NONE) {
+    while (!weir_list_is_empty(&scan->lanes_to_run) && scan->left_bytes != 0 &&
+           scan->fault.origin == WEIR_FAULT_NONE) {
         struct weir_list *first = scan->lanes_to_run.next;
         weir_list_remove(first);
         run_lane(scan, WEIR_LIST_ENTRY(first, struct weir_scan_lane, link));
@@ -259,107 +291,6 @@ void weir_scan__fail(struct weir_scan *scan, const struct weir_fault *fault)
     }
 }
 
-/* ---- findings ---- */
-
-/* Of a detector that looks at the whole. */
-static void take_list(struct weir_scan_group *group, const struct weir_detect_list *list)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        group->found[group->n_found++] = list->items[i];
-    }
-}
-
-/* Of one that looks at chunks: what is longer than one goes on in the next. */
-static void take_chunks(struct weir_scan_group *group, const struct weir_scan_job *job)
-{
-    struct weir_arena *arena = group->scan->task->arena;
-    struct weir_open open;
-    for (size_t i = 0; i < job->call->n_lists; i++) {
-        const struct weir_scan_chunk *c = &job->cutting->chunks[i];
-        if (c->is_first) {
-            weir_open_init(&open, arena);
-        }
-        struct weir_open_chunk chunk = {.text = c->text,
-                                        .start_cp = c->start_cp,
-                                        .answers_cp = c->answers_cp,
-                                        .list = &job->call->lists[i]};
-        size_t n = weir_open_take(&open, &chunk, group->found + group->n_found);
-        group->n_found += n;
-        group->n_text_found += n;
-    }
-}
-
-static size_t count_found(const struct weir_scan_job *job)
-{
-    size_t n = 0;
-    for (size_t i = 0; job->call != NULL && i < job->call->n_lists; i++) {
-        n += job->call->lists[i].n;
-    }
-    return n;
-}
-
-/* How many that can become: one more per chunk may go on from the last. */
-static size_t room_for(const struct weir_scan_job *job)
-{
-    size_t n = count_found(job);
-    return n != 0 && job->cutting != NULL ? n + job->call->n_lists : n;
-}
-
-/* Findings that rank the same stay as their detector gave them: the order never depends on how the
- * sorting goes. */
-static int compare(const void *left, const void *right)
-{
-    const struct weir_detection *a = *(const struct weir_detection *const *)left;
-    const struct weir_detection *b = *(const struct weir_detection *const *)right;
-    int c = weir_order_compare(a, b);
-    return c != 0 ? c : (a > b) - (a < b);
-}
-
-static void sort_group(struct weir_scan_group *group)
-{
-    struct weir_arena *arena = group->scan->task->arena;
-    size_t n = group->n_found;
-    const struct weir_detection **order = weir_arena_array(arena, n, sizeof *order);
-    struct weir_detection *sorted = weir_arena_array(arena, n, sizeof *sorted);
-    for (size_t i = 0; i < n; i++) {
-        order[i] = &group->found[i];
-    }
-    qsort(order, n, sizeof *order, compare);
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = *order[i];
-    }
-    group->found = sorted;
-}
-
-static void collect_group(struct weir_scan *scan, struct weir_scan_group *group)
-{
-    size_t n = 0;
-    for (struct weir_scan_job *job = group->jobs; job != NULL; job = job->next) {
-        n += room_for(job);
-    }
-    if (n == 0) {
-        return;
-    }
-    group->found = weir_arena_array(scan->task->arena, n, sizeof *group->found);
-    for (struct weir_scan_job *job = group->jobs; job != NULL; job = job->next) {
-        if (count_found(job) != 0 && job->cutting != NULL) {
-            take_chunks(group, job);
-        } else if (count_found(job) != 0) {
-            take_list(group, &job->call->lists[0]);
-        }
-    }
-    if (group->n_found > 1) {
-        sort_group(group);
-    }
-}
-
-static void collect(struct weir_scan *scan)
-{
-    for (struct weir_scan_group *g = scan->groups; g != NULL; g = g->next) {
-        collect_group(scan, g);
-    }
-}
-
 /* ---- what happens next ---- */
 
 void weir_scan__advance(struct weir_scan *scan)
@@ -374,12 +305,20 @@ void weir_scan__advance(struct weir_scan *scan)
         cancel_all(scan);
         scan->is_done = true;
     } else if (scan->n_jobs_left == 0) {
-        collect(scan);
-        scan->is_done = true;
+        scan->is_done = weir_scan__finish_some(scan);
     }
     if (scan->is_done) {
         scan->on_done(scan->ctx, scan);
+    } else if (scan->n_jobs_left == 0 || !weir_list_is_empty(&scan->lanes_to_run)) {
+        weir_loop_step(scan->task->loop, &scan->step);
     }
+}
+
+static void on_step(struct weir_post *step)
+{
+    struct weir_scan *scan = WEIR_LIST_ENTRY(step, struct weir_scan, step);
+    scan->left_bytes = STEP_BYTES;
+    weir_scan__advance(scan);
 }
 
 static void on_detected(void *ctx, struct weir_detect_call *call)
@@ -411,6 +350,7 @@ void weir_scan_cancel(struct weir_scan *scan)
     if (scan != NULL) {
         scan->is_done = true;
         weir_loop_unpost(&scan->post);
+        weir_loop_unpost(&scan->step);
         cancel_all(scan);
     }
 }
@@ -418,4 +358,13 @@ void weir_scan_cancel(struct weir_scan *scan)
 const struct weir_fault *weir_scan_fault(const struct weir_scan *scan)
 {
     return scan->fault.origin != WEIR_FAULT_NONE ? &scan->fault : NULL;
+}
+
+void weir_scan_write_results(struct weir_json_write *w, const struct weir_scan_group *group)
+{
+    weir_json_write_begin_array(w);
+    if (group->results.n != 0) {
+        weir_json_write_raw(w, weir_buf_slice(&group->results));
+    }
+    weir_json_write_end_array(w);
 }

@@ -3,6 +3,7 @@
 
 #include "task/env.h"
 #include "task/plan.h"
+#include "task/results.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +17,8 @@
  *          └─ whole (chat, context, generation) ─── detector 4
  *
  * A group is what findings are asked for: a message, a choice. The first fault ends the scan and
- * cancels the rest. Everything is undone with the request's arena.
+ * cancels the rest. Everything is undone with the request's arena. Large texts and many findings
+ * are worked on in steps (io/loop.h).
  */
 struct weir_scan;
 struct weir_scan_job;
@@ -28,9 +30,12 @@ struct weir_scan_mask {
 
 struct weir_scan_group {
     struct weir_scan *scan;
-    struct weir_detection *found; /* when done: in the order of api.md H */
+    const struct weir_detection **found; /* when done: in the order of api.md H */
     size_t n_found;
     size_t n_text_found; /* of them, by text_contents detectors */
+    enum weir_results_shape shape;
+    struct weir_buf results; /* when done: as JSON in that shape, commas between them, behind what
+                                the owner put there before the start */
     struct weir_scan_group *next;
     struct weir_scan_job *jobs; /* in order of adding */
     struct weir_scan_job **jobs_tail;
@@ -43,7 +48,8 @@ typedef void (*weir_scan_done_fn)(void *ctx, struct weir_scan *scan);
 
 /* In the request's arena. */
 struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on_done, void *ctx);
-struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan);
+/* WEIR_RESULTS_NONE: nobody needs the findings as JSON. */
+struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan, enum weir_results_shape shape);
 
 /* The text_contents detectors of `plan` look at `text`, or at its masked parts only. The text and
  * the plan must live as long as the scan. */
@@ -62,6 +68,9 @@ void weir_scan_start(struct weir_scan *scan);
 
 /* Stops everything; on_done will not come. NULL is fine, so is a scan that is done. */
 void weir_scan_cancel(struct weir_scan *scan);
+
+/* After it is done: a group's findings as one array. */
+void weir_scan_write_results(struct weir_json_write *w, const struct weir_scan_group *group);
 
 /* After it is done: why it failed, or NULL. */
 const struct weir_fault *weir_scan_fault(const struct weir_scan *scan);

@@ -3,10 +3,12 @@
 
 #include "base/list.h"
 #include "io/loop.h"
+#include "task/open.h"
+#include "task/order.h"
 #include "task/scan.h"
 
 /*
- * Inside scan: cutting (scan_cut.c) and asking (scan.c).
+ * Inside scan: cutting (scan_cut.c), asking (scan.c) and what was found (scan_found.c).
  */
 
 /*
@@ -31,8 +33,10 @@ struct weir_scan_piece {
     size_t start_cp; /* in the whole text */
     size_t n_cp;
     struct weir_chunk_stream *stream;
-    size_t covered_cp; /* where the last chunk ended … */
-    size_t at_cp;      /* … and a place whose byte offset is known */
+    size_t n_pushed;       /* bytes */
+    struct weir_post step; /* pushes more */
+    size_t covered_cp;     /* where the last chunk ended … */
+    size_t at_cp;          /* … and a place whose byte offset is known */
     size_t at_byte;
     struct weir_scan_chunk *chunks;
     size_t n_chunks;
@@ -85,7 +89,19 @@ struct weir_scan_job {
     struct weir_scan_cutting *cutting; /* NULL: looks at the whole */
     struct weir_detect_input input;
     struct weir_detect_call *call;
+    size_t n_found;   /* in all lists of the call, when it is done */
     uint64_t sent_us; /* when somebody watches */
+};
+
+/* How far putting together has come. */
+struct weir_scan_finish {
+    bool has_begun;
+    struct weir_scan_group *group; /* NULL: all are done */
+    const struct weir_scan_job *job;
+    size_t n_taken;        /* of its lists */
+    struct weir_open open; /* of its detector, from chunk to chunk */
+    struct weir_order_sort sort;
+    size_t n_written;
 };
 
 struct weir_scan {
@@ -101,7 +117,10 @@ struct weir_scan {
     struct weir_list lanes_to_run;
     struct weir_fault fault;
     struct weir_post post; /* tells what was done at once */
-    bool is_busy;          /* inside start or advance: transitions happen there */
+    struct weir_post step; /* goes on with what was left */
+    size_t left_bytes;     /* that may be given to detectors in this step */
+    struct weir_scan_finish finish;
+    bool is_busy; /* inside start or advance: transitions happen there */
     bool is_done;
 };
 
@@ -118,6 +137,9 @@ void weir_scan__cut_done(struct weir_scan_cutting *cutting);
 /* Decides what happens next; called whenever something did. */
 void weir_scan__advance(struct weir_scan *scan);
 void weir_scan__fail(struct weir_scan *scan, const struct weir_fault *fault);
+
+/* All have answered: puts some of the findings together. True: all. */
+bool weir_scan__finish_some(struct weir_scan *scan);
 
 /* scan_cut.c */
 struct weir_scan_cutting *weir_scan__cutting(struct weir_scan *scan, struct weir_scan_text *text,

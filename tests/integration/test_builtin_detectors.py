@@ -229,6 +229,53 @@ def hostile_requests():
     yield flood, {kind: {} for kind in KINDS}
 
 
+FOUND_MAX = 65536
+
+
+def mails(n):
+    """A sentence each, their places, and the text without them."""
+    return "It was ann@b.de. " * n, [17 * i + 7 for i in range(n)], "It was [email_address]. " * n
+
+
+def test_more_findings_than_fit_a_turn(weir, mock):
+    """They are put together, sorted and written in pieces, and none is lost. More than anybody
+    reads are a limit met, however the text was cut."""
+    tree = {
+        "openai": {"service": {"hostname": "127.0.0.1", "port": mock().ports["api"]}},
+        "chunkers": {"sentences": {"builtin": "sentence"}, "windows": {"builtin": "window", "size": 160, "overlap": 64}},
+        "detectors": {
+            f"{kind}-{name}": {"type": "text_contents", "builtin": kind, "chunker_id": chunker}
+            | ({"params": {"regex": ["email"]}} if kind == "regex" else {})
+            for kind in ("regex", "links")
+            for name, chunker in (("s", "sentences"), ("w", "windows"), ("d", "whole_doc_chunker"))
+        },
+        "routes": [{"name": "r", "output": {"regex-w": {}}, "on_detection": "redact", "redact_with": "[{detection}]"}],
+    }  # fmt: skip
+    w = weir(tree, args=["--workers", "1"])
+    text, places, redacted = mails(20000)
+    every = {f"{kind}-{name}": {} for kind in ("regex", "links") for name in "sd"}
+    answer = detect(w, text, every).json()["detections"]
+    assert len(answer) == 2 * len(places)
+    order = [(d["start"], d["end"], d["detector_id"]) for d in answer]
+    assert order == sorted(order) and [d["start"] for d in answer[::2]] == places
+    assert {d["text"] for d in answer} == {"ann@b.de"}
+
+    body = {"contents": [text, "none", text], "detector_params": {"regex": ["email"]}}
+    lists = w.api.post("/api/v1/text/contents", json=body, headers={"detector-id": "regex-d"}).json()
+    assert [[d["start"] for d in found] for found in lists] == [places, [], places]
+
+    asked = {"model": "m", "messages": [{"role": "user", "content": "?"}], "mock": {"text": text}}
+    said = w.api.post("/r/v1/chat/completions", json=asked, timeout=60).json()
+    assert said["choices"][0]["message"]["content"] == redacted
+    starts = [d["start"] for d in said["detections"]["output"][0]["results"]]
+    assert starts == sorted(starts) and set(places) <= set(starts)
+
+    text = mails(FOUND_MAX + 1)[0]
+    for name in "swd":
+        refused = detect(w, text, {f"regex-{name}": {}})
+        assert refused.status_code == 422 and "too much was found" in refused.json()["details"]
+
+
 def test_a_stream_goes_on_beside_hostile_texts(weir, mock):
     """One worker: were a text looked at on the loop, the stream's tokens would come in heaps. The
     bound is far above what is aimed at (10 ms), for slow machines and sanitizers; one that is busy

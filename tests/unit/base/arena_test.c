@@ -163,6 +163,29 @@ static void test_dup_and_printf(void **state)
 
 static char undone[64];
 
+/* Small ones are copied, large ones handed over; both are the arena's then. */
+static void test_take_buf(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 1000, 100000};
+    struct weir_arena a = {0};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct weir_buf b = {0};
+        weir_buf_init(&b, 200000);
+        for (size_t k = 0; k < sizes[i]; k++) {
+            weir_buf_append_byte(&b, (char)('a' + k % 26));
+        }
+        struct weir_slice got = weir_arena_take_buf(&a, &b);
+        assert_int_equal(got.n, sizes[i]);
+        assert_int_equal(got.p[got.n], '\0');
+        assert_true(got.n == 0 || got.p[got.n - 1] == (char)('a' + (got.n - 1) % 26));
+        assert_null(b.p);
+        assert_int_equal(b.n, 0);
+        assert_int_equal(b.max, 200000);
+    }
+    weir_arena_dispose(&a);
+}
+
 static void undo(void *ctx)
 {
     size_t n = strlen(undone);
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_large_piece_wastes_nothing),
         cmocka_unit_test(test_growth_is_bounded),
         cmocka_unit_test(test_dup_and_printf),
+        cmocka_unit_test(test_take_buf),
         cmocka_unit_test(test_undo_newest_first),
         cmocka_unit_test(test_undo_may_use_the_arena),
         cmocka_unit_test(test_reuse_after_dispose),

@@ -171,6 +171,17 @@ static void make_sample(struct sample *s)
     s->starts[s->n_cp] = s->n;
 }
 
+static void test_floor(void **state)
+{
+    (void)state;
+    struct weir_slice s = WEIR_SLICE("a\xC3\xA4\xF0\x9F\x98\x80z"); /* a, 2 bytes, 4 bytes, z */
+    static const size_t want[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        assert_int_equal(weir_utf8_floor(s, i), want[i]);
+    }
+    assert_int_equal(weir_utf8_floor(WEIR_SLICE(""), 3), 0);
+}
+
 static void test_count_and_byte_at(void **state)
 {
     (void)state;
@@ -236,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_random_bytes),
         cmocka_unit_test(test_bad_byte_at_each_place),
         cmocka_unit_test(test_count_and_byte_at),
+        cmocka_unit_test(test_floor),
         cmocka_unit_test(test_decode_walks_the_text),
         cmocka_unit_test(test_is_space),
     };

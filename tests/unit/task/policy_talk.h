@@ -99,8 +99,10 @@ static inline bool world_has_more(const struct world *w, const struct world_left
 static inline void world_settle(struct world *w)
 {
     while (!w->st->is_over) {
-        if (!world_answer(w)) {
-            uv_run(&w->st->loop.uv, UV_RUN_ONCE);
+        struct weir_loop *loop = &w->st->loop;
+        bool has_work = !weir_list_is_empty(&loop->steps) || !weir_list_is_empty(&loop->posted);
+        if (!world_answer(w)) { /* the end may come before the turn would wait for the kernel */
+            uv_run(&loop->uv, has_work ? UV_RUN_NOWAIT : UV_RUN_ONCE);
         }
     }
 }

@@ -33,41 +33,39 @@ static void check(enum weir_results_shape shape, const struct weir_detection *d,
                   const char *expected)
 {
     struct weir_buf out = {0};
-    struct weir_json_write w;
-    weir_json_write_init(&w, &out);
-    weir_results_write(&w, shape, d, 1);
-    assert_int_equal(weir_json_write_finish(&w), 0);
+    weir_results_append(&out, shape, d, false);
     assert_written(&out, expected);
 }
 
 static void test_shapes(void **state)
 {
     (void)state;
-    check(
-        WEIR_RESULTS_CONTENT, &SPAN,
-        "[{\"start\":3,\"end\":7,\"text\":\"a\\\"b\",\"detection\":\"d\",\"detection_type\":\"t\","
-        "\"detector_id\":\"id\",\"score\":0.50,\"evidence\":[1],\"metadata\":{\"k\":2}}]");
+    check(WEIR_RESULTS_CONTENT, &SPAN,
+          "{\"start\":3,\"end\":7,\"text\":\"a\\\"b\",\"detection\":\"d\",\"detection_type\":\"t\","
+          "\"detector_id\":\"id\",\"score\":0.50,\"evidence\":[1],\"metadata\":{\"k\":2}}");
     check(WEIR_RESULTS_COMPLETION, &SPAN,
-          "[{\"start\":3,\"end\":7,\"text\":\"a\\\"b\",\"detector_id\":\"id\",\"detection_type\":"
-          "\"t\",\"detection\":\"d\",\"score\":0.50,\"evidence\":[1],\"metadata\":{\"k\":2}}]");
+          "{\"start\":3,\"end\":7,\"text\":\"a\\\"b\",\"detector_id\":\"id\",\"detection_type\":"
+          "\"t\",\"detection\":\"d\",\"score\":0.50,\"evidence\":[1],\"metadata\":{\"k\":2}}");
     check(WEIR_RESULTS_COMPLETION, &WHOLE,
-          "[{\"detector_id\":\"id\",\"detection_type\":\"t\",\"detection\":\"d\",\"score\":0.5}]");
+          "{\"detector_id\":\"id\",\"detection_type\":\"t\",\"detection\":\"d\",\"score\":0.5}");
     check(WEIR_RESULTS_WHOLE, &SPAN,
-          "[{\"detection_type\":\"t\",\"detection\":\"d\",\"detector_id\":\"id\",\"score\":0.50,"
-          "\"evidence\":[1],\"metadata\":{\"k\":2}}]");
+          "{\"detection_type\":\"t\",\"detection\":\"d\",\"detector_id\":\"id\",\"score\":0.50,"
+          "\"evidence\":[1],\"metadata\":{\"k\":2}}");
     check(WEIR_RESULTS_CLASSIFICATION, &SPAN,
-          "[{\"start\":3,\"end\":7,\"word\":\"a\\\"b\",\"entity\":\"d\",\"entity_group\":\"t\","
-          "\"detector_id\":\"id\",\"score\":0.50}]");
+          "{\"start\":3,\"end\":7,\"word\":\"a\\\"b\",\"entity\":\"d\",\"entity_group\":\"t\","
+          "\"detector_id\":\"id\",\"score\":0.50}");
 }
 
-static void test_none(void **state)
+static void test_several(void **state)
 {
     (void)state;
     struct weir_buf out = {0};
-    struct weir_json_write w;
-    weir_json_write_init(&w, &out);
-    weir_results_write(&w, WEIR_RESULTS_CONTENT, NULL, 0);
-    assert_written(&out, "[]");
+    weir_results_append(&out, WEIR_RESULTS_TERSE, &WHOLE, false);
+    weir_results_append(&out, WEIR_RESULTS_TERSE, &WHOLE, true);
+    assert_written(
+        &out,
+        "{\"detector_id\":\"id\",\"detection_type\":\"t\",\"detection\":\"d\",\"score\":0.5},"
+        "{\"detector_id\":\"id\",\"detection_type\":\"t\",\"detection\":\"d\",\"score\":0.5}");
 }
 
 static void test_warnings(void **state)
@@ -99,7 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_several),
         cmocka_unit_test(test_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static void on_done(void *ctx, struct weir_scan *scan)
     for (size_t i = 0; i < s->n_groups; i++) {
         weir_buf_append(&st->lines, WEIR_SLICE(" ["));
         for (size_t k = 0; k < s->groups[i]->n_found; k++) {
-            const struct weir_detection *d = &s->groups[i]->found[k];
+            const struct weir_detection *d = s->groups[i]->found[k];
             weir_buf_printf(&st->lines, "%s%.*s@%zu", k != 0 ? " " : "", (int)d->detector_id.n,
                             d->detector_id.p, d->start_cp);
         }
@@ -48,7 +48,7 @@ static void add(struct stage *st, const char *ids, const char *text,
     struct subject *s = st->subject;
     struct weir_plan *plan = weir_arena_alloc(&st->arena, sizeof *plan);
     *plan = stage_plan(st, ids);
-    s->groups[s->n_groups] = weir_scan_add_group(s->scan);
+    s->groups[s->n_groups] = weir_scan_add_group(s->scan, WEIR_RESULTS_NONE);
     weir_scan_add_masked(s->groups[s->n_groups++], plan, weir_slice_cstr(text), masks, n_masks);
 }
 
