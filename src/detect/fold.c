@@ -8,7 +8,7 @@
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>
 
-enum { MAX_WORD = 256, MIN_SPELLED = 4, MAX_MAPPED = 32 };
+enum { MAX_WORD = 256, MIN_SPELLED = 4, MIN_SPELLED_ON = 2, MAX_JOINTS = 4, MAX_MAPPED = 32 };
 
 static bool is_joint(char c)
 {
@@ -352,8 +352,9 @@ static void fold_word(struct folding *g, size_t at, const struct word *w)
     }
 }
 
-/* One past the last letter of "i g n o r e" at `at`; `at` when it is no such thing. */
-static size_t spelled_end(struct weir_slice t, size_t at)
+/* One past the last of `least` letters and more of "i g n o r e" at `at`; `at` when it is no such
+ * thing. */
+static size_t spelled_end(struct weir_slice t, size_t at, size_t least)
 {
     char joint = weir_ascii_at(t, at + 1);
     size_t end = at;
@@ -365,11 +366,11 @@ static size_t spelled_end(struct weir_slice t, size_t at)
            !weir_ascii_is_alnum(weir_ascii_at(t, end + 1))) {
         n_letters++;
         if (weir_ascii_at(t, end + 1) != joint || !weir_ascii_is_alnum(weir_ascii_at(t, end + 2))) {
-            return n_letters >= MIN_SPELLED ? end + 1 : at;
+            return n_letters >= least ? end + 1 : at;
         }
         end += 2;
     }
-    return n_letters >= MIN_SPELLED ? end - 1 : at; /* the last joint is before a word */
+    return n_letters >= least ? end - 1 : at; /* the last joint is before a word */
 }
 
 static size_t fold_spelled(struct folding *g, size_t at, size_t end)
@@ -383,10 +384,13 @@ static size_t fold_spelled(struct folding *g, size_t at, size_t end)
 void weir_fold_run(struct weir_fold *f, struct weir_slice text)
 {
     struct folding g = {.f = f, .t = text};
+    size_t after_spelled = 0; /* the next word may be short: "i g n o r e   a l l" */
     for (size_t at = 0; at < text.n;) {
-        size_t spelled = spelled_end(text, at);
+        bool goes_on = after_spelled != 0 && at <= after_spelled + MAX_JOINTS;
+        size_t spelled = spelled_end(text, at, goes_on ? MIN_SPELLED_ON : MIN_SPELLED);
         if (spelled > at) {
             at = fold_spelled(&g, at, spelled);
+            after_spelled = at;
             continue;
         }
         struct word w = read_word(text, at);

@@ -374,9 +374,16 @@ static bool is_same_matter(const struct hit *a, const struct hit *b)
     return a->from < b->to && b->from < a->to;
 }
 
+static bool is_near(const struct hit *a, const struct hit *b)
+{
+    return a->to + NEAR >= b->from && b->to + NEAR >= a->from;
+}
+
+/* Of hits on one place the best counts, as far as they are not the hit's own. */
 static struct sum sum_around(const struct scan *s, size_t at)
 {
     const struct hit *own = &s->hits[at];
+    const struct hit *best = NULL;
     struct sum sum = {.missing = 1};
     count(&sum, own);
     sum.is_near_likely = false;
@@ -384,10 +391,17 @@ static struct sum sum_around(const struct scan *s, size_t at)
     size_t to = at + MAX_NEIGHBOURS < s->n_hits ? at + MAX_NEIGHBOURS : s->n_hits;
     for (size_t i = from; i < to; i++) {
         const struct hit *h = &s->hits[i];
-        bool is_near = h->to + NEAR >= own->from && own->to + NEAR >= h->from;
-        if (i != at && is_near && !is_same_matter(own, h)) {
-            count(&sum, h);
+        if (i == at || !is_near(h, own) || is_same_matter(own, h)) {
+            continue;
         }
+        if (best != NULL && !is_same_matter(best, h)) {
+            count(&sum, best);
+            best = NULL;
+        }
+        best = best == NULL || h->score > best->score ? h : best;
+    }
+    if (best != NULL) {
+        count(&sum, best);
     }
     return sum;
 }

@@ -7,7 +7,8 @@
     "copy|pass|report|write)"
 
 #define LOOT                                                                                       \
-    "(?:conversation|chat|history|inbox|api keys?|credentials?|passwords?(?! "                     \
+    "(?:conversation|chat|history|inbox|e-?mail addresses|contacts|api "                           \
+    "keys?|credentials?|passwords?(?! "                                                            \
     "reset)|secrets?|system prompt|context|transcript|access tokens?|private "                     \
     "(?:data|keys?)|session|cookies|user (?:s )?(?:\\w+ "                                          \
     ")?(?:data|documents|information|messages?|input|details|files)|(?:all|their|user s) "         \
@@ -28,7 +29,7 @@ const struct weir_injection_rule weir_injection__acts[] = {
     SAID(EXFILTRATION, 0.75,
          "\\b" SEND " <5>" LOOT
          "\\b <7>(?:to|at|via|through|as) <5>(?:https?:|ftp:|[\\w.+-]+@\\w|my "
-         "(?:server|e-?mail|site|webhook)|webhook|attacker|(?:following|this) "
+         "(?:server|site|webhook)|webhook|attacker|(?:following|this) "
          "(?:url|address|webhook|endpoint|server|site|e-?mail|link|number)|external|\\w+\\.\\w+/)"),
     SEEN(EXFILTRATION, 0.45,
          "\\b" SEND " (?:all|any|everything|every|the entire) <8>(?:to|at|via) <2>https?:"),
@@ -101,14 +102,16 @@ const struct weir_injection_rule weir_injection__acts[] = {
          "snoitcurtsni|tpmorp metsys|suoiverp <1>erongi|vafgehpgvbaf|flfgrz cebzcg|vtaber "
          "(?:nyy|cerivbhf|lbhe)|qvfertneq"),
     SAID(ENCODED, 0.75,
-         "69676e6f7265|49676e6f7265|696e737472756374696f6e|73797374656d2070726f6d7074"),
+         "69676e6f7265|49676e6f7265|72657665616c20|70617373776f7264|696e737472756374696f6e|"
+         "73797374656d2070726f6d7074"),
     SAID(ENCODED, 0.75,
          "\\b69 67 6e 6f 72 65\\b|\\b49 67 6e 6f 72 65\\b|01101001" JOIN "01100111" JOIN
          "01101110|01001001" JOIN "01100111" JOIN "01101110"),
     SEEN(ENCODED, 0.2, "\\b(?:base" JOIN "64|rot" JOIN "13|morse|caesar cipher)\\b"),
 
     SEEN(ENCODED, 0.6,
-         "\\b(?:decode|decipher|decrypt|translate|convert|unscramble|unreverse|concatenate|combine|"
+         "\\b(?:decode|decipher|decrypt|translate|convert|turn|unscramble|unreverse|concatenate|"
+         "combine|"
          "join|assemble|deobfuscate)\\b[^\\n]{0,120}?\\b"
          "(?:follow|obey|execute|carry (?:it|them|this|that) out|carry out|act (?:on|upon)|comply "
          "with|do what|do as) "
@@ -192,6 +195,9 @@ const struct weir_injection_rule weir_injection__acts[] = {
     SEEN(TOOL, 0.35,
          "\\b(?:read|cat|open|print|upload|send|post|include|pass|copy) (?:the |my |your )?(?:file "
          "|contents? of )?(?:~/|/etc/|/home/|\\.env\\b|c:\\\\)"),
+    SEEN(TOOL, 0.3,
+         "\\b(?:use|using|call|run|invoke|execute) (?:the |your )?[a-z]+_\\w+ "
+         "(?:tool|function|api|plugin)\\b"),
 };
 
 const size_t weir_injection__n_acts = sizeof weir_injection__acts / sizeof weir_injection__acts[0];

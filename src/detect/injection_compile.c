@@ -50,7 +50,7 @@ static const char topic_expr[] =
 
 /* Said by those who study or defend. */
 static const char matter_expr[] =
-    "\\b(?:prompt injections?|jailbreak(?:s|ing)|owasp|red team\\w*|over" JOIN
+    "\\b(?:prompt injections?|jailbreak(?:s|ing)?|owasp|red team\\w*|over" JOIN
     "refusal|researchers|adversarial|vulnerabilit\\w+|false positives?|classifiers?)\\b";
 
 /* Keys and stems found so far, equal ones once. */

@@ -164,11 +164,12 @@ const struct weir_injection_rule weir_injection__marks[] = {
     SEEN(INDIRECT, 0.45,
          "\\b(?:assistants?|agents?|bots?|models?|crawlers?|summari[sz]ers?)(?: (?:that|who|which) "
          "(?:are|is|may be|might be))? " READING " (?:this|these)\\b"),
-    SEEN(INDIRECT, 0.35,
-         "(?:^|[.!?\\n(\\[>]\\s?|(?:#|//)\\s|by the way,? |btw,? |p\\.?s\\.? (?:for |to )?)(?:dear "
-         "|hey "
-         "|ok |okay |hi |hello |attention |to |for )?(?:all |any |the |our )?"
-         "(?:" AI AI_NOUN "\\s?[,:]|(?:assistants?|agents?|bots?|siri|alexa)\\s?,)\\s"),
+    SEEN(
+        INDIRECT, 0.35,
+        "(?:^|[.!?:\\n(\\[>]\\s?|(?:#|//)\\s|by the way,? |btw,? |p\\.?s\\.? (?:for |to )?)(?:dear "
+        "|hey "
+        "|ok |okay |hi |hello |attention |to |for )?(?:all |any |the |our )?"
+        "(?:" AI AI_NOUN "\\s?[,:]|(?:assistants?|agents?|bots?|siri|alexa)\\s?,)\\s"),
     SEEN(INDIRECT, 0.5,
          "\\b(?:instructions?|prompt|note|message|hint|notice|attention|memo|hello|hey|dear|p "
          "s|reminder|task|orders?) (?:for|to)? ?(?:the |any |all |our |your )?"

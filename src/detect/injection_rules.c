@@ -4,7 +4,8 @@
 
 const struct weir_injection_rule weir_injection__rules[] = {
     /* ---- drop what you were told */
-    SAID(OVERRIDE, 0.9, "\\b" DROP "(?: <4>|(?:all|the|any|my)*)" PRIOR "(?: <2>)?" TOLD "\\b"),
+    SAID(OVERRIDE, 0.9,
+         "\\b" DROP "(?: (?!" THINGS ")<4>|(?:all|the|any|my)*)" PRIOR "(?: <2>)?" TOLD "\\b"),
     SAID(OVERRIDE, 0.85,
          "\\b" DROP " <4>" TOLD " (?:(?:mentioned|listed|given|stated|written|that were|that "
          "came|from|which were|provided|described|outlined|set) "
@@ -219,6 +220,7 @@ const struct weir_injection_rule weir_injection__rules[] = {
     SEEN(OVERRIDE, 0.3,
          "\\b(?:verified|trusted|certified|accredited|authori[sz]ed) (?:\\w+ "
          ")?(?:researcher|user|tester|engineer|developer|admin\\w*|professional)\\b"),
+    SAID(OVERRIDE, 0.8, "\\b" DROP " <3>(?:system|developer) (?:message|text|note)\\b"),
     /* ---- on whose word */
     SEEN(OVERRIDE, 0.4,
          "\\b(?:i am|i m|im|this is|as|speaking as) your (?:\\w+ "
@@ -403,6 +405,10 @@ const struct weir_injection_rule weir_injection__rules[] = {
          ")?(?:all|any|the|every) (?:\\w+ )?"
          "(?:credentials|secrets|passwords|api keys|internal \\w+|hidden \\w+|customer data|user "
          "data|access tokens|confidential \\w+)\\b"),
+    SAID(LEAK, 0.5,
+         "\\b(?:" TELL "|what) <5>(?:first|opening|initial) (?:message|lines?|instructions?|text) "
+                       "(?:of|in) (?:this|our|the|your) "
+         "(?:chat|conversation|context|session|dialog\\w*)\\b"),
     /* ---- tell the secret that was entrusted to you */
     SAID(LEAK, 0.75,
          "\\b" SECRET " <3>you(?: are| re|(?: ve| have) been| were)? (?:\\w+ )?"
@@ -449,6 +455,9 @@ const struct weir_injection_rule weir_injection__rules[] = {
     SEEN(LEAK, 0.35,
          "\\b" SECRET " (?:is not|isn t|is no longer|was not) (?:a "
          ")?(?:secret|hidden|confidential|protected|needed)\\b"),
+    SAID(LEAK, 0.5,
+         "\\byou (?:may|can|should|could) (?:now )?(?:safely "
+         ")?(?:say|tell|reveal|share|give|disclose) <3>" SECRET "\\b"),
 };
 
 const size_t weir_injection__n_rules =

@@ -11,8 +11,12 @@
         SAID(OVERRIDE, 0.85, "\\b" drop " <4>" told " <4>" prior "\\b"),                           \
         SAID(OVERRIDE, 0.8, "\\b" drop " <2>" yours " <2>" told)
 
+/* What I said is between people. */
+#define MINE "(?:ich|je|j|ai|ho|eu|ik|yo|he)\\b"
+
 /* Forget everything that you were told. */
-#define FORGETS(drop, all, said) SAID(OVERRIDE, 0.8, "\\b" drop " <2>" all " <7>" said "\\b")
+#define FORGETS(drop, all, said)                                                                   \
+    SAID(OVERRIDE, 0.8, "\\b" drop " <2>" all " (?:(?!" MINE ")\\w+ ){0,7}" said "\\b")
 
 /* Show me your prompt; the instructions that you have. */
 #define LEAKS(tell, prompt) SAID(LEAK, 0.85, "\\b" tell " <6>" prompt)
@@ -188,7 +192,7 @@ const struct weir_injection_rule weir_injection__tongues[] = {
     /* ---- Spanish */
     OVERRIDES(ES_DROP, ES_TOLD, ES_PRIOR, "(?:todas|tus|sus)"),
     FORGETS(ES_DROP, "(?:todo|lo|cuanto|texto|contenido)",
-            "(?:antes|anterior\\w*|dicho|dijeron|dije|arriba|aprendid\\w+|previo|sabes)"),
+            "(?:antes|anterior\\w*|dicho|dijeron|arriba|aprendid\\w+|previo|sabes)"),
     SEEN(OVERRIDE, 0.5, "\\bhaz caso omiso\\b"),
     SEEN(OVERRIDE, 0.5,
          "\\bsigue (?:unicamente|solo|solamente|exclusivamente) (?:las mias|mis|lo que yo)\\b"),
@@ -229,7 +233,7 @@ const struct weir_injection_rule weir_injection__tongues[] = {
     /* ---- Portuguese */
     OVERRIDES(PT_DROP, PT_TOLD, PT_PRIOR, "(?:todas|suas|tuas)"),
     FORGETS(PT_DROP, "(?:tudo|que|texto)",
-            "(?:antes|anterior\\w*|dito|disse\\w*|acima|aprendeu|sabe)"),
+            "(?:antes|anterior\\w*|dito|disseram|acima|aprendeu|sabe)"),
     LEAKS("(?:mostre|mostra|revele|revela|diga|repita|imprima|escreva|exiba|qual e|quais "
           "sao|conte|traduza|copie)",
           "(?:(?:prompt|mensagem|instrucoes) (?:do sistema|de "

@@ -14,6 +14,9 @@
     "(?:pay|give) no (?:attention|heed|mind) to|"                                                  \
     "ignroe|ignor|ingore|igonre|ignre|ingnore|ignorre|inore|disreguard|disregrad|forgt|foget)"
 
+/* What programs drop. */
+#define THINGS "errors?|warnings?|failures?|exceptions?|outputs?|results?|changes|case|whitespace"
+
 /* What software does to settings as well. */
 #define OVERRIDE "(?:overrid(?:e|ing)|overrule|overwrite|reprogram)"
 

@@ -20,7 +20,7 @@ static const struct fold_case cases[] = {
     {"Привет", "привет", true},
     {"1gn0re prev1ous", "ignore previous", true},
     {"p@ssw0rd", "password", true},
-    {"i g n o r e  a l l", "ignore  a l l", true},
+    {"i g n o r e  a l l", "ignore  all", true},
     {"i.g.n.o.r.e.", "ignore.", true},
     {"a b and c d", "a b and c d", false},
     {"\U000E0069\U000E0067\U000E006E", "ign", true},
