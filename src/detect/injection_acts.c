@@ -149,7 +149,7 @@ const struct weir_injection_rule weir_injection__acts[] = {
          "\\b(?:call|invoke|use|run|execute|trigger) (?:the |your |a "
          ")?(?:shell|terminal|bash|python|browser|file|email|delete\\w*|tool \\w+_\\w+)\\b"),
     SEEN(TOOL, 0.3,
-         "\\b(?:call|invoke|execute|trigger) (?:the |your |a )?(?:[a-z]+_\\w+|\\w+ "
+         "\\b(?:invoke|execute|trigger) (?:the |your |a )?(?:[a-z]+_\\w+|\\w+ "
          "(?:tool|function|plugin|api)\\b)"),
     SEEN(TOOL, 0.3,
          "\\b(?:without|no|skip|don t|do not) "

@@ -17,6 +17,7 @@ enum {
     MIN_SIGNS = 2,
     LONG_RUN = 12, /* a word */
     LONG_GAP = 3,
+    LONG_SPAN = 200,
 };
 
 /* One past the atom at `at`: a class, a group, an escape or a character. */
@@ -77,21 +78,24 @@ static bool is_plain_group(struct weir_slice e, size_t at)
            weir_ascii_at(e, at + 2) == ':';
 }
 
-/* How often an atom comes at most, by the quantifier at `at`; words and gaps have no end. */
-static size_t most_times(struct weir_slice e, size_t at)
+/* How often the atom at `at` comes at most, by the quantifier at `end`; words have an end, and what
+ * is all but some bytes goes on. */
+static size_t most_times(struct weir_slice e, size_t at, size_t end)
 {
-    char c = weir_ascii_at(e, at);
+    char c = weir_ascii_at(e, end);
+    bool is_all_but = e.p[at] == '[' && weir_ascii_at(e, at + 1) == '^';
+    size_t open = is_all_but ? LONG_SPAN : LONG_RUN;
     size_t n = 0;
     if (c == '+' || c == '*') {
-        return LONG_RUN;
+        return open;
     }
     if (c != '{') {
         return 1;
     }
-    for (at++; at < e.n && e.p[at] != '}'; at++) {
-        n = e.p[at] == ',' ? 0 : 10 * n + (size_t)(e.p[at] - '0');
+    for (end++; end < e.n && e.p[end] != '}'; end++) {
+        n = e.p[end] == ',' ? 0 : 10 * n + (size_t)(e.p[end] - '0');
     }
-    return n != 0 ? n : LONG_RUN;
+    return n != 0 ? n : open;
 }
 
 /* Bytes that a match of `e` has at most, or nearly: a long word, a wide gap may have more. */
@@ -110,7 +114,7 @@ static size_t most_bytes(struct weir_slice e)
         } else {
             bool is_group = e.p[at] == '(';
             one = is_group ? most_bytes(inside(weir_slice_sub(e, at, end))) : one;
-            sum += one * most_times(e, end);
+            sum += one * most_times(e, at, end);
         }
         most = sum > most ? sum : most;
         at = next;

@@ -211,8 +211,9 @@ const struct weir_injection_rule weir_injection__roles[] = {
          "(?:\\w+ )?(?:persona|disclaimers|politeness|filters?|corporate|"
          "censorship|moralizing|lectures?|safety)\\b"),
     SAID(ROLE_PLAY, 0.6,
-         "\\b(?:act|answer|respond|reply|speak|talk|behave|pretend|be|play) <3>my "
+         "\\b(?:act|answer|respond|reply|speak|talk|behave|pretend) <3>my "
          "<2>grand(?:ma|mother|pa|father|dad|mom)\\b"),
+    SAID(ROLE_PLAY, 0.4, "\\b(?:be|play) my <1>grand(?:ma|mother|pa|father|dad|mom)\\b"),
     SEEN(ROLE_PLAY, 0.25,
          "\\b(?:napalm|ransomware|keylogger|nerve agents?|methamphetamine|pipe "
          "bombs?|molotov|phishing)\\b"),
@@ -232,7 +233,7 @@ const struct weir_injection_rule weir_injection__roles[] = {
          ")?(?:evil|unrestricted|uncensored|jailbroken|unfiltered|rogue|malicious|unbound|"
          "unchained|free of)\\b"),
     SAID(OVERRIDE, 0.45,
-         "\\b(?:ignore|disregard|forget|bypass|disable|drop) (?:all |any |your |the "
+         "\\b(?:ignore|disregard|forget|bypass|disable|drop|skip) (?:all |any |your |the "
          ")?(?:safety|ethics|morality|moderation|censorship|alignment|morals)\\b"),
     SEEN(ROLE_PLAY, 0.3,
          "\\b(?:role" JOIN "play|play|act|pretend|simulate|be) (?:as |to be |like )?two (?:\\w+ "

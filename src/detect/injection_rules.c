@@ -268,6 +268,9 @@ const struct weir_injection_rule weir_injection__rules[] = {
     SEEN(OVERRIDE, 0.4,
          "\\b(?:mistake|error|typo|bug|flaw) in your (?:\\w+ "
          ")?(?:instructions|prompt|rules|programming|guidelines)\\b"),
+    SEEN(OVERRIDE, 0.35,
+         "\\b(?:permission|authori[sz]ation|approval|clearance) (?:from|by|of) "
+         "(?:openai|anthropic|google|microsoft|your|the (?:developer|admin|company|owner))\\w*\\b"),
     /* ---- show what you were told */
     SAID(LEAK, 0.85,
          "\\b(?:" TELL "|" ASK ") <5>your <3>(?:(?:system|developer|pre|meta|base|seed)" JOIN
@@ -407,8 +410,16 @@ const struct weir_injection_rule weir_injection__rules[] = {
          "data|access tokens|confidential \\w+)\\b"),
     SAID(LEAK, 0.5,
          "\\b(?:" TELL "|what) <5>(?:first|opening|initial) (?:message|lines?|instructions?|text) "
-                       "(?:of|in) (?:this|our|the|your) "
+         "(?:of|in) (?:this|our|the|your) "
          "(?:chat|conversation|context|session|dialog\\w*)\\b"),
+    SAID(LEAK, 0.75,
+         "\\b(?:what|which) "
+         "<2>(?:rules|instructions?|prompts?|guidelines|directives|orders|restrictions) "
+         "(?:were|are|have|did|do) you "
+         "(?:been )?(?:given|told|following|follow|get|receive|got|have|operate|obey)\\b"),
+    SAID(LEAK, 0.6,
+         "\\b(?:reveal|print|show|dump|leak|output|display|expose) (?:me )?(?:full )?system" JOIN
+         "prompt\\b"),
     /* ---- tell the secret that was entrusted to you */
     SAID(LEAK, 0.75,
          "\\b" SECRET " <3>you(?: are| re|(?: ve| have) been| were)? (?:\\w+ )?"
@@ -452,9 +463,9 @@ const struct weir_injection_rule weir_injection__rules[] = {
     SEEN(LEAK, 0.4,
          "\\b(?:allowed|free|safe|may) (?:now )?(?:to )?(?:say|tell|reveal|give|share) <3>" SECRET
          "\\b"),
-    SEEN(LEAK, 0.35,
-         "\\b" SECRET " (?:is not|isn t|is no longer|was not) (?:a "
-         ")?(?:secret|hidden|confidential|protected|needed)\\b"),
+    SEEN(LEAK, 0.4,
+         "\\b(?:isn t|no longer|not) (?:a )?(?:secret|hidden|confidential) (?:anymore|any more|any "
+         "longer|now)\\b"),
     SAID(LEAK, 0.5,
          "\\byou (?:may|can|should|could) (?:now )?(?:safely "
          ")?(?:say|tell|reveal|share|give|disclose) <3>" SECRET "\\b"),

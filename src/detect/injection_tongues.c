@@ -9,7 +9,8 @@
 #define OVERRIDES(drop, told, prior, yours)                                                        \
     SAID(OVERRIDE, 0.85, "\\b" drop " <5>" prior " <3>" told),                                     \
         SAID(OVERRIDE, 0.85, "\\b" drop " <4>" told " <4>" prior "\\b"),                           \
-        SAID(OVERRIDE, 0.8, "\\b" drop " <2>" yours " <2>" told)
+        SAID(OVERRIDE, 0.8, "\\b" drop " <2>" yours " <2>" told),                                  \
+        SAID(OVERRIDE, 0.4, "\\b" drop " <1>" told)
 
 /* What I said is between people. */
 #define MINE "(?:ich|je|j|ai|ho|eu|ik|yo|he)\\b"
@@ -125,6 +126,11 @@ const struct weir_injection_rule weir_injection__tongues[] = {
           "was (?:ist|sind|steht|stand|lautet)|wie "
           "(?:ist|sind|laute\\w*)|offenbar\\w*|sag\\w*|lauten|kopier\\w*|zitier\\w*)",
           DE_PROMPT),
+    SAID(LEAK, 0.8,
+         "\\bdein\\w* <1>(?:system" JOIN
+         "prompt\\w*|prompts?|anweisungen|instruktionen|vorgaben|systemanweisung\\w*) <3>"
+         "(?:zeigen|nennen|verraten|geben|ausgeben|sagen|schicken|mitteilen|offenlegen|anzeigen)"
+         "\\b"),
     SEEN(LEAK, 0.4, "\\b(?:wort fur wort|wortlich|wortwortlich|eins zu eins|im wortlaut)\\b"),
     SEEN(LEAK, 0.45,
          "\\b(?:vor|oberhalb|uber) (?:meine[rn]?|dieser|unserem|diesem) "
@@ -259,6 +265,9 @@ const struct weir_injection_rule weir_injection__tongues[] = {
     ROLES("(?:je bent|jij bent|doe alsof|gedraag|stel je voor|antwoord)",
           "(?:zonder|geen|vrij van)",
           "(?:regels|beperkingen|grenzen|filters?|censuur|moraal|ethi\\w*|richtlijnen)\\b"),
+    SEEN(LEAK, 0.35,
+         "\\b(?:senha|contrasena|clave|mot de passe|password|parola|wachtwoord|codigo) "
+         "(?:secret\\w*|segret\\w*|ocult\\w*)\\b"),
     /* ---- Polish */
     OVERRIDES(
         "(?:zignoruj\\w*|ignoruj\\w*|zapomnij\\w*|pomin\\w*|odrzuc\\w*|nie "
