@@ -1,5 +1,6 @@
 /*
- * HTTP/2, serving side, on nghttp2: it knows the protocol, this file ties it to streams and flow.
+ * HTTP/2, serving side, on nghttp2: it knows the protocol, this file and h2_response.c tie it to
+ * streams and flow.
  *
  *   input ─► nghttp2_session_mem_recv ─► callbacks ─► the stream's handler
  *   respond / write / end ─► per-stream queue ─► flush: nghttp2_session_mem_send ─► socket
@@ -11,73 +12,18 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "http/h2_session.h"
-#include "http/http_int.h"
+#include "http/h2_server_int.h"
 
-#include <nghttp2/nghttp2.h>
 #include <stdlib.h>
 
 enum {
     GOAWAY_GRACE_MS = 100, /* between announcing a shutdown and refusing new streams */
     TICK_MAX_MS = 5000,
     TICK_MIN_MS = 10,
-    MAX_RESPONSE_FIELDS = 64,
     LEFT_QUIET_MS = 2000, /* how long the rest of a body is waited for, behind a complete answer */
     LEFT_MS = 30 * 1000,
     LEFT_BYTES = 64 * 1024 * 1024,
 };
-
-struct weir_h2 {
-    nghttp2_session *session;
-    struct weir_list streams; /* h2_stream.link */
-    size_t n_streams;
-    struct weir_h2_calm calm;
-    uint64_t goaway_at_ms; /* draining: when the last word is due; 0: not draining */
-    bool has_goaway;       /* it was said */
-};
-
-/* Where the writes of a queued body end, for those that are framed one by one. */
-struct h2_writes {
-    size_t *bytes; /* of each that is not framed yet */
-    size_t head;
-    size_t n; /* from head on */
-    size_t cap;
-};
-
-struct h2_stream {
-    struct weir_http_stream base;
-    struct weir_http_conn *conn;
-    struct weir_list link;
-    int32_t id;
-    struct weir_bufq out;             /* response body, not yet framed */
-    struct h2_writes writes;          /* with keeps_writes */
-    struct weir_bufq in;              /* request body that came while paused */
-    struct weir_http_field *trailers; /* behind the body, with response_ended */
-    size_t n_trailers;
-    size_t cap_fields;
-    size_t head_bytes;
-    bool head_done;
-    bool head_too_large;
-    bool is_deferred;  /* nghttp2 waits for resume_data */
-    bool resume_owed;  /* room again after FULL, or body to deliver after a pause */
-    bool end_received; /* the body ended while paused */
-    bool no_body_out;
-    bool keeps_writes;
-    bool is_left; /* answered and disposed: only what is left of the request body still comes */
-    uint64_t left_ms;
-    uint64_t left_last_ms; /* when the latest bytes of it came */
-    size_t left_bytes;
-};
-
-static struct h2_stream *h2_of(struct weir_http_stream *s)
-{
-    return WEIR_LIST_ENTRY(s, struct h2_stream, base);
-}
-
-static nghttp2_session *session_of(const struct h2_stream *hs)
-{
-    return hs->conn->h2->session;
-}
 
 static uint64_t tick_interval_ms(const struct weir_http_limits *l)
 {
@@ -94,190 +40,16 @@ static void tick_soon(struct weir_http_conn *c)
     weir_http__conn_tick_at(c, weir_loop_now_ms(c->ep->loop) + tick_interval_ms(&c->limits));
 }
 
-/* ---- the response ---- */
-
-/* The body is over: so is the stream, unless fields follow. */
-static uint32_t end_body(const struct h2_stream *hs)
-{
-    nghttp2_nv fields[MAX_RESPONSE_FIELDS];
-    for (size_t i = 0; i < hs->n_trailers; i++) {
-        fields[i] = weir_h2__nv(hs->trailers[i].name, hs->trailers[i].value);
-    }
-    if (hs->n_trailers == 0) {
-        return NGHTTP2_DATA_FLAG_EOF;
-    }
-    nghttp2_submit_trailer(session_of(hs), hs->id, fields, hs->n_trailers);
-    return NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-}
-
-static void note_write(struct h2_writes *w, size_t bytes)
-{
-    if (w->head + w->n == w->cap && w->head >= w->n && w->n != 0) {
-        memmove(w->bytes, w->bytes + w->head, w->n * sizeof *w->bytes);
-        w->head = 0;
-    } else if (w->head + w->n == w->cap) {
-        w->cap = w->cap != 0 ? w->cap * 2 : 16;
-        w->bytes = weir_mem_realloc(w->bytes, w->cap * sizeof *w->bytes);
-    }
-    w->bytes[w->head + w->n++] = bytes;
-}
-
-/* How much the next frame may have: what is left of the oldest write. */
-static size_t left_of_write(const struct h2_stream *hs, size_t length)
-{
-    const struct h2_writes *w = &hs->writes;
-    bool is_short = hs->keeps_writes && w->n != 0 && w->bytes[w->head] < length;
-    return is_short ? w->bytes[w->head] : length;
-}
-
-static void note_framed(struct h2_writes *w, size_t bytes)
-{
-    if (w->n == 0 || (w->bytes[w->head] -= bytes) != 0) {
-        return;
-    }
-    w->head++;
-    w->n--;
-    if (w->n == 0) {
-        w->head = 0;
-    }
-}
-
-/* A stretch of the body for one DATA frame. */
-static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *buf, size_t length,
-                         uint32_t *data_flags, nghttp2_data_source *source, void *user_data)
-{
-    struct h2_stream *hs = source->ptr;
-    size_t n = 0;
-    (void)session;
-    (void)stream_id;
-    (void)user_data;
-    length = left_of_write(hs, length);
-    while (n < length && hs->out.n != 0) {
-        struct weir_slice run = weir_bufq_peek(&hs->out);
-        size_t take = run.n < length - n ? run.n : length - n;
-        memcpy(buf + n, run.p, take);
-        weir_bufq_consume(&hs->out, take);
-        n += take;
-    }
-    note_framed(&hs->writes, n);
-    hs->base.last_out_ms = weir_loop_now_ms(hs->base.loop);
-    if (hs->base.is_full && !hs->resume_owed && hs->out.n <= hs->out.max / 2) {
-        hs->resume_owed = true;
-        weir_http__conn_post(hs->conn);
-    }
-    if (hs->out.n == 0 && hs->base.response_ended) {
-        *data_flags |= end_body(hs);
-    } else if (n == 0) {
-        hs->is_deferred = true;
-        return NGHTTP2_ERR_DEFERRED;
-    }
-    return (ssize_t)n;
-}
-
-static void wake(struct h2_stream *hs)
-{
-    if (hs->is_deferred) {
-        hs->is_deferred = false;
-        nghttp2_session_resume_data(session_of(hs), hs->id);
-    }
-    weir_sock_mark_dirty(&hs->conn->sock);
-}
-
-static void h2_respond(struct weir_http_stream *s, const struct weir_http_response *r)
-{
-    struct h2_stream *hs = h2_of(s);
-    WEIR_ASSERT(r->n_fields <= MAX_RESPONSE_FIELDS);
-    nghttp2_nv fields[MAX_RESPONSE_FIELDS + 3];
-    size_t n = 0;
-    char status[WEIR_HTTP_DECIMAL_BYTES];
-    fields[n++] =
-        weir_h2__nv(WEIR_SLICE(":status"), weir_http_decimal(status, (uint64_t)r->status));
-    for (size_t i = 0; i < r->n_fields; i++) {
-        fields[n++] = weir_h2__nv(r->fields[i].name, r->fields[i].value);
-    }
-    fields[n++] = weir_h2__nv(WEIR_SLICE("date"), weir_http_endpoint_date(hs->conn->ep));
-    char length[WEIR_HTTP_DECIMAL_BYTES];
-    if (r->body == WEIR_HTTP_BODY_LENGTH) {
-        fields[n++] =
-            weir_h2__nv(WEIR_SLICE("content-length"), weir_http_decimal(length, r->length));
-    }
-    bool is_empty =
-        r->body == WEIR_HTTP_BODY_NONE || (r->body == WEIR_HTTP_BODY_LENGTH && r->length == 0);
-    hs->no_body_out = is_empty || s->req.method == WEIR_HTTP_HEAD;
-    hs->keeps_writes = r->keeps_writes;
-    nghttp2_data_provider provider = {.source.ptr = hs, .read_callback = read_body};
-    nghttp2_submit_response(session_of(hs), hs->id, fields, n, hs->no_body_out ? NULL : &provider);
-    weir_sock_mark_dirty(&hs->conn->sock);
-}
-
-static enum weir_flow h2_write(struct weir_http_stream *s, struct weir_slice bytes)
-{
-    struct h2_stream *hs = h2_of(s);
-    if (hs->no_body_out) {
-        return WEIR_FLOW_OK;
-    }
-    if (hs->out.n == 0) {
-        s->last_out_ms = weir_loop_now_ms(s->loop);
-    }
-    weir_bufq_append(&hs->out, bytes);
-    if (hs->keeps_writes) {
-        note_write(&hs->writes, bytes.n);
-    }
-    wake(hs);
-    return weir_bufq_is_full(&hs->out) ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
-}
-
-static void h2_end(struct weir_http_stream *s, const struct weir_http_field *trailers, size_t n)
-{
-    struct h2_stream *hs = h2_of(s);
-    WEIR_ASSERT(n <= MAX_RESPONSE_FIELDS);
-    if (n != 0) {
-        hs->trailers = weir_arena_array(&s->arena, n, sizeof *trailers);
-        hs->n_trailers = n;
-    }
-    for (size_t i = 0; i < n; i++) {
-        hs->trailers[i].name = weir_arena_dup(&s->arena, trailers[i].name);
-        hs->trailers[i].value = weir_arena_dup(&s->arena, trailers[i].value);
-    }
-    wake(hs);
-}
-
-static void h2_abort(struct weir_http_stream *s)
-{
-    struct h2_stream *hs = h2_of(s);
-    s->is_gone = true;
-    nghttp2_submit_rst_stream(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_INTERNAL_ERROR);
-    weir_sock_mark_dirty(&hs->conn->sock);
-}
-
-static void h2_set_paused(struct weir_http_stream *s, bool paused)
-{
-    struct h2_stream *hs = h2_of(s);
-    if (!paused) {
-        s->last_in_ms = weir_loop_now_ms(s->loop);
-        hs->resume_owed = true;
-        weir_http__conn_post(hs->conn);
-    }
-}
-
-static const struct weir_http_stream_ops STREAM_OPS = {
-    .respond = h2_respond,
-    .write = h2_write,
-    .end = h2_end,
-    .abort = h2_abort,
-    .set_paused = h2_set_paused,
-};
-
 /* ---- the request ---- */
 
 /* Delivers what came while the body was paused, until it is paused again. */
-static void deliver_held(struct h2_stream *hs)
+static void deliver_held(struct weir_h2_stream *hs)
 {
     struct weir_http_stream *s = &hs->base;
     while (hs->in.n != 0 && !s->body_paused) {
         struct weir_slice run = weir_bufq_peek(&hs->in);
         weir_http__stream_give(s, run);
-        nghttp2_session_consume(session_of(hs), hs->id, run.n);
+        nghttp2_session_consume(weir_h2__session_of(hs), hs->id, run.n);
         weir_bufq_consume(&hs->in, run.n);
     }
     if (hs->in.n == 0 && !s->body_paused && hs->end_received && !s->body_ended) {
@@ -286,18 +58,18 @@ static void deliver_held(struct h2_stream *hs)
     weir_sock_mark_dirty(&hs->conn->sock);
 }
 
-static void stop_left(struct h2_stream *hs)
+static void stop_left(struct weir_h2_stream *hs)
 {
-    nghttp2_submit_rst_stream(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_NO_ERROR);
+    nghttp2_submit_rst_stream(weir_h2__session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_NO_ERROR);
     weir_sock_mark_dirty(&hs->conn->sock);
 }
 
-static void discard(struct h2_stream *hs, size_t n)
+static void discard(struct weir_h2_stream *hs, size_t n)
 {
     bool was_enough = hs->left_bytes > LEFT_BYTES;
     hs->left_last_ms = weir_loop_now_ms(hs->conn->ep->loop);
     hs->left_bytes += n;
-    nghttp2_session_consume(session_of(hs), hs->id, n);
+    nghttp2_session_consume(weir_h2__session_of(hs), hs->id, n);
     if (!was_enough && hs->left_bytes > LEFT_BYTES) {
         stop_left(hs);
     }
@@ -306,7 +78,7 @@ static void discard(struct h2_stream *hs, size_t n)
 static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t stream_id,
                          const uint8_t *data, size_t len, void *user_data)
 {
-    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, stream_id);
+    struct weir_h2_stream *hs = nghttp2_session_get_stream_user_data(session, stream_id);
     (void)flags;
     (void)user_data;
     if (hs == NULL) {
@@ -336,11 +108,11 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
         return 0;
     }
-    struct h2_stream *hs = weir_mem_zalloc(sizeof *hs);
+    struct weir_h2_stream *hs = weir_mem_zalloc(sizeof *hs);
     hs->conn = c;
     hs->id = frame->hd.stream_id;
     weir_bufq_init(&hs->out, c->limits.max_out_bytes);
-    weir_http__stream_init(&hs->base, c, &STREAM_OPS);
+    weir_http__stream_init(&hs->base, c, &weir_h2__stream_ops);
     hs->base.req.version = WEIR_HTTP_2;
     weir_list_append(&c->h2->streams, &hs->link);
     c->h2->n_streams++;
@@ -349,7 +121,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     return 0;
 }
 
-static void add_field(struct h2_stream *hs, struct weir_slice name, struct weir_slice value)
+static void add_field(struct weir_h2_stream *hs, struct weir_slice name, struct weir_slice value)
 {
     struct weir_http_request *req = &hs->base.req;
     if (req->n_fields == hs->cap_fields) {
@@ -366,7 +138,7 @@ static void add_field(struct h2_stream *hs, struct weir_slice name, struct weir_
     req->n_fields++;
 }
 
-static void add_pseudo(struct h2_stream *hs, struct weir_slice name, struct weir_slice value)
+static void add_pseudo(struct weir_h2_stream *hs, struct weir_slice name, struct weir_slice value)
 {
     struct weir_http_request *req = &hs->base.req;
     struct weir_slice copy = weir_arena_dup(&hs->base.arena, value);
@@ -384,7 +156,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
                      size_t namelen, const uint8_t *value, size_t valuelen, uint8_t flags,
                      void *user_data)
 {
-    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    struct weir_h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     const struct weir_http_conn *c = user_data;
     (void)flags;
     if (hs == NULL || hs->head_done) {
@@ -409,16 +181,17 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 }
 
 /* A caller that waits for leave to send its body gets it, unless it has got an answer. */
-static void allow_body(struct h2_stream *hs)
+static void allow_body(struct weir_h2_stream *hs)
 {
     struct weir_slice expect = weir_http_request_get(&hs->base.req, WEIR_SLICE("expect"));
     if (hs->base.status == 0 && weir_slice_eq_nocase(expect, WEIR_SLICE("100-continue"))) {
         nghttp2_nv status = weir_h2__nv(WEIR_SLICE(":status"), WEIR_SLICE("100"));
-        nghttp2_submit_headers(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NULL, &status, 1, NULL);
+        nghttp2_submit_headers(weir_h2__session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NULL, &status, 1,
+                               NULL);
     }
 }
 
-static void on_head(struct weir_http_conn *c, struct h2_stream *hs, bool is_end)
+static void on_head(struct weir_http_conn *c, struct weir_h2_stream *hs, bool is_end)
 {
     struct weir_http_request *req = &hs->base.req;
     hs->head_done = true;
@@ -446,7 +219,7 @@ static void on_head(struct weir_http_conn *c, struct h2_stream *hs, bool is_end)
     }
 }
 
-static void on_end_stream(struct h2_stream *hs)
+static void on_end_stream(struct weir_h2_stream *hs)
 {
     if (hs->base.body_paused || hs->in.n != 0) {
         hs->end_received = true;
@@ -464,7 +237,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     }
     bool is_end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     bool carries = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
-    struct h2_stream *hs =
+    struct weir_h2_stream *hs =
         carries ? nghttp2_session_get_stream_user_data(session, frame->hd.stream_id) : NULL;
     if (hs == NULL || hs->is_left) {
         return 0;
@@ -478,7 +251,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 }
 
 /* The request and everything made for it. */
-static void release(struct h2_stream *hs, int err)
+static void release(struct weir_h2_stream *hs, int err)
 {
     weir_http__stream_gone(&hs->base, err);
     weir_http__stream_dispose(&hs->base, hs->conn);
@@ -489,7 +262,7 @@ static void release(struct h2_stream *hs, int err)
  * way, but widespread clients (curl 7, httpx) then forget the answer, or wait for a window to go on
  * sending: so the rest of the body is taken and thrown away, within bounds, as on HTTP/1.
  */
-static void leave(struct h2_stream *hs)
+static void leave(struct weir_h2_stream *hs)
 {
     struct weir_http_conn *c = hs->conn;
     if (c->h2->goaway_at_ms != 0 || c->h2->has_goaway) {
@@ -512,14 +285,14 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
     if (!carries || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) {
         return 0;
     }
-    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    struct weir_h2_stream *hs = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (hs != NULL && !hs->base.body_ended && !hs->end_received) {
         leave(hs);
     }
     return 0;
 }
 
-static void free_stream(struct h2_stream *hs, int err)
+static void free_stream(struct weir_h2_stream *hs, int err)
 {
     struct weir_http_conn *c = hs->conn;
     weir_list_remove(&hs->link);
@@ -542,7 +315,7 @@ static void free_stream(struct h2_stream *hs, int err)
 static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t error_code,
                            void *user_data)
 {
-    struct h2_stream *hs = nghttp2_session_get_stream_user_data(session, stream_id);
+    struct weir_h2_stream *hs = nghttp2_session_get_stream_user_data(session, stream_id);
     (void)user_data;
     if (hs != NULL) {
         free_stream(hs, error_code == NGHTTP2_NO_ERROR ? WEIR_ECLOSED : WEIR_ERESET);
@@ -639,7 +412,7 @@ static void resume_streams(struct weir_http_conn *c)
 {
     struct weir_list *at = c->h2->streams.next;
     while (at != &c->h2->streams) {
-        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
+        struct weir_h2_stream *hs = WEIR_LIST_ENTRY(at, struct weir_h2_stream, link);
         struct weir_http_stream *s = &hs->base;
         at = at->next;
         if (!hs->resume_owed) {
@@ -677,7 +450,7 @@ static void h2_eof(struct weir_http_conn *c)
 }
 
 /* Says when to look again. */
-static uint64_t check_left(struct h2_stream *hs, uint64_t now_ms)
+static uint64_t check_left(struct weir_h2_stream *hs, uint64_t now_ms)
 {
     uint64_t quiet_ms = hs->left_last_ms + LEFT_QUIET_MS;
     uint64_t all_ms = hs->left_ms + LEFT_MS;
@@ -689,7 +462,7 @@ static uint64_t check_left(struct h2_stream *hs, uint64_t now_ms)
     return UINT64_MAX;
 }
 
-static void check_stream(struct h2_stream *hs, uint64_t now_ms)
+static void check_stream(struct weir_h2_stream *hs, uint64_t now_ms)
 {
     const struct weir_http_limits *l = &hs->conn->limits;
     struct weir_http_stream *s = &hs->base;
@@ -703,7 +476,8 @@ static void check_stream(struct h2_stream *hs, uint64_t now_ms)
                                  "no more of the request body came in time: limits.idle_timeout");
     } else if (is_head_late || is_out_late || is_body_late) {
         weir_http__stream_gone(s, WEIR_ETIMEOUT);
-        nghttp2_submit_rst_stream(session_of(hs), NGHTTP2_FLAG_NONE, hs->id, NGHTTP2_CANCEL);
+        nghttp2_submit_rst_stream(weir_h2__session_of(hs), NGHTTP2_FLAG_NONE, hs->id,
+                                  NGHTTP2_CANCEL);
         weir_sock_mark_dirty(&hs->conn->sock);
     }
 }
@@ -728,7 +502,7 @@ static uint64_t h2_tick(struct weir_http_conn *c, uint64_t now_ms)
     }
     uint64_t left_ms = UINT64_MAX;
     for (struct weir_list *at = h->streams.next; at != &h->streams; at = at->next) {
-        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
+        struct weir_h2_stream *hs = WEIR_LIST_ENTRY(at, struct weir_h2_stream, link);
         if (hs->is_left) {
             uint64_t due_ms = check_left(hs, now_ms);
             left_ms = due_ms < left_ms ? due_ms : left_ms;
@@ -758,7 +532,7 @@ static void h2_drain(struct weir_http_conn *c)
         return;
     }
     for (struct weir_list *at = h->streams.next; at != &h->streams; at = at->next) {
-        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
+        struct weir_h2_stream *hs = WEIR_LIST_ENTRY(at, struct weir_h2_stream, link);
         if (hs->is_left) {
             stop_left(hs);
         }
@@ -776,7 +550,7 @@ static void h2_dispose(struct weir_http_conn *c, int err)
     }
     struct weir_list *at;
     while ((at = weir_list_pop(&c->h2->streams)) != NULL) {
-        struct h2_stream *hs = WEIR_LIST_ENTRY(at, struct h2_stream, link);
+        struct weir_h2_stream *hs = WEIR_LIST_ENTRY(at, struct weir_h2_stream, link);
         nghttp2_session_set_stream_user_data(c->h2->session, hs->id, NULL);
         free_stream(hs, err);
     }
