@@ -334,17 +334,17 @@ static void take_event(struct weir_cs *cs, struct weir_slice event)
     if (cs->first.n == 0) {
         weir_buf_append(&cs->first, event);
     }
-    switch (weir_event_kind(&json)) {
-    case WEIR_EVENT_CHOICES:
+    switch (weir_event_class_of(&json)) {
+    case WEIR_EVENT_CLASS_CHOICES:
         take_choices(cs, &json);
         break;
-    case WEIR_EVENT_USAGE:
+    case WEIR_EVENT_CLASS_USAGE:
         take_usage(cs, &json);
         break;
-    case WEIR_EVENT_STREAM:
+    case WEIR_EVENT_CLASS_STREAM:
         take_misc(cs, &json);
         break;
-    case WEIR_EVENT_BAD:
+    case WEIR_EVENT_CLASS_BAD:
         weir_cs__fail_model(cs, "an event has no choices");
         break;
     }

@@ -4,17 +4,17 @@
 #include "task/results.h"
 #include "wire/json_write.h"
 
-enum weir_event_kind weir_event_kind(const struct weir_json *json)
+enum weir_event_class weir_event_class_of(const struct weir_json *json)
 {
     uint32_t choices = weir_json_get(json, 0, WEIR_SLICE("choices"));
     if (choices == WEIR_JSON_NONE || weir_json_type(json, choices) != WEIR_JSON_ARRAY) {
-        return WEIR_EVENT_BAD;
+        return WEIR_EVENT_CLASS_BAD;
     }
     if (json->nodes[choices].n != 0) {
-        return WEIR_EVENT_CHOICES;
+        return WEIR_EVENT_CLASS_CHOICES;
     }
     bool has_usage = weir_json_get_set(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
-    return has_usage ? WEIR_EVENT_USAGE : WEIR_EVENT_STREAM;
+    return has_usage ? WEIR_EVENT_CLASS_USAGE : WEIR_EVENT_CLASS_STREAM;
 }
 
 /* ---- reading ---- */

@@ -14,14 +14,14 @@
  * Events of a streamed completion, pure: what one says, how it is taken apart, how the event that
  * leaves with a batch is made from the model server's own. Only what must change changes.
  */
-enum weir_event_kind {
-    WEIR_EVENT_CHOICES, /* one or several choices */
-    WEIR_EVENT_USAGE,   /* no choices, usage: leaves last */
-    WEIR_EVENT_STREAM,  /* no choices: annotations and the like, pass in order */
-    WEIR_EVENT_BAD,     /* not an object with a `choices` array */
+enum weir_event_class {
+    WEIR_EVENT_CLASS_CHOICES, /* one or several choices */
+    WEIR_EVENT_CLASS_USAGE,   /* no choices, usage: leaves last */
+    WEIR_EVENT_CLASS_STREAM,  /* no choices: annotations and the like, pass in order */
+    WEIR_EVENT_CLASS_BAD,     /* not an object with a `choices` array */
 };
 
-enum weir_event_kind weir_event_kind(const struct weir_json *json);
+enum weir_event_class weir_event_class_of(const struct weir_json *json);
 
 /* One choice of an event. Nodes are those of the event. */
 struct weir_event_choice {
