@@ -33,9 +33,6 @@ struct term {
     bool is_allowed;
 };
 
-/* Of a byte: a term may begin with it (all beyond ASCII may); it is part of a word. */
-enum { BEGINS = 1, WORD = 2 };
-
 struct settings {
     struct edge *edges;
     size_t n_slots; /* power of two */
@@ -44,8 +41,8 @@ struct settings {
     struct term *terms;
     size_t n_terms;
     uint64_t seed;
-    unsigned char bytes[256]; /* BEGINS, WORD */
-    bool pairs[128][128];     /* can a term begin with these two, folded? */
+    bool is_word[256];     /* of a byte of ASCII */
+    bool starts[256][256]; /* may a term begin with these two bytes? */
 };
 
 static void free_settings(void *p)
@@ -131,6 +128,24 @@ static bool is_mark(uint32_t cp)
     return cp >= 0x300 && (U_GET_GC_MASK((UChar32)cp) & U_GC_MN_MASK) != 0;
 }
 
+static bool is_unparted(uint32_t cp)
+{
+    return (cp >= 0x0E00 && cp <= 0x0EFF) || (cp >= 0x1000 && cp <= 0x109F) ||
+           (cp >= 0x1100 && cp <= 0x11FF) || (cp >= 0x1780 && cp <= 0x17FF) ||
+           (cp >= 0x2E80 && cp <= 0xD7FF) || (cp >= 0xF900 && cp <= 0xFAFF) ||
+           (cp >= 0x20000 && cp <= 0x3FFFF);
+}
+
+static bool is_word(uint32_t cp)
+{
+    if (cp < 128) {
+        return (cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || (cp >= '0' && cp <= '9') ||
+               cp == '_';
+    }
+    return !is_unparted(cp) &&
+           (u_isalnum((UChar32)cp) || (U_GET_GC_MASK((UChar32)cp) & U_GC_M_MASK));
+}
+
 static struct edge *slot(const struct settings *s, uint32_t from, uint32_t cp)
 {
     uint64_t hash = ((uint64_t)from << 32 | cp) ^ s->seed;
@@ -158,16 +173,21 @@ static void next_folded(struct weir_slice t, size_t *at, struct folded *f)
     *f = (struct folded){.cps = {' '}, .n = 1};
 }
 
-/* What a text must begin with to be worth a walk. */
+/* What a text must begin with to be worth a walk; beyond ASCII anything. */
+static void note_start(struct settings *s, uint32_t c, uint32_t second, bool is_single)
+{
+    for (uint32_t next = 0; next < 256; next++) {
+        uint32_t folded = weir_utf8_is_space(next) ? ' ' : fold_ascii(next);
+        bool is_start = is_single || second >= 128 || next >= 128 || folded == second;
+        s->starts[c][next] = s->starts[c][next] || is_start;
+    }
+}
+
 static void note_beginning(struct settings *s, uint32_t first, uint32_t second, bool is_single)
 {
-    if (first >= 128) {
-        return;
-    }
-    s->bytes[first] |= BEGINS;
-    s->bytes[first >= 'a' && first <= 'z' ? first - 32 : first] |= BEGINS;
-    for (uint32_t c = 0; c < 128; c++) {
-        s->pairs[first][c] = s->pairs[first][c] || is_single || second >= 128 || c == second;
+    if (first < 128) {
+        note_start(s, first, second, is_single);
+        note_start(s, first >= 'a' && first <= 'z' ? first - 32 : first, second, is_single);
     }
 }
 
@@ -255,11 +275,10 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
     s->ends = weir_mem_array(n_nodes + 1, sizeof *s->ends);
     s->terms = weir_mem_array(n_deny + n_allow, sizeof *s->terms);
     s->seed = weir_map_hash(WEIR_SLICE("keywords"));
-    for (unsigned c = 0; c < 256; c++) {
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        s->bytes[c] = c >= 128 ? BEGINS : 0;
-        s->bytes[c] |= is_letter || (c >= '0' && c <= '9') || c == '_' ? WORD : 0;
+    for (unsigned c = 0; c < 128; c++) {
+        s->is_word[c] = is_word(c);
     }
+    memset(s->starts[128], true, 128 * sizeof s->starts[0]);
     for (size_t i = 0; i < n_deny; i++) {
         add_term(s, deny[i], false);
     }
@@ -270,24 +289,6 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
 }
 
 /* ---- scanning */
-
-static bool is_unparted(uint32_t cp)
-{
-    return (cp >= 0x0E00 && cp <= 0x0EFF) || (cp >= 0x1000 && cp <= 0x109F) ||
-           (cp >= 0x1100 && cp <= 0x11FF) || (cp >= 0x1780 && cp <= 0x17FF) ||
-           (cp >= 0x2E80 && cp <= 0xD7FF) || (cp >= 0xF900 && cp <= 0xFAFF) ||
-           (cp >= 0x20000 && cp <= 0x3FFFF);
-}
-
-static bool is_word(uint32_t cp)
-{
-    if (cp < 128) {
-        return (cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || (cp >= '0' && cp <= '9') ||
-               cp == '_';
-    }
-    return !is_unparted(cp) &&
-           (u_isalnum((UChar32)cp) || (U_GET_GC_MASK((UChar32)cp) & U_GC_M_MASK));
-}
 
 struct walk {
     const struct settings *s;
@@ -346,25 +347,39 @@ static int report(const struct walk *w, size_t from, struct weir_found *found)
     return weir_found_add(found, &span);
 }
 
-/* The next byte where a term may begin: ASCII is passed over by tables. */
+/* The next two bytes that a term may begin with, four places at a time: nearly all are none, and
+ * guesses of the processor that go wrong would cost more than the looking. */
+static size_t find_start(const struct settings *s, struct weir_slice t, size_t at)
+{
+    const unsigned char *p = (const unsigned char *)t.p;
+    while (t.n - at > 4) {
+        bool first = s->starts[p[at]][p[at + 1]] | s->starts[p[at + 1]][p[at + 2]];
+        bool second = s->starts[p[at + 2]][p[at + 3]] | s->starts[p[at + 3]][p[at + 4]];
+        if (first | second) {
+            break;
+        }
+        at += 4;
+    }
+    while (at < t.n && !s->starts[p[at]][at + 1 < t.n ? p[at + 1] : 0]) {
+        at++;
+    }
+    return at;
+}
+
+/* The next byte where a term may begin; inside a word of ASCII it cannot. */
 static size_t skip(const struct settings *s, struct weir_slice t, size_t at, uint32_t *before)
 {
-    unsigned last = is_word(*before) ? WORD : 0;
+    const unsigned char *p = (const unsigned char *)t.p;
     size_t from = at;
-    for (; at < t.n; at++) {
-        unsigned char c = (unsigned char)t.p[at];
-        unsigned flags = s->bytes[c];
-        bool is_inside = (last & flags & WORD) != 0;
-        if ((flags & BEGINS) != 0 && !is_inside) {
-            unsigned char next = at + 1 < t.n ? (unsigned char)t.p[at + 1] : 0;
-            uint32_t folded = weir_utf8_is_space(next) ? ' ' : fold_ascii(next);
-            if (c >= 128 || next >= 128 || s->pairs[fold_ascii(c)][folded]) {
-                break;
-            }
+    bool was_word = is_word(*before);
+    for (;; at++) {
+        at = find_start(s, t, at);
+        was_word = at > from ? s->is_word[p[at - 1]] : was_word;
+        if (at >= t.n || !was_word || !s->is_word[p[at]]) {
+            break;
         }
-        last = flags;
     }
-    *before = at > from ? (unsigned char)t.p[at - 1] : *before;
+    *before = at > from ? p[at - 1] : *before;
     return at;
 }
 
