@@ -50,14 +50,16 @@ static void write_times(struct weir_buf *out, struct weir_export_times times)
     weir_proto_write_fixed64(out, END, times.end_ns);
 }
 
-/* Neither part is from outside, except that ids are the configuration's. */
+/* Both parts are ours or the configuration's. */
 static void write_name(struct weir_buf *out, struct weir_slice what, struct weir_slice which)
 {
-    char text[MAX_NAME_BYTES];
-    int n = snprintf(text, sizeof text, "%.*s%s%.*s", (int)what.n, what.p, which.n != 0 ? " " : "",
-                     (int)which.n, which.p);
-    size_t len = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
-    weir_proto_write_text(out, NAME, weir_slice_make(text, len), len);
+    size_t mark = weir_proto_write_begin(out, NAME);
+    weir_buf_append(out, what);
+    if (which.n != 0) {
+        weir_buf_append_byte(out, ' ');
+        weir_buf_append(out, which);
+    }
+    weir_proto_write_end(out, mark);
 }
 
 static void write_error(struct weir_buf *out, const char *message)
@@ -157,12 +159,13 @@ static bool is_grpc(const struct weir_client_span *call)
 
 static void write_protocol(struct weir_buf *out, const struct weir_client_span *call)
 {
+    struct weir_slice path = weir_slice_sub(call->path, 0, weir_slice_find(call->path, '?'));
     if (is_grpc(call)) {
         TEXT(out, "rpc.system", WEIR_SLICE("grpc"));
-        TEXT(out, "rpc.method", call->path);
+        TEXT(out, "rpc.method", path);
     } else {
         TEXT(out, "http.request.method", call->method);
-        TEXT(out, "url.path", call->path);
+        TEXT(out, "url.path", path);
     }
     if (call->status != 0) {
         INT(out, "http.response.status_code", call->status);

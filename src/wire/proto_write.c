@@ -7,7 +7,7 @@
 
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2, MAX_VARINT_BYTES = 10 };
 
-static size_t put_varint(char *out, uint64_t value)
+static inline size_t put_varint(char *out, uint64_t value)
 {
     size_t n = 0;
     while (value >= 0x80) {
@@ -18,20 +18,22 @@ static size_t put_varint(char *out, uint64_t value)
     return n;
 }
 
-static size_t varint_size(uint64_t value)
+static inline size_t varint_size(uint64_t value)
 {
     return 1 + (size_t)(63 - __builtin_clzll(value | 1)) / 7;
 }
 
 /* Room for the largest thing that is written at once; out of memory aborts, so it succeeds. */
-static char *room(struct weir_buf *out, size_t n)
+static inline char *room(struct weir_buf *out, size_t n)
 {
-    int rc = weir_buf_reserve(out, n);
-    WEIR_ASSERT(rc == 0);
+    if (out->cap - out->n < n) {
+        int rc = weir_buf_reserve(out, n);
+        WEIR_ASSERT(rc == 0);
+    }
     return out->p + out->n;
 }
 
-static size_t put_tag(char *out, uint32_t field, unsigned kind)
+static inline size_t put_tag(char *out, uint32_t field, unsigned kind)
 {
     return put_varint(out, (uint64_t)field << 3 | kind);
 }

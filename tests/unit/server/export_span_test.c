@@ -135,6 +135,7 @@ static void test_calls(void **state)
     (void)state;
     struct weir_client_span call = call_of(&HTTP);
     call.n_retries = 2;
+    call.path = WEIR_SLICE("/x/y?key=secret");
     struct weir_buf out = {0};
     weir_export_span_call(&out, &call, TIMES);
     struct weir_slice span = otlp_bytes(weir_buf_slice(&out), 2);
@@ -143,6 +144,7 @@ static void test_calls(void **state)
     assert_true(weir_slice_eq_cstr(otlp_bytes(span, NAME), "detector hap"));
     assert_int_equal(otlp_number(span, KIND), 3);
     assert_true(otlp_attr_is(span, ATTR, "peer.service", "hap"));
+    assert_true(otlp_attr_is(span, ATTR, "url.path", "/x/y"));
     assert_true(otlp_attr_is(span, ATTR, "weir.service.kind", "detector"));
     assert_int_equal(otlp_number(otlp_attr(span, ATTR, "server.port"), 3), 8000);
     assert_int_equal(otlp_number(otlp_attr(span, ATTR, "http.request.resend_count"), 3), 2);
