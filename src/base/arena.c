@@ -10,9 +10,9 @@
 /*
  * The first blocks are small, so that a tiny request costs little and of a larger one only a small
  * part stays unused. With its header one is 1 KiB, which the allocator still serves from its
- * fastest lists. Once there are four of a size the next is twice as large.
+ * fastest lists. Once there are eight of a size the next is twice as large.
  */
-enum { FIRST_BLOCK_BYTES = 1024 - 16, LARGEST_BLOCK_BYTES = 64 * 1024, BLOCKS_OF_A_SIZE = 4 };
+enum { FIRST_BLOCK_BYTES = 1024 - 16, LARGEST_BLOCK_BYTES = 64 * 1024, BLOCKS_OF_A_SIZE = 8 };
 
 enum { TAKE_BYTES = 16 * 1024 }; /* a buffer that is worth keeping */
 

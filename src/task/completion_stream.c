@@ -283,9 +283,8 @@ void weir_cs__advance(struct weir_cs *cs)
 
 /* ---- the model ---- */
 
-static void take_choices(struct weir_cs *cs, const struct weir_json *json)
+static void take_choices(struct weir_cs *cs, const struct weir_json *json, uint32_t choices)
 {
-    uint32_t choices = weir_json_get(json, 0, WEIR_SLICE("choices"));
     uint32_t at = weir_json_first(json, choices);
     while (at != WEIR_JSON_NONE && !cs->is_over) {
         uint32_t next = weir_json_after(json, choices, at);
@@ -334,9 +333,10 @@ static void take_event(struct weir_cs *cs, struct weir_slice event)
     if (cs->first.n == 0) {
         weir_buf_append(&cs->first, event);
     }
-    switch (weir_event_class_of(&json)) {
+    uint32_t choices;
+    switch (weir_event_class_of(&json, &choices)) {
     case WEIR_EVENT_CLASS_CHOICES:
-        take_choices(cs, &json);
+        take_choices(cs, &json, choices);
         break;
     case WEIR_EVENT_CLASS_USAGE:
         take_usage(cs, &json);

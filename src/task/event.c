@@ -4,13 +4,13 @@
 #include "task/results.h"
 #include "wire/json_write.h"
 
-enum weir_event_class weir_event_class_of(const struct weir_json *json)
+enum weir_event_class weir_event_class_of(const struct weir_json *json, uint32_t *choices)
 {
-    uint32_t choices = weir_json_get(json, 0, WEIR_SLICE("choices"));
-    if (choices == WEIR_JSON_NONE || weir_json_type(json, choices) != WEIR_JSON_ARRAY) {
+    *choices = weir_json_get(json, 0, WEIR_SLICE("choices"));
+    if (*choices == WEIR_JSON_NONE || weir_json_type(json, *choices) != WEIR_JSON_ARRAY) {
         return WEIR_EVENT_CLASS_BAD;
     }
-    if (json->nodes[choices].n != 0) {
+    if (json->nodes[*choices].n != 0) {
         return WEIR_EVENT_CLASS_CHOICES;
     }
     bool has_usage = weir_json_get_set(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
@@ -110,9 +110,19 @@ static void set_role(struct weir_json_edit *e, const struct weir_json *json,
     }
 }
 
+/* Of an array of one the node before the item is the array itself. */
+static bool is_only_choice(const struct weir_json *json, const struct weir_event_choice *c)
+{
+    const struct weir_json_node *before = &json->nodes[c->node - 1];
+    return before->type == WEIR_JSON_ARRAY && before->n == 1;
+}
+
 static void remove_other_choices(struct weir_json_edit *e, const struct weir_json *json,
                                  const struct weir_event_choice *c)
 {
+    if (is_only_choice(json, c)) {
+        return;
+    }
     uint32_t choices = weir_json_get(json, 0, WEIR_SLICE("choices"));
     uint32_t at = weir_json_first(json, choices);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(json, choices, at)) {

@@ -21,7 +21,8 @@ enum weir_event_class {
     WEIR_EVENT_CLASS_BAD,     /* not an object with a `choices` array */
 };
 
-enum weir_event_class weir_event_class_of(const struct weir_json *json);
+/* `*choices` is the array, if there is one. */
+enum weir_event_class weir_event_class_of(const struct weir_json *json, uint32_t *choices);
 
 /* One choice of an event. Nodes are those of the event. */
 struct weir_event_choice {
