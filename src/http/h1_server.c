@@ -118,8 +118,10 @@ static void append_chunk(struct weir_http_conn *c, struct weir_slice bytes)
     char *at = weir_bufq_reserve(out, WEIR_HTTP1_CHUNK_HEAD_BYTES + bytes.n + 2, &room);
     size_t n = weir_http1_chunk_head(at, bytes.n);
     memcpy(at + n, bytes.p, bytes.n);
-    memcpy(at + n + bytes.n, "\r\n", 2);
-    weir_bufq_commit(out, n + bytes.n + 2);
+    n += bytes.n;
+    at[n++] = '\r';
+    at[n++] = '\n';
+    weir_bufq_commit(out, n);
 }
 
 static enum weir_flow h1_write(struct weir_http_stream *s, struct weir_slice bytes)
