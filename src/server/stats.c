@@ -1,5 +1,6 @@
 #include "server/stats.h"
 
+#include "obs/log.h"
 #include "obs/metric.h"
 #include "obs/process.h"
 #include "route/completion.h"
@@ -65,6 +66,7 @@ void weir_stats_declare(void)
     static const char *const names[N_LISTENERS] = {"api", "health"};
     static const char *const classes[N_CLASSES] = {"aborted", "1xx", "2xx", "3xx", "4xx", "5xx"};
     weir_process_declare_metrics();
+    weir_log_declare_metrics();
     struct weir_metric_family *f_requests = weir_metric_declare(&REQUESTS);
     struct weir_metric_family *f_seconds = weir_metric_declare(&SECONDS);
     struct weir_metric_family *f_connections = weir_metric_declare(&CONNECTIONS);

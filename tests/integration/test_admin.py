@@ -103,6 +103,7 @@ def test_metrics_are_well_formed(w):
     samples = scrape(w)
     assert samples[("process_open_fds",)] > 0
     assert samples[("process_resident_memory_bytes",)] > 0
+    assert samples[("weir_log_dropped_lines_total",)] == 0
     build = [key for key in samples if key[0] == "weir_build_info"]
     assert len(build) == 1 and samples[build[0]] == 1
 
