@@ -25,7 +25,8 @@
     X(EUNSUPPORTED, -16, "not supported")                                                          \
     X(EINUSE, -17, "address already in use")                                                       \
     X(EDENIED, -18, "permission denied")                                                           \
-    X(EPEER, -19, "the service answered nonsense")
+    X(EPEER, -19, "the service answered nonsense")                                                 \
+    X(EINTERNAL, -20, "an internal error")
 
 enum weir_err {
     WEIR_OK = 0,

@@ -16,7 +16,8 @@ enum weir_fault_origin {
     WEIR_FAULT_CHAT_COMPLETION,
     WEIR_FAULT_COMPLETION,
     WEIR_FAULT_TOKENIZE,
-    WEIR_FAULT_LIMIT, /* no service: a limit of ours, named in `message`, `status` set */
+    WEIR_FAULT_LIMIT,    /* no service: a limit of ours, named in `message`, `status` set */
+    WEIR_FAULT_INTERNAL, /* no service: a fault of this program */
 };
 
 struct weir_fault {

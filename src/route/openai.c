@@ -103,14 +103,16 @@ static int check_common(struct reading *r, uint32_t model, uint32_t stream)
 }
 
 /* How many choices the caller asks for; 1 per prompt where it is not said or not readable. */
-static uint64_t asked_choices(const struct reading *r, size_t n_prompts)
+static void read_choices(struct reading *r, size_t n_prompts)
 {
     uint64_t n = 1;
     uint32_t at = weir_json_get_set(r->f.json, 0, WEIR_SLICE("n"));
     if (at == WEIR_JSON_NONE || weir_json_u64(r->f.json, at, &n) != 0 || n == 0) {
         n = 1;
+        r->request.may_be_given_more = true;
     }
-    return n < UINT32_MAX ? n * n_prompts : UINT64_MAX; /* more than anybody will be given */
+    /* The other number is more than anybody will be given. */
+    r->request.n_choices = n < UINT32_MAX ? n * n_prompts : UINT64_MAX;
 }
 
 static int check_plan(struct reading *r, enum weir_detect_type whole)
@@ -192,7 +194,7 @@ static int read_chat(struct reading *r, uint32_t *messages)
         return weir_fields_fail(&r->f, "", "`messages` must not be empty");
     }
     *messages = at[MESSAGES];
-    r->request.n_choices = asked_choices(r, 1);
+    read_choices(r, 1);
     if (r->request.input.n == 0) {
         return 0;
     }
@@ -246,7 +248,7 @@ static int read_prompt(struct reading *r, uint32_t prompt)
         bool is_tokens = weir_json_type(json, weir_json_first(json, prompt)) == WEIR_JSON_NUMBER;
         n = is_tokens ? 1 : json->nodes[prompt].n;
     }
-    r->request.n_choices = asked_choices(r, n);
+    read_choices(r, n);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "route/completion.h"
 #include "route/openai.h"
 #include "route/stream_stats.h"
+#include "task/promise.h"
 
 enum { N_LISTENERS = 2, N_CLASSES = 6 };
 
@@ -88,6 +89,7 @@ void weir_stats_declare(void)
     weir_stream_stats_declare();
     weir_completion_declare();
     weir_openai_declare();
+    weir_promise_declare();
 }
 
 void weir_stats_request(enum weir_stats_listener listener, const struct weir_http_stream *s,

@@ -30,8 +30,9 @@ struct weir_task_completion {
                                  text_generation detectors are given */
     const struct weir_policy *policy; /* NULL: H and I */
     struct weir_slice
-        warnings;       /* JSON objects, commas between them, that ride on the answer; or "" */
-    uint64_t n_choices; /* that were asked for; 0: one */
+        warnings;           /* JSON objects, commas between them, that ride on the answer; or "" */
+    uint64_t n_choices;     /* that were asked for; 0: one */
+    bool may_be_given_more; /* the request does not say how many */
 };
 
 /* `request` is copied; what it points to lives in the request's arena. */

@@ -35,6 +35,21 @@ void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item)
     free(item);
 }
 
+/* An event that is kept for later, in place of the one kept before. */
+void weir_cs__keep_event(struct weir_cs *cs, struct weir_buf *place, struct weir_slice event)
+{
+    cs->held_bytes += event.n;
+    cs->held_bytes -= place->n;
+    weir_buf_clear(place);
+    weir_buf_append(place, event);
+}
+
+void weir_cs__drop_event(struct weir_cs *cs, struct weir_buf *place)
+{
+    cs->held_bytes -= place->n;
+    weir_buf_dispose(place);
+}
+
 static struct weir_slice json_of(const struct weir_cs_item *item)
 {
     return weir_slice_make(item->json, item->n);
@@ -110,6 +125,7 @@ void weir_cs__free_choice(struct weir_cs_choice *choice)
     weir_buf_dispose(&choice->whole);
     weir_buf_dispose(&choice->high_json);
     weir_cs__forget_tools(choice);
+    weir_cs__drop_event(choice->cs, &choice->finish);
     weir_list_remove(&choice->link);
     free(choice);
 }
@@ -315,7 +331,7 @@ bool weir_cs__cut_half(const struct weir_json *json, uint32_t at, uint16_t *half
 static void hold_half(struct weir_cs_choice *choice, const struct weir_json *json,
                       const struct weir_event_choice *c, struct weir_buf *text)
 {
-    bool goes_on = !c->has_finish && !c->has_rest;
+    bool goes_on = (!c->has_finish || weir_cs__is_route(choice->cs)) && !c->has_rest;
     if (!goes_on || !weir_cs__cut_half(json, c->text, &choice->high, text)) {
         return;
     }
@@ -380,6 +396,12 @@ static void write_part(struct weir_cs *cs, const struct weir_json *json,
     weir_event_write_part(json, c, cs->request.is_chat, cut, &cs->scratch->out);
 }
 
+/* Does a finish_reason wait? On routes always, for the end of the stream. */
+static bool holds_finish(const struct weir_cs_choice *choice, const struct weir_event_choice *c)
+{
+    return weir_cs__is_route(choice->cs) || weir_cs__holds_finish(choice, c);
+}
+
 /* Reasoning leaves before its text, the rest after it; what ends the event goes with the last. */
 static void take_parts(struct weir_cs_choice *choice, const struct weir_json *json,
                        const struct weir_event_choice *c, bool with_usage)
@@ -395,7 +417,7 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
     }
     cut = (struct weir_event_cut){.part = WEIR_EVENT_TEXT,
                                   .with_usage = with_usage && !c->has_rest,
-                                  .with_finish = !c->has_rest && !weir_cs__holds_finish(choice, c),
+                                  .with_finish = !c->has_rest && !holds_finish(choice, c),
                                   .with_logprobs = true,
                                   .without_extras = c->has_rest,
                                   .role = role_of_text(choice)};
@@ -404,7 +426,7 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
     if (c->has_rest) {
         cut = (struct weir_event_cut){.part = WEIR_EVENT_REST,
                                       .with_usage = with_usage,
-                                      .with_finish = true,
+                                      .with_finish = !weir_cs__is_route(cs),
                                       .role = role_in_place(choice)};
         write_part(cs, json, c, &cut);
         add_plain(choice, weir_buf_slice(&cs->scratch->out));
@@ -431,6 +453,78 @@ static void mark_ending(struct weir_cs_choice *choice)
     }
 }
 
+/* ---- finish reasons on routes ---- */
+
+/* The finish_reason of one event that is held, as an event of its own. False: there is none. */
+static bool write_held_finish(struct weir_cs_choice *choice, bool with_finish)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_json json;
+    struct weir_event_choice c;
+    if (choice->finish.n == 0 ||
+        weir_cs__read_single(cs, weir_buf_slice(&choice->finish), &json, &c) != 0) {
+        return false;
+    }
+    struct weir_event_cut cut = {.with_usage = true,
+                                 .with_finish = with_finish,
+                                 .with_logprobs = true,
+                                 .role = role_in_place(choice)};
+    write_part(cs, &json, &c, &cut);
+    return true;
+}
+
+static bool says_only_finish(const struct weir_json *json, const struct weir_event_choice *c)
+{
+    struct weir_event_choice without = *c;
+    without.has_finish = false;
+    return weir_event_is_silent(json, &without) &&
+           weir_json_get_set(json, 0, WEIR_SLICE("usage")) == WEIR_JSON_NONE;
+}
+
+/*
+ * Holds the finish_reason of an event. An event without text or the like waits whole; if an earlier
+ * one waits, it was not the last: what else it says leaves now. True: nothing else is left of the
+ * event.
+ */
+static bool hold_route_finish(struct weir_cs_choice *choice, const struct weir_json *json,
+                              const struct weir_event_choice *c, bool with_usage)
+{
+    struct weir_cs *cs = choice->cs;
+    bool is_whole = !c->has_text && !c->has_reasoning && !c->has_rest;
+    if (!weir_cs__is_route(cs) || !c->has_finish) {
+        return false;
+    }
+    if (choice->is_finish_whole && write_held_finish(choice, false)) {
+        add_silent(choice, weir_buf_slice(&cs->scratch->out));
+    }
+    struct weir_event_cut cut = {.part = is_whole ? WEIR_EVENT_ALL : WEIR_EVENT_ENDING,
+                                 .with_usage = with_usage && is_whole,
+                                 .with_finish = true,
+                                 .with_logprobs = is_whole,
+                                 .without_extras = !is_whole};
+    write_part(cs, json, c, &cut);
+    weir_cs__keep_event(cs, &choice->finish, weir_buf_slice(&cs->scratch->out));
+    choice->is_finish_whole = is_whole && !says_only_finish(json, c);
+    return is_whole;
+}
+
+/* The stream has ended and everything else of the choice has left. */
+static void emit_held_finish(struct weir_cs_choice *choice)
+{
+    struct weir_cs *cs = choice->cs;
+    bool is_path_done = choice->path == NULL || weir_path_is_done(choice->path);
+    if (!cs->source_done || !is_path_done || !weir_list_is_empty(&choice->items)) {
+        return;
+    }
+    bool has_finish = write_held_finish(choice, true);
+    weir_cs__drop_event(cs, &choice->finish);
+    if (has_finish) {
+        weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
+    }
+}
+
+/* ---- one event ---- */
+
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
                           const struct weir_event_choice *c, bool is_last)
 {
@@ -438,13 +532,21 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
     if (choice == NULL) {
         return;
     }
+    cs->has_spoken = true;
+    weir_cs__note_finish(choice, c->has_finish);
     weir_cs__collect_tools(choice, json, c);
-    weir_cs__hold_finish(choice, json, c);
+    if (!weir_cs__is_route(cs)) {
+        weir_cs__hold_finish(choice, json, c);
+    }
+    if (hold_route_finish(choice, json, c, is_last)) {
+        weir_cs__drain(choice);
+        return;
+    }
     if (c->has_text && (c->has_reasoning || c->has_rest)) {
         take_parts(choice, json, c, is_last);
     } else {
         struct weir_event_cut cut = {.with_usage = is_last,
-                                     .with_finish = !weir_cs__holds_finish(choice, c),
+                                     .with_finish = !holds_finish(choice, c),
                                      .with_logprobs = true,
                                      .role = c->has_text ? role_of_text(choice)
                                                          : role_in_place(choice)};
@@ -455,7 +557,7 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
             take_silent(choice, json, c);
         }
     }
-    if (c->has_finish) {
+    if (c->has_finish && !weir_cs__is_route(cs)) {
         mark_ending(choice);
         weir_cs__end_choice(choice);
     }
@@ -570,6 +672,10 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     struct weir_buf joined = {0};
     struct weir_json json;
     struct weir_event_choice c;
+    if (!weir_path_has_judged(choice->path, batch->end_cp)) {
+        weir_cs__fail_promise(choice, "content");
+        return;
+    }
     weir_cs__drain_misc(cs);
     struct weir_cs_item *last = weir_cs__touch(cs, &choice->items, batch->end_cp, false, &logprobs);
     if (last == NULL || weir_cs__read_single(cs, json_of(last), &json, &c) != 0) {
@@ -631,7 +737,10 @@ void weir_cs__drain(struct weir_cs_choice *choice)
 {
     if (choice->enforced != NULL) {
         weir_cs__enforce_drain(choice);
-    } else if (choice->path != NULL) {
+        return;
+    }
+    if (choice->path != NULL) {
         drain_path(choice);
     }
+    emit_held_finish(choice);
 }

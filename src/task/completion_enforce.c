@@ -51,8 +51,8 @@ void weir_cs__enforce_free(struct weir_cs_choice *choice)
     }
     weir_cs__drop_held(choice);
     weir_guard_free(e->guard);
-    weir_buf_dispose(&e->last);
-    weir_buf_dispose(&e->finish);
+    weir_cs__drop_event(choice->cs, &e->last);
+    weir_cs__drop_event(choice->cs, &e->finish);
     weir_buf_dispose(&e->audio_id);
     weir_buf_dispose(&e->audio_expires);
     free(e);
@@ -66,14 +66,16 @@ bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice)
 
 /* ---- arriving ---- */
 
-/* The event without what it says, its choice alone. */
+/* Keeps the event without what it says, its choice alone. */
 static void reduce(struct weir_cs *cs, const struct weir_known *k, const struct weir_cs_event *how,
-                   struct weir_buf *out)
+                   struct weir_buf *place)
 {
     struct weir_cs_event e = *how;
     e.body = cs->request.is_chat ? WEIR_SLICE("{}") : WEIR_SLICE("\"\"");
-    weir_buf_clear(out);
-    weir_cs__write_event(cs, k->json, k->choice, &e, out);
+    cs->held_bytes -= place->n;
+    weir_buf_clear(place);
+    weir_cs__write_event(cs, k->json, k->choice, &e, place);
+    cs->held_bytes += place->n;
 }
 
 static void push(struct weir_cs_choice *choice, enum weir_channel channel, struct weir_slice event,
@@ -93,8 +95,6 @@ static void push(struct weir_cs_choice *choice, enum weir_channel channel, struc
     item->end_cp = weir_guard_length_cp(e->guard, channel);
     if (rc == WEIR_ELIMIT) {
         weir_cs__fail_held(cs);
-    } else if (rc == WEIR_EPEER) {
-        weir_cs__fail_model(cs, "there is text behind a finish_reason");
     } else if (rc != 0) {
         weir_cs__fail_model(cs, "an event's text is not UTF-8");
     }
@@ -267,12 +267,29 @@ static void greet(struct weir_cs_choice *choice)
     weir_buf_dispose(&body);
 }
 
-static void take_finish(struct weir_cs_choice *choice, const struct weir_known *k, bool with_usage)
+/* What the answer cost leaves last, should nobody say it later. */
+static void save_usage(struct weir_cs_choice *choice)
 {
+    struct weir_cs *cs = choice->cs;
+    struct weir_json json;
+    struct weir_slice event = weir_buf_slice(&choice->enforced->finish);
+    if (weir_json_parse_reuse(&json, event, NULL, &cs->scratch->envelope, NULL) == 0) {
+        weir_cs__enforce_usage(cs, &json);
+        cs->is_usage_borrowed = true;
+    }
+}
+
+/* It leaves when the stream has ended; the last one counts. */
+static void take_finish(struct weir_cs_choice *choice, const struct weir_known *k, bool has_usage)
+{
+    struct weir_cs_enforced *e = choice->enforced;
     struct weir_cs_event how = {
-        .finish = WEIR_ENFORCE_AS_IS, .with_usage = with_usage, .is_tainted = true};
-    reduce(choice->cs, k, &how, &choice->enforced->finish);
-    weir_cs__enforce_end(choice);
+        .finish = WEIR_ENFORCE_AS_IS, .with_usage = has_usage, .is_tainted = true};
+    if (e->finish_has_usage && !has_usage) {
+        save_usage(choice);
+    }
+    reduce(choice->cs, k, &how, &e->finish);
+    e->finish_has_usage = has_usage;
 }
 
 /* Usage leaves with the event it came in; nobody but us will tell that of a blocked choice's, as
@@ -305,6 +322,8 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
     if (has_usage) {
         take_usage(choice, json);
     }
+    weir_cs__note_finish(choice, k.has_finish);
+    cs->has_spoken = cs->has_spoken || has_usage || !choice->enforced->is_blocked;
     if (choice->enforced->is_blocked) {
         return;
     }
@@ -315,7 +334,7 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
     bool has_texts = take_texts(choice, &k, is_last);
     take_calls(choice, &k);
     if (k.has_finish && !cs->is_over) {
-        take_finish(choice, &k, is_last);
+        take_finish(choice, &k, has_usage);
     } else if (!has_texts && choice->n_tools == 0 && !cs->is_over) {
         greet(choice);
     }
@@ -351,7 +370,7 @@ void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json)
 
 /* ---- the end of a choice ---- */
 
-static void collect_texts(struct weir_cs_choice *choice, struct weir_guard_ending *ending)
+void weir_cs__collect_texts(const struct weir_cs_choice *choice, struct weir_guard_ending *ending)
 {
     struct weir_slice *texts =
         weir_arena_array(choice->cs->task->arena, 2 * choice->n_tools, sizeof *texts);
@@ -382,7 +401,7 @@ void weir_cs__enforce_end(struct weir_cs_choice *choice)
         }
     }
     struct weir_guard_ending ending = {.prompt = cs->request.prompt};
-    collect_texts(choice, &ending);
+    weir_cs__collect_texts(choice, &ending);
     if (weir_cs__wants_message(cs)) {
         const struct weir_json *json = cs->request.json;
         uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));

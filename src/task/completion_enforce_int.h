@@ -17,6 +17,9 @@ static inline struct weir_slice weir_cs__body_name(const struct weir_cs *cs)
     return cs->request.is_chat ? WEIR_SLICE("delta") : WEIR_SLICE("text");
 }
 
+/* The texts of the tool calls, names and arguments, as they are now. Borrowed. */
+void weir_cs__collect_texts(const struct weir_cs_choice *choice, struct weir_guard_ending *ending);
+
 /* Events whose text waits in the guard are of no use any more. */
 void weir_cs__drop_held(struct weir_cs_choice *choice);
 

@@ -106,11 +106,12 @@ static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece
 static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
     struct weir_cs *cs = choice->cs;
-    bool has_finished = choice->enforced->finish.n != 0;
+    bool has_finished = choice->said_finish_last && !choice->said_finish_before;
     emit_no(choice, piece);
     choice->enforced->is_blocked = true;
     weir_cs__note_outcome(cs, WEIR_POLICY_BLOCKED);
     weir_cs__drop_held(choice);
+    weir_cs__forget_tools(choice);
     /* Where it has said its finish_reason already, there is nothing to save, and usage may come. */
     cs->may_stop = cs->may_stop || !has_finished;
 }
@@ -149,24 +150,44 @@ static void emit_finish(struct weir_cs_choice *choice)
                                         .body = weir_buf_slice(&body),
                                         .finish = WEIR_ENFORCE_AS_IS,
                                         .with_usage = true});
-    weir_buf_dispose(&choice->enforced->finish);
+    weir_cs__drop_event(choice->cs, &choice->enforced->finish);
     weir_buf_dispose(&body);
+}
+
+static bool has_judged_tools(const struct weir_cs_choice *choice)
+{
+    struct weir_guard_ending now = {0};
+    weir_cs__collect_texts(choice, &now);
+    return weir_guard_has_judged_tools(choice->enforced->guard, now.tool_texts, now.n_tool_texts);
+}
+
+static void clear(struct weir_cs_choice *choice)
+{
+    if (choice->n_tools != 0 && !has_judged_tools(choice)) {
+        weir_cs__fail_promise(choice, "tool calls");
+        return;
+    }
+    emit_rest(choice);
+    if (choice->enforced->finish.n != 0) {
+        emit_finish(choice);
+    }
 }
 
 static void take_piece(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
     switch (piece->what) {
     case WEIR_GUARD_TEXT:
-        emit_text(choice, piece);
+        if (weir_guard_has_judged(choice->enforced->guard, piece)) {
+            emit_text(choice, piece);
+        } else {
+            weir_cs__fail_promise(choice, weir_channel_name(piece->channel));
+        }
         break;
     case WEIR_GUARD_BLOCKED:
         block(choice, piece);
         break;
     case WEIR_GUARD_CLEAR:
-        emit_rest(choice);
-        if (choice->enforced->finish.n != 0) {
-            emit_finish(choice);
-        }
+        clear(choice);
         break;
     }
 }

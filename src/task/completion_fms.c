@@ -1,7 +1,8 @@
 /*
  * What `compat: fms` does differently with the events of a choice.
  *
- * Events that only say who speaks are absorbed, and none leaves before the choice's first batch.
+ * Events that only say who speaks are absorbed, and no content leaves before the choice's first
+ * batch.
  * Where the chunker is believed (path.h, told) a batch names the events it was made of by number:
  * their logprobs are joined and the highest of them lends its envelope. The one used last may be
  * named again and is kept, and so is event 0, which a chunker that names none names every time.
@@ -74,13 +75,15 @@ static bool is_done(const struct weir_cs_choice *choice)
     return choice->has_ended && weir_path_is_done(choice->path);
 }
 
-/* The number of batches to come shows only at the end of the path. */
+/* Events that say something which is not content (reasoning, tool calls) leave in place. The number
+ * of batches to come shows only at the end of the path, so a finish_reason waits for that. */
 bool weir_cs__may_lead(const struct weir_cs_choice *choice, const struct weir_cs_item *item)
 {
     if (!choice->cs->task->env->is_fms || is_done(choice)) {
         return true;
     }
-    return choice->has_sent && !(item->is_ending && is_told(choice));
+    bool says_something = !item->is_hollow && !item->is_ending;
+    return says_something || (choice->has_sent && !(item->is_ending && is_told(choice)));
 }
 
 static void add_logprobs(struct weir_cs *cs, const struct weir_cs_item *item,

@@ -8,8 +8,21 @@
  */
 #include "base/err.h"
 #include "task/completion_stream_int.h"
+#include "task/promise.h"
 
 #include <stdlib.h>
+
+/*
+ * The server is silent and has probably said everything: its stream counts as ended. Choices that
+ * were not asked for begin with the others, if they begin at all.
+ */
+enum { SILENCE_MS = 2000 };
+
+static void stop_reading(struct weir_cs *cs)
+{
+    weir_source_end(&cs->source);
+    weir_loop_cancel(cs->task->loop, &cs->silence);
+}
 
 static void stop_model(struct weir_cs *cs)
 {
@@ -42,7 +55,7 @@ void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault)
     }
     weir_cs__flush_told(cs);
     cs->is_over = true;
-    weir_source_end(&cs->source);
+    stop_reading(cs);
     weir_loop_post(cs->task->loop, &cs->cleanup);
     const struct weir_fault *kept = weir_fault_keep(cs->task->arena, fault);
     cs->out->ops->fail(cs->out, kept);
@@ -70,6 +83,13 @@ void weir_cs__fail_held(struct weir_cs *cs)
 {
     struct weir_fault fault = weir_source_limit_fault(cs->task->arena, cs->source.max_held_bytes);
     weir_cs__fail(cs, &fault);
+}
+
+void weir_cs__fail_promise(struct weir_cs_choice *choice, const char *what)
+{
+    struct weir_fault fault = weir_promise_broken(
+        &(struct weir_promise){.task = choice->cs->task, .what = what, .choice = choice->index});
+    weir_cs__fail(choice->cs, &fault);
 }
 
 static void send_event(struct weir_cs *cs, struct weir_slice json)
@@ -215,7 +235,7 @@ static bool is_done(const struct weir_cs_choice *choice)
         return weir_cs__enforce_is_done(choice);
     }
     bool is_path_done = choice->path == NULL || weir_path_is_done(choice->path);
-    return is_path_done && weir_list_is_empty(&choice->items);
+    return is_path_done && weir_list_is_empty(&choice->items) && choice->finish.n == 0;
 }
 
 static bool has_left(const struct weir_cs *cs)
@@ -231,7 +251,7 @@ static bool has_left(const struct weir_cs *cs)
 static void end(struct weir_cs *cs)
 {
     cs->is_over = true;
-    weir_source_end(&cs->source);
+    stop_reading(cs);
     cs->out->ops->end(cs->out);
 }
 
@@ -250,17 +270,60 @@ static void finish(struct weir_cs *cs)
     end(cs);
 }
 
-/* A choice was blocked: if no choice that came or was asked for is open any more, nobody needs more
- * of the model's words. */
-static void stop_if_all_said(struct weir_cs *cs)
+/* ---- has the server said everything? ---- */
+
+void weir_cs__note_finish(struct weir_cs_choice *choice, bool has_finish)
 {
-    uint64_t n_asked = cs->request.n_choices != 0 ? cs->request.n_choices : 1;
-    bool is_all_said = cs->n_choices >= n_asked && has_left(cs);
-    if (is_all_said && !cs->source_done) {
+    choice->said_finish_before = choice->said_finish_before || choice->said_finish_last;
+    choice->said_finish_last = has_finish;
+}
+
+static bool is_blocked(const struct weir_cs_choice *choice)
+{
+    return choice->enforced != NULL && choice->enforced->is_blocked;
+}
+
+static bool has_all_choices(const struct weir_cs *cs)
+{
+    return cs->n_choices >= (cs->request.n_choices != 0 ? cs->request.n_choices : 1);
+}
+
+static bool is_probably_over(const struct weir_cs *cs)
+{
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
+        bool has_finished = choice->said_finish_last && !choice->said_finish_before;
+        if (!has_finished && !is_blocked(choice)) {
+            return false;
+        }
+    }
+    return has_all_choices(cs);
+}
+
+/* What blocked choices go on saying does not count. */
+static void watch_silence(struct weir_cs *cs)
+{
+    if (!weir_cs__is_route(cs) || cs->source_done || !is_probably_over(cs)) {
+        weir_loop_cancel(cs->task->loop, &cs->silence);
+    } else if (cs->has_spoken || !weir_timer_is_armed(&cs->silence)) {
+        weir_loop_after(cs->task->loop, &cs->silence, SILENCE_MS);
+    }
+    cs->has_spoken = false;
+}
+
+/* A choice was blocked: if every choice that came or was asked for is, nobody needs more of the
+ * model's words. A request that does not say how many may be given more than one. */
+static void stop_if_all_blocked(struct weir_cs *cs)
+{
+    bool is_all = has_all_choices(cs) && !cs->request.may_be_given_more;
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
+        is_all = is_all && is_blocked(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link));
+    }
+    if (is_all && !cs->source_done) {
         stop_model(cs);
         cs->source_done = true;
         cs->whole_done = true;
-        weir_source_end(&cs->source);
+        stop_reading(cs);
     }
     cs->may_stop = false;
 }
@@ -272,8 +335,9 @@ void weir_cs__advance(struct weir_cs *cs)
     }
     weir_cs__drain_misc(cs);
     if (cs->may_stop) {
-        stop_if_all_said(cs);
+        stop_if_all_blocked(cs);
     }
+    watch_silence(cs);
     if (cs->source_done && cs->whole_done && has_left(cs)) {
         finish(cs);
     } else {
@@ -303,6 +367,7 @@ static void take_choices(struct weir_cs *cs, const struct weir_json *json, uint3
 
 static void take_usage(struct weir_cs *cs, const struct weir_json *json)
 {
+    cs->has_spoken = true;
     if (cs->enforces) {
         weir_cs__enforce_usage(cs, json);
     } else {
@@ -316,6 +381,7 @@ static void take_usage(struct weir_cs *cs, const struct weir_json *json)
 
 static void take_misc(struct weir_cs *cs, const struct weir_json *json)
 {
+    cs->has_spoken = true;
     if (cs->enforces) {
         weir_cs__enforce_misc(cs, json);
     } else {
@@ -379,15 +445,8 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     weir_cs__advance(cs);
 }
 
-static void on_done(void *ctx, const struct weir_fault *fault)
+static void end_choices(struct weir_cs *cs)
 {
-    struct weir_cs *cs = ctx;
-    cs->source_done = true;
-    weir_source_end(&cs->source);
-    if (fault != NULL) {
-        weir_cs__fail(cs, fault);
-        return;
-    }
     struct weir_list *at = cs->choices.next;
     for (; at != &cs->choices && !cs->is_over; at = at->next) {
         struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
@@ -400,6 +459,30 @@ static void on_done(void *ctx, const struct weir_fault *fault)
         weir_cs__start_whole(cs);
         weir_cs__advance(cs);
     }
+}
+
+static void on_done(void *ctx, const struct weir_fault *fault)
+{
+    struct weir_cs *cs = ctx;
+    cs->source_done = true;
+    stop_reading(cs);
+    if (fault != NULL) {
+        weir_cs__fail(cs, fault);
+    } else {
+        end_choices(cs);
+    }
+}
+
+/* While we do not read, the silence is ours. */
+static void on_silence(struct weir_timer *t, void *ctx)
+{
+    struct weir_cs *cs = ctx;
+    if (cs->source.is_paused) {
+        weir_loop_after(cs->task->loop, t, SILENCE_MS);
+        return;
+    }
+    stop_model(cs);
+    on_done(cs, NULL);
 }
 
 static const struct weir_model_events MODEL_EVENTS = {
@@ -503,7 +586,7 @@ static void undo(void *ctx)
     struct weir_cs *cs = ctx;
     struct weir_list *link;
     cs->is_over = true;
-    weir_source_end(&cs->source);
+    stop_reading(cs);
     weir_loop_unpost(&cs->cleanup);
     stop_model(cs);
     free_choices(cs);
@@ -546,6 +629,7 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
                                       .on_stuck = on_stuck,
                                       .ctx = cs};
     weir_source_init(&cs->source);
+    cs->silence = (struct weir_timer){.fn = on_silence, .ctx = cs};
     look_at_plan(cs);
     weir_arena_defer(task->arena, undo, cs);
     cs->input = weir_completion_input(request);

@@ -55,7 +55,8 @@ struct weir_cs_enforced {
     struct weir_list held[WEIR_CHANNEL_TEXTS]; /* events whose text the guard has, per channel */
     uint16_t halves[WEIR_CHANNEL_TEXTS]; /* first halves of surrogate pairs, as `high` below */
     struct weir_buf last;                /* the last event, without what it said */
-    struct weir_buf finish;              /* the event that ends it; empty: none yet */
+    struct weir_buf finish;              /* the last event that said a finish_reason, likewise */
+    bool finish_has_usage;               /* and it says what the answer cost */
     struct weir_buf audio_id;            /* JSON; empty: none, or it has left */
     struct weir_buf audio_expires;       /* likewise */
     bool is_blocked;
@@ -83,8 +84,16 @@ struct weir_cs_choice {
     uint16_t high;     /* first half of a surrogate pair whose second half is awaited; 0: none */
     struct weir_buf high_json; /* the event it came in */
     struct weir_scan_group *group;
-    bool has_ended; /* finish_reason has come, or the end of the stream */
-    bool has_sent;  /* compat fms: a batch has left */
+    bool has_ended; /* H and I: finish_reason has come; all: the end of the stream */
+    /* A finish_reason ends nothing by itself. Where exactly the last event said one, and no event
+     * before it, the server has probably said everything. */
+    bool said_finish_last;
+    bool said_finish_before;
+    /* Annotating routes: the last event with a finish_reason, without what it said. It leaves at
+     * the end. */
+    struct weir_buf finish;
+    bool is_finish_whole; /* and something in it has not left otherwise */
+    bool has_sent;        /* compat fms: a batch has left */
     /* Told: event 0 and the one that lent its envelope last, in no list; NULL: none. */
     struct weir_cs_item *kept[2];
     struct weir_buf ending; /* told: an event with text whose finish_reason waits … */
@@ -101,6 +110,7 @@ struct weir_cs {
     bool has_whole;   /* some looks at the whole */
     bool enforces;    /* the route blocks or redacts */
     bool may_stop;    /* a choice was blocked that the model would go on with */
+    bool has_spoken;  /* this event said something of a choice that is not blocked, or the usage */
     bool source_done;
     bool whole_done;
     bool is_over;                    /* end or fail was said */
@@ -120,10 +130,11 @@ struct weir_cs {
     struct weir_input input;
     uint64_t prompt_tokens;
     size_t n_choices;
-    struct weir_buf usage;    /* the last usage event: leaves last */
-    bool is_usage_borrowed;   /* it came with a blocked choice: a later one makes it void */
-    struct weir_buf first;    /* the first event */
-    struct weir_post cleanup; /* after a failure: what still runs is stopped */
+    struct weir_buf usage;     /* the last usage event: leaves last */
+    bool is_usage_borrowed;    /* it came with a blocked choice: a later one makes it void */
+    struct weir_buf first;     /* the first event */
+    struct weir_post cleanup;  /* after a failure: what still runs is stopped */
+    struct weir_timer silence; /* runs while the server has probably said everything */
     struct weir_scan *whole_scan;
     enum weir_policy_outcome outcome; /* of the output */
 };
@@ -137,6 +148,15 @@ void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__drain_misc(struct weir_cs *cs); /* events without choices whose turn has come */
 void weir_cs__advance(struct weir_cs *cs);
 void weir_cs__note_outcome(struct weir_cs *cs, enum weir_policy_outcome outcome);
+
+/* Something is about to leave that was not judged: the request fails. */
+void weir_cs__fail_promise(struct weir_cs_choice *choice, const char *what);
+/* On routes only the end of the stream ends a choice. */
+static inline bool weir_cs__is_route(const struct weir_cs *cs)
+{
+    return cs->request.policy != NULL;
+}
+void weir_cs__note_finish(struct weir_cs_choice *choice, bool has_finish);
 
 /* completion_choice.c */
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
@@ -159,6 +179,9 @@ void weir_cs__join_half(const struct weir_json *json, uint32_t at, uint16_t *hal
                         struct weir_buf *text);
 bool weir_cs__cut_half(const struct weir_json *json, uint32_t at, uint16_t *half,
                        struct weir_buf *text);
+/* An event kept for later counts as held. */
+void weir_cs__keep_event(struct weir_cs *cs, struct weir_buf *place, struct weir_slice event);
+void weir_cs__drop_event(struct weir_cs *cs, struct weir_buf *place);
 struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item);
 

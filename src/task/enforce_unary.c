@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "detect/found.h"
 #include "task/enforce_int.h"
+#include "task/promise.h"
 #include "task/results.h"
 
 enum {
@@ -88,6 +89,20 @@ static void note_findings(struct weir_enforce_said *c, const struct weir_guard_p
     c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
 }
 
+/* True: the request has failed. */
+static bool breaks_promise(struct weir_enforce_said *c, const struct weir_guard_piece *piece)
+{
+    if (piece->what != WEIR_GUARD_TEXT || weir_guard_has_judged(c->guard, piece)) {
+        return false;
+    }
+    struct weir_promise promise = {.task = c->run->o.task,
+                                   .what = weir_channel_name(piece->channel),
+                                   .choice = c->known.index};
+    struct weir_fault fault = weir_promise_broken(&promise);
+    fail(c->run, &fault);
+    return true;
+}
+
 static void say_no(struct weir_enforce_said *c)
 {
     const struct weir_policy *policy = c->run->o.request->policy;
@@ -120,6 +135,9 @@ static void drain(struct weir_enforce_said *c)
     struct weir_guard_piece piece;
     int rc = 0;
     while (!r->is_over && (rc = weir_guard_pop(c->guard, &piece)) == 0) {
+        if (breaks_promise(c, &piece)) {
+            return;
+        }
         take_piece(c, &piece);
         if (r->n_found > WEIR_FOUND_MAX) {
             fail(r, &TOO_MUCH);

@@ -216,6 +216,9 @@ void weir_event_write_part(const struct weir_json *json, const struct weir_event
     weir_json_edit_begin(&e, json);
     remove_other_choices(&e, json, c);
     keep_part(&e, json, c, is_chat ? cut->part : WEIR_EVENT_ALL);
+    if (!is_chat && cut->part == WEIR_EVENT_ENDING && c->text != WEIR_JSON_NONE) {
+        weir_json_edit_replace_string(&e, c->text, WEIR_SLICE(""));
+    }
     if (!cut->with_usage) {
         remove_member(&e, json, 0, "usage");
     }
@@ -253,7 +256,6 @@ bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_
 bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *c)
 {
     return weir_event_is_hollow(json, c) &&
-           weir_json_get_set(json, 0, WEIR_SLICE("usage")) == WEIR_JSON_NONE &&
            weir_json_get_set(json, c->node, WEIR_SLICE("logprobs")) == WEIR_JSON_NONE;
 }
 

@@ -51,7 +51,8 @@ enum weir_event_role {
  * two texts? A server sends such while a character or a stop sequence is not complete. */
 bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_choice *choice);
 
-/* The same, and it says nothing about the choice but who speaks? */
+/* The same, and it says nothing about the choice but who speaks, and perhaps what it cost so far?
+ */
 bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *choice);
 
 /* What of an event to keep: parts are written as events of their own. */
@@ -60,6 +61,7 @@ enum weir_event_part {
     WEIR_EVENT_REASONING, /* without the text and the rest */
     WEIR_EVENT_TEXT,      /* without reasoning and the rest */
     WEIR_EVENT_REST,      /* without text and reasoning */
+    WEIR_EVENT_ENDING,    /* without everything it says */
 };
 
 /*

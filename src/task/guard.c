@@ -1,5 +1,6 @@
 #include "task/guard.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -22,6 +23,7 @@ struct channel {
     struct weir_buf whole;  /* all is held: the text */
     size_t n_whole_cp;
     struct weir_redact redact;
+    size_t left_cp; /* that was let go, for the promise */
 };
 
 struct weir_guard {
@@ -30,6 +32,9 @@ struct weir_guard {
     struct channel channels[WEIR_CHANNEL_TEXTS];
     struct weir_scan *scan; /* what is looked at when the choice has ended; NULL: nothing yet */
     struct weir_scan_group *groups[N_GROUPS];
+    struct weir_slice
+        *tool_texts; /* copies in the request's arena, as they were sent to be judged */
+    size_t n_tool_texts;
     struct weir_buf out;
     struct weir_fault fault;
     struct weir_post drop; /* blocked: what runs is stopped, but not from inside its own call */
@@ -135,12 +140,6 @@ static void note_whole(const struct weir_guard *g, enum weir_task_step_kind kind
     }
 }
 
-/* Text behind the end of a choice begins anew where paths can; what was judged whole cannot. */
-static bool may_go_on(const struct weir_guard *g)
-{
-    return !g->has_ended || !g->holds_all;
-}
-
 int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t frame,
                     struct weir_slice text)
 {
@@ -148,12 +147,8 @@ int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t fr
     if (g->is_blocked || text.n == 0) {
         return 0;
     }
-    if (!may_go_on(g)) {
-        return WEIR_EPEER;
-    }
+    WEIR_ASSERT(!g->has_ended);
     release(g);
-    g->has_ended = false;
-    g->is_clear = false;
     if (!g->holds_all) {
         return weir_path_push(path_of(g, channel), frame, text, NULL);
     }
@@ -227,15 +222,21 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
     return has_any;
 }
 
+/* What is under judgement must not move: the scan gets copies. */
 static bool add_tools(struct weir_guard *g, const struct weir_guard_ending *ending)
 {
-    if (ending->n_tool_texts != 0) {
-        g->groups[WEIR_CHANNEL_TOOLS] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
+    struct weir_arena *arena = g->options.task->arena;
+    if (ending->n_tool_texts == 0) {
+        return false;
     }
+    g->groups[WEIR_CHANNEL_TOOLS] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
+    g->tool_texts = weir_arena_array(arena, ending->n_tool_texts, sizeof *g->tool_texts);
+    g->n_tool_texts = ending->n_tool_texts;
     for (size_t i = 0; i < ending->n_tool_texts; i++) {
-        weir_scan_add_text(g->groups[WEIR_CHANNEL_TOOLS], g->options.plan, ending->tool_texts[i]);
+        g->tool_texts[i] = weir_arena_dup(arena, ending->tool_texts[i]);
+        weir_scan_add_text(g->groups[WEIR_CHANNEL_TOOLS], g->options.plan, g->tool_texts[i]);
     }
-    return ending->n_tool_texts != 0;
+    return true;
 }
 
 void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending)
@@ -253,8 +254,6 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
     if (!g->holds_all && ending->n_tool_texts == 0) {
         return;
     }
-    memset(g->groups, 0, sizeof g->groups);
-    weir_scan_cancel(g->scan);
     g->scan = weir_scan_new(g->options.task, on_scanned, g);
     bool has_any = g->holds_all && add_wholes(g, ending);
     g->is_scanning = add_tools(g, ending) || has_any;
@@ -434,6 +433,40 @@ const struct weir_fault *weir_guard_fault(const struct weir_guard *g)
 bool weir_guard_is_done(const struct weir_guard *g)
 {
     return g->is_blocked || g->is_clear;
+}
+
+/* ---- the promise ---- */
+
+bool weir_guard_has_judged(struct weir_guard *g, const struct weir_guard_piece *piece)
+{
+    struct channel *c = &g->channels[piece->channel];
+    bool follows = piece->start_cp == c->left_cp;
+    c->left_cp = piece->end_cp;
+    if (!g->holds_all) {
+        return follows && c->path != NULL && weir_path_has_judged(c->path, piece->end_cp);
+    }
+    const struct weir_scan_group *group = g->groups[piece->channel];
+    bool is_answered = group != NULL && !g->is_scanning && g->fault.origin == WEIR_FAULT_NONE;
+    return follows && g->has_ended && is_answered && piece->end_cp == c->n_whole_cp;
+}
+
+bool weir_guard_has_judged_tools(const struct weir_guard *g, const struct weir_slice *texts,
+                                 size_t n_texts)
+{
+    const struct weir_scan_group *group = g->groups[WEIR_CHANNEL_TOOLS];
+    if (n_texts == 0) {
+        return true;
+    }
+    if (group == NULL || g->is_scanning || group->n_found != 0 ||
+        g->fault.origin != WEIR_FAULT_NONE || n_texts != g->n_tool_texts) {
+        return false;
+    }
+    for (size_t i = 0; i < n_texts; i++) {
+        if (!weir_slice_eq(texts[i], g->tool_texts[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 enum weir_path_wait weir_guard_waits(const struct weir_guard *g)

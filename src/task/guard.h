@@ -76,8 +76,8 @@ int weir_guard_push(struct weir_guard *guard, enum weir_channel channel, uint64_
 /* The text of a channel so far, in code points. */
 size_t weir_guard_length_cp(const struct weir_guard *guard, enum weir_channel channel);
 
-/* The choice has ended; `ending` is copied. Text that comes later begins anew, and what was not
- * told of the ending by then is asked again at the next end. Then pop. */
+/* The choice has ended, once: nothing is pushed any more. `ending` is copied, the texts in it too.
+ * Then pop. */
 void weir_guard_end(struct weir_guard *guard, const struct weir_guard_ending *ending);
 
 /* 0 and the next piece, WEIR_EAGAIN, or an error: see weir_guard_fault. */
@@ -86,6 +86,15 @@ const struct weir_fault *weir_guard_fault(const struct weir_guard *guard);
 
 /* Blocked, or ended and CLEAR was told. */
 bool weir_guard_is_done(const struct weir_guard *guard);
+
+/*
+ * The promise, asked where something leaves and computed without the decisions above: has every
+ * detector that holds text back answered for this TEXT piece, and does it follow the one before?
+ * Were these the tool texts that were judged, every answer there, and nothing found?
+ */
+bool weir_guard_has_judged(struct weir_guard *guard, const struct weir_guard_piece *piece);
+bool weir_guard_has_judged_tools(const struct weir_guard *guard, const struct weir_slice *texts,
+                                 size_t n_texts);
 
 enum weir_path_wait weir_guard_waits(const struct weir_guard *guard);
 

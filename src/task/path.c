@@ -98,7 +98,8 @@ static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids)
             continue;
         }
         struct weir_path_lane *lane = &seg->lanes[n];
-        *lane = (struct weir_path_lane){.segment = seg, .use = use, .index = n};
+        *lane = (struct weir_path_lane){
+            .segment = seg, .use = use, .index = n, .judged_cp = seg->start_cp};
         weir_list_init(&lane->slots);
         weir_open_init(&lane->open, &path->faults);
         lane->cutter = cutter_for(seg, use->d->chunker);
@@ -323,6 +324,21 @@ void weir_path_release(struct weir_path *path, size_t end_cp)
                                                        .end_cp = end_cp});
     }
     path->left_cp = end_cp;
+}
+
+bool weir_path_has_judged(struct weir_path *path, size_t end_cp)
+{
+    const struct weir_path_segment *seg = first(path);
+    if (path->is_told) {
+        return true;
+    }
+    for (size_t i = 0; seg != NULL && i < seg->n_lanes; i++) {
+        size_t judged_cp = seg->lanes[i].judged_cp;
+        if (judged_cp < end_cp && !weir_path__is_white(path, judged_cp, end_cp)) {
+            return false;
+        }
+    }
+    return seg != NULL;
 }
 
 const struct weir_textlog *weir_path_log(const struct weir_path *path)

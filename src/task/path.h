@@ -100,6 +100,10 @@ void weir_path_leave(struct weir_path *path, const struct weir_gather_batch *bat
 /* The text up to there has left: it is forgotten, and the frames that end in it. */
 void weir_path_release(struct weir_path *path, size_t end_cp);
 
+/* The promise, computed without the aggregator: has every detector answered for the text of the
+ * batch popped last, up to there, white space aside? Always so where chunkers are believed. */
+bool weir_path_has_judged(struct weir_path *path, size_t end_cp);
+
 const struct weir_fault *weir_path_fault(const struct weir_path *path);
 
 /* The text so far, in code points. */

@@ -73,6 +73,7 @@ struct weir_path_lane {
     struct weir_path_cutter *cutter;
     const struct weir_plan_use *use;
     size_t index;           /* in the aggregator */
+    size_t judged_cp;       /* it has answered for all text up to there, white space aside */
     struct weir_list slots; /* chunks without a verdict yet, in order */
     size_t n_slots;
     struct weir_path_slot *waiting; /* the first of them without a call; NULL: none */
@@ -135,6 +136,9 @@ void weir_path__drop_rows(struct weir_path_segment *seg);
 
 /* Tells who watches; `took_us` and a detector belong to verdicts. Not to be called without. */
 void weir_path__note(const struct weir_path *path, const struct weir_task_step *step);
+
+/* Is the text between white space, as far as it has not left? */
+bool weir_path__is_white(struct weir_path *path, size_t start_cp, size_t end_cp);
 
 /* The aggregator has failed: path->fault says who and why. */
 void weir_path__blame(struct weir_path_segment *seg);

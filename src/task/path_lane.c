@@ -122,6 +122,25 @@ static void end_lane(struct weir_path_lane *lane)
     }
 }
 
+/* The part of this text that has left already counts as white: nothing can be said of it. */
+bool weir_path__is_white(struct weir_path *path, size_t start_cp, size_t end_cp)
+{
+    size_t from_cp = start_cp > path->log.from_cp ? start_cp : path->log.from_cp;
+    return from_cp >= end_cp || weir_textlog_is_white(&path->log, from_cp, end_cp);
+}
+
+/* How far the detector has looked; a gap that is not white is never crossed. */
+static void note_judged(struct weir_path_lane *lane, const struct weir_gather_verdict *v)
+{
+    struct weir_path *path = lane->segment->path;
+    if (path->is_told || v->end_cp <= lane->judged_cp) {
+        return;
+    }
+    if (v->start_cp <= lane->judged_cp || weir_path__is_white(path, lane->judged_cp, v->start_cp)) {
+        lane->judged_cp = v->end_cp;
+    }
+}
+
 /* Gives the aggregator what is answered, in chunk order. */
 static void commit(struct weir_path_lane *lane)
 {
@@ -136,6 +155,7 @@ static void commit(struct weir_path_lane *lane)
         } else {
             struct weir_detection *moved;
             struct weir_gather_verdict v = verdict_of(slot, &moved);
+            note_judged(lane, &v);
             weir_gather_push(lane->segment->gather, lane->index, &v);
             free(moved);
         }

@@ -1,9 +1,12 @@
 /*
  * Whatever a model server says on a route that blocks or redacts: what leaves is JSON, says the
- * word that is looked for in no channel, and nothing is left open.
+ * word that is looked for in no channel, not even over several events, and nothing is left open.
  *
- *   byte 0     bits: block, unary, completions, a detector of whole documents, unknown members pass
- *   then       events, one a line; unary: one answer
+ *   byte 0     bits: block, unary, completions, a detector of whole documents, unknown members
+ * pass, the detector answers late and in any order, several events come in one read then events,
+ * one a line; unary: one answer
+ *
+ * When a late answer comes, and which, is decided by numbers made from the input.
  */
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -28,7 +31,14 @@
 struct call {
     struct weir_detect_call base;
     struct weir_arena arena;
+    struct weir_list link; /* among those that answer late */
+    const struct weir_detect_input *input;
+    weir_detect_done_fn on_done;
+    void *ctx;
 };
+
+static struct weir_list waiting; /* calls without an answer */
+static bool answers_late;
 
 static struct weir_detect_list find(struct call *call, struct weir_slice text)
 {
@@ -50,6 +60,40 @@ static struct weir_detect_list find(struct call *call, struct weir_slice text)
     return (struct weir_detect_list){.items = found, .n = n};
 }
 
+/* The texts are read when the answer is made: they must still be there, and the same. */
+static void look(struct call *call)
+{
+    size_t n = call->input->n_contents;
+    struct weir_detect_list *lists = weir_arena_array(&call->arena, n, sizeof *lists);
+    for (size_t i = 0; i < n; i++) {
+        lists[i] = find(call, call->input->contents[i]);
+    }
+    call->base.lists = lists;
+    call->base.n_lists = n;
+    call->base.is_done = true;
+}
+
+/* Answers one of those that wait. */
+static void answer(uint32_t number)
+{
+    size_t n = 0;
+    for (struct weir_list *at = waiting.next; at != &waiting; at = at->next) {
+        n++;
+    }
+    if (n == 0) {
+        return;
+    }
+    struct weir_list *at = waiting.next;
+    for (size_t i = number % n; i != 0; i--) {
+        at = at->next;
+    }
+    struct call *call = WEIR_LIST_ENTRY(at, struct call, link);
+    weir_list_remove(&call->link);
+    weir_list_init(&call->link);
+    look(call);
+    call->on_done(call->ctx, &call->base);
+}
+
 static struct weir_detect_call *detect(const struct weir_detector *d,
                                        const struct weir_detect_env *env,
                                        const struct weir_detect_input *input,
@@ -57,22 +101,23 @@ static struct weir_detect_call *detect(const struct weir_detector *d,
 {
     struct call *call = weir_mem_zalloc(sizeof *call);
     (void)env;
-    (void)on_done;
-    (void)ctx;
-    call->base = (struct weir_detect_call){.detector = d, .is_done = true};
-    struct weir_detect_list *lists =
-        weir_arena_array(&call->arena, input->n_contents, sizeof *lists);
-    for (size_t i = 0; i < input->n_contents; i++) {
-        lists[i] = find(call, input->contents[i]);
+    call->base = (struct weir_detect_call){.detector = d};
+    call->input = input;
+    call->on_done = on_done;
+    call->ctx = ctx;
+    weir_list_init(&call->link);
+    if (answers_late) {
+        weir_list_append(&waiting, &call->link);
+    } else {
+        look(call);
     }
-    call->base.lists = lists;
-    call->base.n_lists = input->n_contents;
     return &call->base;
 }
 
 static void free_call(struct weir_detect_call *base)
 {
     struct call *call = (struct call *)base;
+    weir_list_remove(&call->link);
     weir_arena_dispose(&call->arena);
     free(call);
 }
@@ -80,6 +125,8 @@ static void free_call(struct weir_detect_call *base)
 static const struct weir_detect_ops DETECT_OPS = {.start = detect, .free = free_call};
 
 /* ---- a model server that says what it is told ---- */
+
+enum { MAX_CHOICES = 3, MAX_TOOLS = 3, N_WORDS = WEIR_CHANNEL_TEXTS + MAX_TOOLS + 1 };
 
 struct world {
     struct weir_model model;
@@ -89,8 +136,17 @@ struct world {
     bool is_running;
     bool is_over;
     const char *said; /* where choices say something */
+    bool is_stream;
     struct weir_out out;
+    struct weir_buf words[MAX_CHOICES][N_WORDS]; /* what has left, by channel and tool call */
+    uint32_t dice;
 };
+
+static uint32_t roll(struct world *w)
+{
+    w->dice = w->dice * 1664525u + 1013904223u;
+    return w->dice >> 16;
+}
 
 static struct weir_model_run *model_start(const struct weir_model *m,
                                           const struct weir_model_env *env,
@@ -123,7 +179,9 @@ static const struct weir_model_ops MODEL_OPS = {
 
 /* ---- what leaves ---- */
 
-static void check_text(const struct weir_json *j, uint32_t object, const char *name)
+/* `all` is what has left in the same place before; NULL: this place is not put together. */
+static void check_text(const struct weir_json *j, uint32_t object, const char *name,
+                       struct weir_buf *all)
 {
     bool is_object = object != WEIR_JSON_NONE && weir_json_type(j, object) == WEIR_JSON_OBJECT;
     uint32_t at = is_object ? weir_json_get_set(j, object, weir_slice_cstr(name)) : WEIR_JSON_NONE;
@@ -132,35 +190,60 @@ static void check_text(const struct weir_json *j, uint32_t object, const char *n
         CHECK(weir_json_type(j, at) == WEIR_JSON_STRING);
         weir_json_string_append(j, at, &text);
         CHECK(text.n == 0 || memmem(text.p, text.n, "bad", 3) == NULL);
+        if (all != NULL && text.n != 0) {
+            weir_buf_append(all, weir_buf_slice(&text));
+            CHECK(memmem(all->p, all->n, "bad", 3) == NULL);
+        }
     }
     weir_buf_dispose(&text);
 }
 
 /* `said` is the member that is guarded: others nobody knows, and they may be passed. */
-static void check_choice(const struct weir_json *j, uint32_t choice, const char *said)
+static void check_calls(const struct weir_json *j, uint32_t body, struct weir_buf *words)
 {
-    uint32_t body = weir_json_get_set(j, choice, weir_slice_cstr(said));
-    if (strcmp(said, "text") == 0) {
-        check_text(j, choice, said);
+    uint32_t calls = weir_json_get_set(j, body, WEIR_SLICE("tool_calls"));
+    uint32_t at = calls != WEIR_JSON_NONE ? weir_json_first(j, calls) : WEIR_JSON_NONE;
+    for (size_t i = 0; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at), i++) {
+        struct weir_buf *all = words != NULL && i < MAX_TOOLS ? &words[i] : NULL;
+        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("function")), "name", NULL);
+        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("function")), "arguments", all);
+        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("custom")), "input", all);
+    }
+}
+
+/* Of a choice that is among the first; unary answers may have the same index twice. */
+static struct weir_buf *words_of(struct world *w, const struct weir_json *j, uint32_t choice)
+{
+    uint64_t index = 0;
+    uint32_t at = weir_json_get_set(j, choice, WEIR_SLICE("index"));
+    if (at != WEIR_JSON_NONE && weir_json_u64(j, at, &index) != 0) {
+        return NULL;
+    }
+    return index < MAX_CHOICES && strcmp(w->said, "message") != 0 ? w->words[index] : NULL;
+}
+
+static void check_choice(struct world *w, const struct weir_json *j, uint32_t choice)
+{
+    uint32_t body = weir_json_get_set(j, choice, weir_slice_cstr(w->said));
+    struct weir_buf *words = words_of(w, j, choice);
+    if (strcmp(w->said, "text") == 0) {
+        check_text(j, choice, w->said, w->is_stream ? words : NULL);
         return;
     }
     CHECK(body != WEIR_JSON_NONE && weir_json_type(j, body) == WEIR_JSON_OBJECT);
     for (size_t i = 0; i < WEIR_CHANNEL_TRANSCRIPT; i++) {
-        check_text(j, body, weir_channel_name((enum weir_channel)i));
+        check_text(j, body, weir_channel_name((enum weir_channel)i),
+                   words != NULL ? &words[i] : NULL);
     }
-    check_text(j, weir_json_get_set(j, body, WEIR_SLICE("audio")), "transcript");
+    check_text(j, weir_json_get_set(j, body, WEIR_SLICE("audio")), "transcript",
+               words != NULL ? &words[WEIR_CHANNEL_TRANSCRIPT] : NULL);
     uint32_t call = weir_json_get_set(j, body, WEIR_SLICE("function_call"));
-    check_text(j, call, "name");
-    check_text(j, call, "arguments");
-    uint32_t calls = weir_json_get_set(j, body, WEIR_SLICE("tool_calls"));
-    uint32_t at = calls != WEIR_JSON_NONE ? weir_json_first(j, calls) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at)) {
-        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("function")), "arguments");
-        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("custom")), "input");
-    }
+    check_text(j, call, "name", NULL);
+    check_text(j, call, "arguments", words != NULL ? &words[N_WORDS - 1] : NULL);
+    check_calls(j, body, words != NULL ? words + WEIR_CHANNEL_TEXTS : NULL);
 }
 
-static void check_leaves(const struct world *w, struct weir_slice json)
+static void check_leaves(struct world *w, struct weir_slice json)
 {
     struct weir_arena arena = {0};
     struct weir_json j;
@@ -169,7 +252,7 @@ static void check_leaves(const struct world *w, struct weir_slice json)
     CHECK(choices != WEIR_JSON_NONE && weir_json_type(&j, choices) == WEIR_JSON_ARRAY);
     uint32_t at = weir_json_first(&j, choices);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(&j, choices, at)) {
-        check_choice(&j, at, w->said);
+        check_choice(w, &j, at);
     }
     weir_arena_dispose(&arena);
 }
@@ -217,7 +300,15 @@ static void on_answer(void *ctx, const struct weir_task_answer *answer)
 
 /* ---- one run ---- */
 
-enum { BLOCKS = 1, IS_UNARY = 2, IS_TEXT = 4, HAS_WHOLE = 8, PASSES = 16 };
+enum {
+    BLOCKS = 1,
+    IS_UNARY = 2,
+    IS_TEXT = 4,
+    HAS_WHOLE = 8,
+    PASSES = 16,
+    IS_LATE = 32,
+    IS_ONE_READ = 64,
+};
 
 /* What the model adapter lets through is JSON. */
 static bool is_json(struct weir_slice line)
@@ -229,19 +320,37 @@ static bool is_json(struct weir_slice line)
     return is_good;
 }
 
-static void speak(struct world *w, struct weir_loop *loop, struct weir_slice rest, bool is_unary)
+/* Some late answers, or none. */
+static void answer_some(struct world *w, struct weir_loop *loop)
 {
+    for (uint32_t n = roll(w) % 4; n != 0 && !w->is_over; n--) {
+        answer(roll(w));
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
+}
+
+static void speak(struct world *w, struct weir_loop *loop, struct weir_slice rest, uint8_t how)
+{
+    bool is_unary = (how & IS_UNARY) != 0;
     while (rest.n != 0 && w->is_running && !w->is_over) {
         struct weir_slice line = is_unary ? rest : weir_slice_cut(&rest, '\n');
         rest = is_unary ? (struct weir_slice){0} : rest;
         if (is_json(line)) {
             struct weir_model_frame frame = {.json = line, .raw = line};
             w->events->on_frame(w->ctx, &frame);
-            uv_run(&loop->uv, UV_RUN_NOWAIT);
+            if ((how & IS_ONE_READ) == 0 || roll(w) % 4 == 0) {
+                uv_run(&loop->uv, UV_RUN_NOWAIT);
+                answer_some(w, loop);
+            }
         }
     }
     if (w->is_running && !w->is_over) {
         w->events->on_done(w->ctx, NULL);
+    }
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
+    while (!weir_list_is_empty(&waiting) && !w->is_over) {
+        answer(roll(w));
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
     }
     for (int i = 0; i < 4; i++) {
         uv_run(&loop->uv, UV_RUN_NOWAIT);
@@ -265,10 +374,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         is_made = true;
     }
     uint8_t how = data[0];
+    weir_list_init(&waiting);
+    answers_late = (how & IS_LATE) != 0;
     struct weir_arena arena = {0};
     const char *body = (how & IS_UNARY) != 0 ? "message" : "delta";
     struct world w = {.model = {.ops = &MODEL_OPS},
                       .said = (how & IS_TEXT) != 0 ? "text" : body,
+                      .is_stream = (how & IS_UNARY) == 0,
+                      .dice = (uint32_t)size * 2654435761u + data[size / 2],
                       .out = {.ops = &OUT_OPS}};
     struct weir_detector detector = {
         .ops = &DETECT_OPS, .id = WEIR_SLICE("d"), .type = WEIR_DETECT_CONTENTS};
@@ -287,8 +400,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                 .max_service_body_bytes = 1 << 20,
                                 .max_event_bytes = 1 << 16,
                                 .max_held_bytes = 1 << 12,
-                                .max_choices = 3,
-                                .max_tool_calls = 3,
+                                .max_choices = MAX_CHOICES,
+                                .max_tool_calls = MAX_TOOLS,
                                 .strategy = weir_gather_strategy_at(0)};
     struct weir_task_ctx task = {.env = &env, .loop = &loop, .arena = &arena, .scratch = &scratch};
     struct weir_json request;
@@ -304,10 +417,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         weir_completion_stream_start(&task, &asked, env.strategy, &w.out);
     }
-    speak(&w, &loop, weir_slice_make((const char *)data + 1, size - 1), (how & IS_UNARY) != 0);
+    speak(&w, &loop, weir_slice_make((const char *)data + 1, size - 1), how);
     CHECK(w.is_over);
     weir_arena_dispose(&arena);
     CHECK(!w.is_running);
+    CHECK(weir_list_is_empty(&waiting));
+    for (size_t i = 0; i < MAX_CHOICES * N_WORDS; i++) {
+        weir_buf_dispose(&w.words[i / N_WORDS][i % N_WORDS]);
+    }
     uv_run(&loop.uv, UV_RUN_NOWAIT);
     return 0;
 }

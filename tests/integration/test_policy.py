@@ -27,6 +27,10 @@ ROUTES = [
     {"name": "pass", "output": {"pii": {}}, "on_detection": "block", "unknown_members": "pass"},
     {"name": "keys", "output": {"keys": {}}, "on_detection": "redact"},
     {"name": "far", "output": {"far": {"regex": "X-[0-9]+"}}, "on_detection": "block"},
+    {"name": "slow", "output": {"far": {"regex": "X-[0-9]+", "delay_ms": 100}},
+     "on_detection": "block"},
+    {"name": "slow-redact", "output": {"far": {"regex": "X-[0-9]+", "delay_ms": 100}},
+     "on_detection": "redact"},
     {"name": "block-batched", "output": {"pii": {}}, "on_detection": "block",
      "fallback_message": FALLBACK, "streaming": BATCHED},
     {"name": "redact-batched", "output": {"pii": {}}, "on_detection": "redact", "streaming": BATCHED},
@@ -479,6 +483,71 @@ def test_tool_calls(gateway, route):
         answer = post(gateway, route, ask(mock=dirty, tools=tools, stream=is_stream))
         assert MAIL not in answer.text and '"arguments"' not in answer.text
         assert '"channel":"tool_calls"' in answer.text and '"content_filter"' in answer.text
+
+
+def fragment(arguments, finish=None, index=0):
+    call = {"index": index, "id": f"c{index}", "type": "function",
+            "function": {"name": "f", "arguments": arguments}}  # fmt: skip
+    return streams.delta(finish=finish, tool_calls=[call])
+
+
+BEHIND = {
+    "another call": [fragment("{}", "tool_calls"), fragment('{"m": "X-42"}', "tool_calls", 1)],
+    "another call, no finish": [fragment("{}", "tool_calls"), fragment('{"m": "X-42"}', None, 1)],
+    "more arguments": [fragment('{"m": "X-', "tool_calls"), fragment('42"}', "tool_calls")],
+    "text, then a call": [fragment("{}", "tool_calls"), streams.delta(content="So. "),
+                          fragment('{"m": "X-42"}', None, 1)],
+    "much more": [fragment("a" * 100, "tool_calls"), fragment("b" * 5000), fragment(" X-42")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("route", ["far", "slow", "slow-redact"])
+def test_tool_calls_behind_a_finish_reason(gateway, route, behind):
+    """Judged with the others, however slow the detector is and however the server sends them."""
+    clean = json.loads(json.dumps(BEHIND[behind]).replace("X-42", "fine").replace('X-', "fi"))
+    for how in ({}, {"burst": 100}, {"rate": 20}):
+        mock = {"events": streams.raw_events(*BEHIND[behind], "data: [DONE]\n\n"), **how}
+        answer = post(gateway, route, ask(mock=mock, stream=True))
+        assert "X-42" not in answer.text and '"arguments"' not in answer.text
+        assert '"content_filter"' in answer.text
+        mock = {"events": streams.raw_events(*clean, "data: [DONE]\n\n"), **how}
+        events = stream(gateway, route, ask(mock=mock))
+        sent = [c["function"]["arguments"] for e in clean
+                for c in e["choices"][0]["delta"].get("tool_calls", [])]  # fmt: skip
+        calls = streams.gather(events)["choices"][0]["calls"]
+        assert "".join(call["arguments"] for call in calls) == "".join(sent)
+        reasons = [e["choices"][0]["finish_reason"] for e in events if e["choices"]]
+        assert reasons[-1] == "tool_calls" and not any(reasons[:-1])
+
+
+@pytest.mark.parametrize("route", ["redact", "block", None])
+def test_a_finish_reason_cuts_nothing(gateway, route):
+    for pieces in ([MAIL[:6], MAIL[6:]], list(MAIL)):
+        said_so = ["mail ", *pieces, " now"]
+        events = [streams.delta(content=piece, finish="stop") for piece in said_so]
+        mock = {"events": streams.raw_events(*events, "data: [DONE]\n\n")}
+        found = stream(gateway, route, ask(mock=mock))
+        assert [f[0] for f in findings(found)] == ["email_address"]
+        assert route is None or MAIL not in streams.content(found)
+        reasons = [e["choices"][0]["finish_reason"] for e in found if e["choices"]]
+        assert reasons[-1] in ("stop", "content_filter") and not any(reasons[:-1])
+
+
+def test_a_blocked_choice_takes_no_other_with_it(gateway):
+    """The request does not say `n`: the model may send as many choices as it likes."""
+    pieces = [streams.delta(content=f"Ask {MAIL}. " + "x" * 400)]
+    pieces += [streams.delta(content="More. ") for _ in range(20)]
+    pieces += [streams.delta(choice=1, content="Fine. "), streams.delta(choice=1, finish="stop")]
+    mock = {"events": streams.raw_events(*pieces, "data: [DONE]\n\n")}
+    whole = streams.gather(stream(gateway, "block", ask(mock=mock)))
+    assert whole["choices"][0]["finish"] == ["content_filter"]
+    assert whole["choices"][1]["texts"]["content"] == "Fine. "
+    assert whole["choices"][1]["finish"] == ["stop"]
+
+
+def test_the_promise_was_never_broken(gateway):
+    assert "\nweir_promise_broken_total 0\n" in gateway.health.get("/metrics").text
 
 
 def test_logprobs_of_what_was_redacted(gateway):

@@ -166,47 +166,54 @@ static void test_no_such_event(void **state)
               "> fail chunker far EPEER\n");
 }
 
-/* Before the first batch nothing of a choice leaves; where none comes, everything at its end. */
-static void test_nothing_before_the_first_batch(void **state)
+/* Before the first batch no content of a choice leaves; tool calls and reasoning leave in place. */
+static void test_no_content_before_the_first_batch(void **state)
 {
     (void)state;
-    play("f", ROLE TOOLS "say 0 One.\n"
+    play("f", ROLE TOOLS "> 0 tool_calls\n"
+                         "say 0 One.\n"
                          "-\n"
                          "tell far 0 4 2 2 One.\n"
                          "answer f\n"
-                         "> 0 \"One.\" []\n"
-                         "> 0 tool_calls\n" TOOLS "> 0 tool_calls\n"
+                         "> 0 \"One.\" []\n" TOOLS "> 0 tool_calls\n"
                          "finish 0\n"
                          "-\n"
                          "chunked far\n"
                          "> 0 stop\n"
                          "done\n"
                          "> end\n");
-    play("f", ROLE TOOLS "-\n"
+    play("f", ROLE "delta 0 {\"reasoning_content\":\"Hm.\"}\n"
+                   "> 0 reasoning_content\n"
+                   "say 0 One.\n"
+                   "delta 0 {\"reasoning_content\":\"So.\"}\n"
+                   "-\n"
+                   "tell far 0 4 2 2 One.\n"
+                   "answer f\n"
+                   "> 0 \"One.\" []\n"
+                   "> 0 reasoning_content\n");
+    play("f", ROLE TOOLS "> 0 tool_calls\n"
                          "finish 0\n"
-                         "> 0 tool_calls\n"
                          "> 0 stop\n"
                          "done\n"
                          "> - !EMPTY_OUTPUT\n"
                          "> end\n");
-    play("a w", ROLE TOOLS "-\n"
+    play("a w", ROLE TOOLS "> 0 tool_calls\n"
                            "done\n"
-                           "> 0 tool_calls\n"
                            "> - !EMPTY_OUTPUT\n"
                            "> end\n");
 }
 
-/* An event that only says who speaks may have a place to lose, but not usage or logprobs. */
+/* An event that only says who speaks is absorbed, with the usage it may have. */
 static void test_only_the_role_is_absorbed(void **state)
 {
     (void)state;
     play("a w", "event {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}],"
                 "\"usage\":{\"n\":1}}\n"
+                "-\n"
                 "event {\"choices\":[{\"index\":0,\"delta\":{},\"extra\":1}]}\n"
+                "> {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"extra\":1}]}\n"
                 "event {\"choices\":[{\"index\":0,\"delta\":{},\"extra\":null}],\"usage\":null}\n"
                 "finish 0\n"
-                "> 0 usage\n"
-                "> {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"extra\":1}]}\n"
                 "> 0 stop\n"
                 "done\n"
                 "> - !EMPTY_OUTPUT\n"
@@ -442,7 +449,7 @@ int main(void)
         cmocka_unit_test(test_named_events),
         cmocka_unit_test(test_zeros),
         cmocka_unit_test(test_no_such_event),
-        cmocka_unit_test(test_nothing_before_the_first_batch),
+        cmocka_unit_test(test_no_content_before_the_first_batch),
         cmocka_unit_test(test_only_the_role_is_absorbed),
         cmocka_unit_test(test_finish_with_text),
         cmocka_unit_test(test_finish_without_a_batch),

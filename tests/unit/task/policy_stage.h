@@ -13,6 +13,7 @@ struct policy_ask {
     struct weir_policy policy;
     bool is_text;
     uint64_t n_choices;
+    bool may_be_given_more;
     const char *body;     /* the request; NULL: one that says hi */
     const char *warnings; /* of the route */
 };
@@ -47,7 +48,8 @@ static inline struct weir_task_completion policy_request(struct stage *st)
                                          .prompt = question->text,
                                          .policy = &policy_ask.policy,
                                          .warnings = weir_slice_cstr(policy_ask.warnings),
-                                         .n_choices = policy_ask.n_choices};
+                                         .n_choices = policy_ask.n_choices,
+                                         .may_be_given_more = policy_ask.may_be_given_more};
 }
 
 static inline void policy_start(struct stage *st)

@@ -22,8 +22,9 @@ static void test_annotate(void **state)
          "> 0 \"A bad.\" [a@2] !UNSUITABLE_OUTPUT\n"
          "answer a\n"
          "> 0 \" Two.\" []\n"
-         "finish 0\n"
-         "> 0 stop\n" USAGE "done\n"
+         "finish 0\n" USAGE "-\n"
+         "done\n"
+         "> 0 stop\n"
          "> - usage\n"
          "> end\n");
 }
@@ -44,8 +45,8 @@ static void test_annotate_role(void **state)
          "delta 2 {\"role\":\"assistant\",\"content\":\"x.\"}\n"
          "> 2 \"x.\" []\n"
          "finish 0\n"
-         "> 0 stop\n"
          "done\n"
+         "> 0 stop\n"
          "> end\n");
 }
 
@@ -58,8 +59,8 @@ static void test_annotate_channels(void **state)
          "> {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"bad.\",\"x\":1,"
          "\"role\":\"assistant\"}}]}\n"
          "finish 0\n"
-         "> 0 stop\n"
          "done\n"
+         "> 0 stop\n"
          "> - !EMPTY_OUTPUT\n"
          "> end\n");
 }
@@ -122,7 +123,7 @@ static void test_block_without_fallback(void **state)
                      "stopped\n");
 }
 
-/* One is blocked, the others go on; the model is stopped when the last open choice ends so. */
+/* Some are blocked, the others go on to the end of the stream. */
 static void test_block_choices(void **state)
 {
     (void)state;
@@ -136,10 +137,63 @@ static void test_block_choices(void **state)
                      "say 0 More of it.\n"
                      "-\n"
                      "finish 1\n"
-                     "> 1 stop\n"
                      "say 2 Also bad.\n"
                      "> 2 role \"No.\" [now@5] !UNSUITABLE_OUTPUT\n"
                      "> 2 content_filter\n"
+                     "reading\n"
+                     "done\n"
+                     "> 1 stop\n"
+                     "> end\n");
+}
+
+/* The model is stopped when the last of them is blocked. */
+static void test_block_all_choices(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .n_choices = 2};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 1 bad.\n"
+                     "> 1 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+                     "> 1 content_filter\n"
+                     "reading\n"
+                     "say 0 bad.\n"
+                     "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+                     "> 0 content_filter\n"
+                     "> end\n"
+                     "stopped\n");
+}
+
+/* A request that does not say how many choices it wants may be given several: blocking the first
+ * loses none of the others. */
+static void test_block_without_n(void **state)
+{
+    (void)state;
+    policy_ask =
+        (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .may_be_given_more = true};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 0 bad.\n"
+                     "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+                     "> 0 content_filter\n"
+                     "reading\n"
+                     "clock 1900\n"
+                     "say 0 More of it.\n"
+                     "-\n"
+                     "say 1 Fine.\n"
+                     "> 1 role \"Fine.\" []\n"
+                     "clock 5000\n"
+                     "-\n"
+                     "finish 1\n"
+                     "done\n"
+                     "> 1 stop\n"
+                     "> end\n");
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 0 bad.\n"
+                     "> 0 role \"No.\" [now@0] !UNSUITABLE_OUTPUT\n"
+                     "> 0 content_filter\n"
+                     "clock 1900\n"
+                     "say 0 It goes on.\n"
+                     "reading\n"
+                     "clock 200\n"
                      "> end\n"
                      "stopped\n");
 }
@@ -157,8 +211,8 @@ static void test_block_awaits_choices(void **state)
                      "say 1 Fine.\n"
                      "> 1 role \"Fine.\" []\n"
                      "finish 1\n"
-                     "> 1 stop\n"
                      "finish 0\n" USAGE "done\n"
+                     "> 1 stop\n"
                      "> - usage\n"
                      "> end\n");
 }
@@ -194,11 +248,11 @@ static void test_block_usage(void **state)
         "say 1 Fine.\n"
         "> 1 role \"Fine.\" []\n"
         "finish 1\n"
-        "> 1 stop\n"
         "event {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"bad\"},"
         "\"finish_reason\":\"stop\"}],\"usage\":{\"total_tokens\":8}}\n"
         "-\n"
         "done\n"
+        "> 1 stop\n"
         "> {\"id\":\"c1\",\"choices\":[],\"usage\":{\"total_tokens\":8}}\n"
         "> end\n");
     policy_play_with(
@@ -210,9 +264,9 @@ static void test_block_usage(void **state)
         "event {\"id\":\"c1\",\"choices\":[{\"index\":1,\"delta\":{\"content\":\"Fine.\"},"
         "\"finish_reason\":\"stop\"}],\"usage\":{\"n\":9}}\n"
         "> 1 role \"Fine.\" []\n"
+        "done\n"
         "> {\"id\":\"c1\",\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"stop\""
         "}],\"usage\":{\"n\":9}}\n"
-        "done\n"
         "> end\n");
 }
 
@@ -247,8 +301,9 @@ static void test_redact(void **state)
          "answer a\n"
          "> 0 \" A [Bad] [Bad].\" [a@7 a@11] !UNSUITABLE_OUTPUT\n"
          "> 0 \" Three.\" []\n"
-         "finish 0\n"
-         "> 0 stop\n" USAGE "done\n"
+         "finish 0\n" USAGE "-\n"
+         "done\n"
+         "> 0 stop\n"
          "> - usage\n"
          "> end\n");
 }
@@ -282,8 +337,8 @@ static void test_redact_shapes(void **state)
          "\"logprobs\":{\"content\":[5]},\"token_ids\":[10],\"finish_reason\":null}],"
          "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
          "finish 0\n"
-         "> 0 stop\n"
          "done\n"
+         "> 0 stop\n"
          "> end\n");
 }
 
@@ -300,13 +355,13 @@ static void test_redact_without_span(void **state)
                      "say 1 So bad.\n"
                      "finish 0\n"
                      "finish 1\n"
+                     "done\n"
                      "answer chat\n"
                      "> 0 role \"Fine.\" []\n"
                      "> 0 stop\n"
                      "answer chat\n"
                      "> 1 role \"No.\" [chat]\n"
                      "> 1 content_filter\n"
-                     "done\n"
                      "> end\n");
 }
 
@@ -322,6 +377,7 @@ static void test_whole_is_held(void **state)
          "say 0  word. End\n"
          "delta 0 {\"reasoning\":\"Hm, bad.\"}\n"
          "finish 0\n"
+         "done\n"
          "-\n"
          "answer doc Hm, bad.\n"
          "-\n"
@@ -329,27 +385,200 @@ static void test_whole_is_held(void **state)
          "> 0 reasoning:\"Hm, [Bad].\" reasoning[doc@4 now@4] !UNSUITABLE_OUTPUT\n"
          "> 0 \"One. A [Bad] word. End\" [doc@7 now@7] !UNSUITABLE_OUTPUT\n"
          "> 0 stop\n"
-         "done\n"
          "> end\n");
     play(WEIR_POLICY_BLOCK, "doc",
          "say 0 One. A bad\n"
          "finish 0\n"
+         "done\n"
          "-\n"
          "answer doc\n"
          "> 0 role \"No.\" [doc@7] !UNSUITABLE_OUTPUT\n"
          "> 0 content_filter\n"
-         "done\n"
          "> end\n");
 }
 
+/* A finish_reason ends nothing: a detector of the whole sees what comes behind it too. */
 static void test_text_behind_the_whole(void **state)
 {
     (void)state;
     play(WEIR_POLICY_REDACT, "doc",
-         "say 0 One.\n"
+         "say 0 One b\n"
          "finish 0\n"
-         "say 0 Two.\n"
-         "> fail chat completion m EPEER\n");
+         "say 0 ad.\n"
+         "done\n"
+         "answer doc One bad.\n"
+         "> 0 role \"One [Bad].\" [doc@4] !UNSUITABLE_OUTPUT\n"
+         "> 0 stop\n"
+         "> end\n");
+}
+
+/* ---- a finish_reason ends nothing by itself ---- */
+
+#define SAY_AND_FINISH(text)                                                                       \
+    "event {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text                \
+    "\"},\"finish_reason\":\"length\"}]}\n"
+
+/* Cut in two by one, on every event, a finding is found whole; the last value leaves at the end. */
+static void test_finish_cuts_nothing(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "now",
+         SAY_AND_FINISH("A b") SAY_AND_FINISH("ad")
+             SAY_AND_FINISH(" one. So") "> 0 role \"A [Bad] one.\" [now@2] !UNSUITABLE_OUTPUT\n"
+                                        "finish 0\n"
+                                        "done\n"
+                                        "> 0 \" So\" []\n"
+                                        "> 0 stop\n"
+                                        "> end\n");
+    play(WEIR_POLICY_BLOCK, "now",
+         SAY_AND_FINISH("A b") SAY_AND_FINISH("ad.") "> 0 role \"No.\" [now@2] "
+                                                     "!UNSUITABLE_OUTPUT\n"
+                                                     "> 0 content_filter\n"
+                                                     "> end\n"
+                                                     "stopped\n");
+    play(WEIR_POLICY_ANNOTATE, "now",
+         SAY_AND_FINISH("A b") SAY_AND_FINISH("ad")
+             SAY_AND_FINISH(" one. So") "> 0 role \"A bad one.\" [now@2] !UNSUITABLE_OUTPUT\n"
+                                        "done\n"
+                                        "> 0 \" So\" []\n"
+                                        "> 0 length\n"
+                                        "> end\n");
+    play(WEIR_POLICY_ANNOTATE, "doc",
+         SAY_AND_FINISH("A b") "> 0 role \"A b\"\n"
+                               "finish 0\n"
+                               "say 0 ad.\n"
+                               "> 0 \"ad.\"\n"
+                               "done\n"
+                               "> 0 stop\n"
+                               "answer doc A bad.\n"
+                               "> - [doc@2] !UNSUITABLE_OUTPUT\n"
+                               "> end\n");
+}
+
+/* What such an event says besides leaves in its place, and once. */
+static void test_finish_loses_nothing(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_ANNOTATE, "now",
+         "event {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\","
+         "\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"x\"}}]},"
+         "\"extra\":1,\"finish_reason\":\"stop\",\"stop_reason\":7}],\"usage\":{\"n\":1}}\n"
+         "> 0 role \"Hi.\" []\n"
+         "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,"
+         "\"function\":{\"name\":\"f\",\"arguments\":\"x\"}}]},\"extra\":1,\"finish_reason\":null,"
+         "\"stop_reason\":null}],\"usage\":{\"n\":1}}\n"
+         "done\n"
+         "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\","
+         "\"stop_reason\":7}]}\n"
+         "> end\n");
+    play(WEIR_POLICY_BLOCK, "now",
+         "event {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":"
+         "\"stop\"}],\"usage\":{\"n\":1}}\n"
+         "event {\"id\":\"2\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":"
+         "\"length\"}]}\n"
+         "done\n"
+         "> 0 role length\n"
+         "> {\"id\":\"1\",\"choices\":[],\"usage\":{\"n\":1},\"warnings\":[{\"type\":"
+         "\"EMPTY_OUTPUT\",\"message\":\"Choice of index 0 has no content\"}]}\n"
+         "> end\n");
+}
+
+/* Tool calls behind a finish_reason are judged with the others, whatever the detector's timing;
+ * nothing is asked before the end, so nothing under judgement can change. */
+static void test_tools_behind_a_finish(void **state)
+{
+    (void)state;
+    static const char *const last[] = {"x", "bad"};
+    for (size_t i = 0; i < 2; i++) {
+        struct weir_buf script = {0};
+        weir_buf_printf(
+            &script,
+            "event {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{"
+            "\"index\":0,\"id\":\"t\",\"function\":{\"name\":\"f\",\"arguments\":\"a\"}}]},"
+            "\"finish_reason\":\"tool_calls\"}]}\n"
+            "calls 0\n"
+            "delta 0 {\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"%s\"}}]}\n"
+            "say 0 More.\n"
+            "answer a More.\n"
+            "> 0 role \"More.\" []\n"
+            "done\n"
+            "answer a f\n"
+            "-\n"
+            "answer a a%s\n",
+            last[i], last[i]);
+        weir_buf_append(&script,
+                        i == 0 ? WEIR_SLICE("> 0 tool_calls:[{\"index\":0,\"id\":\"t\",\"type\":"
+                                            "\"function\",\"function\":{\"name\":\"f\","
+                                            "\"arguments\":\"ax\"}}]\n"
+                                            "> 0 tool_calls\n> end\n")
+                               : WEIR_SLICE("> 0 \"No.\" tool_calls[a@1] !UNSUITABLE_OUTPUT\n"
+                                            "> 0 content_filter\n> end\n"));
+        play(WEIR_POLICY_BLOCK, "a", weir_buf_cstr(&script));
+        weir_buf_dispose(&script);
+    }
+}
+
+/* The stream counts as ended after two seconds of silence when every choice has finished, once and
+ * last; not while the caller keeps us from reading. */
+static void test_silence_ends(void **state)
+{
+    (void)state;
+    static const enum weir_policy_action actions[] = {WEIR_POLICY_ANNOTATE, WEIR_POLICY_REDACT};
+    for (size_t i = 0; i < 2; i++) {
+        play(actions[i], "now",
+             "say 0 One.\n"
+             "> 0 role \"One.\" []\n"
+             "clock 9000\n"
+             "finish 0\n"
+             "clock 1900\n" USAGE "clock 1900\n"
+             "-\n"
+             "clock 200\n"
+             "> 0 stop\n"
+             "> - usage\n"
+             "> end\n"
+             "stopped\n");
+        play(actions[i], "now",
+             "finish 0\n"
+             "say 0 One.\n"
+             "> 0 role \"One.\" []\n"
+             "finish 0\n"
+             "clock 60000\n"
+             "reading\n"
+             "done\n"
+             "> 0 stop\n"
+             "> end\n");
+        play(actions[i], "now",
+             "full\n"
+             "say 0 One. Two\n"
+             "> 0 role \"One.\" []\n"
+             "room\n"
+             "event {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\".\"},"
+             "\"finish_reason\":\"stop\"}]}\n"
+             "> 0 \" Two.\" []\n"
+             "clock 60000\n"
+             "> 0 stop\n"
+             "> end\n");
+    }
+    play(WEIR_POLICY_REDACT, "now",
+         "full\n"
+         "event {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One.\"},"
+         "\"finish_reason\":\"stop\"}]}\n"
+         "> 0 role \"One.\" []\n"
+         "paused\n"
+         "clock 60000\n"
+         "-\n"
+         "room\n"
+         "clock 2100\n"
+         "> 0 stop\n"
+         "> end\n");
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT), .n_choices = 2};
+    policy_play_with(&POLICY_STREAM, "", "now",
+                     "say 0 One.\n"
+                     "> 0 role \"One.\" []\n"
+                     "finish 0\n"
+                     "clock 60000\n"
+                     "-\n"
+                     "reading\n");
 }
 
 static void test_whole_ceiling(void **state)
@@ -389,10 +618,10 @@ static void test_channels(void **state)
          "delta 0 {\"audio\":{\"expires_at\":9}}\n"
          "delta 0 {\"reasoning\":\"d\"}\n"
          "finish 0\n"
+         "done\n"
          "> 0 reasoning:\"A [Bad]\" reasoning[now@2] !UNSUITABLE_OUTPUT\n"
          "> 0 audio:{\"expires_at\":9}\n"
          "> 0 stop\n"
-         "done\n"
          "> end\n");
 }
 
@@ -423,9 +652,9 @@ static void test_split_surrogates(void **state)
          "delta 0 {\"content\":\"\\ude00 bad.\"}\n"
          "> 0 role \"\xF0\x9F\x98\x80 [Bad].\" [now@2] !UNSUITABLE_OUTPUT\n"
          "finish 0\n"
+         "done\n"
          "> 0 reasoning:\"x\xEF\xBF\xBD\" reasoning[]\n"
          "> 0 stop\n"
-         "done\n"
          "> end\n");
 }
 
@@ -445,9 +674,9 @@ static void test_completions(void **state)
         "detected.\"}]}\n"
         "event {\"id\":\"t\",\"choices\":[{\"index\":0,\"text\":\"\","
         "\"finish_reason\":\"stop\"}]}\n"
+        "done\n"
         "> 0 \" \" []\n"
         "> 0 \"\" stop\n"
-        "done\n"
         "> end\n");
     policy_ask.policy = (struct weir_policy){.action = WEIR_POLICY_BLOCK};
     policy_play_with(&POLICY_STREAM, "", "now",
@@ -482,6 +711,7 @@ static void test_tools_are_held(void **state)
          "\"name\":\"find\",\"arguments\":\"{}\"}}]}\n"
          "delta 0 {\"function_call\":{\"name\":\"old\",\"arguments\":\"[1]\"}}\n"
          "finish 0\n"
+         "done\n"
          "answer a  \n"
          "> 0 \" \" []\n"
          "answer a find\n"
@@ -492,7 +722,6 @@ static void test_tools_are_held(void **state)
          "> 0 tool_calls:[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{\"name\":"
          "\"find\",\"arguments\":\"{}\"}}] function_call:{\"name\":\"old\",\"arguments\":\"[1]\"}\n"
          "> 0 stop\n"
-         "done\n"
          "> end\n");
 }
 
@@ -501,13 +730,13 @@ static void test_tools_leave_whole(void **state)
     (void)state;
     play(WEIR_POLICY_BLOCK, "now",
          HELD "finish 0\n"
+              "done\n"
               "> 0 \" \" []\n"
               "> 0 tool_calls:[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{"
               "\"name\":\"find\",\"arguments\":\"{\\\"q\\\":\\\"x\\\"}\"}},{\"index\":1,\"id\":"
               "\"t2\",\"type\":\"custom\",\"custom\":{\"name\":\"run\",\"input\":\"go \"}}] "
               "function_call:{\"name\":\"old\",\"arguments\":\"{}\"}\n"
               "> 0 stop\n"
-              "done\n"
               "> end\n");
 }
 
@@ -525,7 +754,8 @@ static void test_tools_block(void **state)
         struct weir_buf script = {0};
         weir_buf_printf(&script,
                         HELD "delta 0 %s"
-                             "finish 0\n",
+                             "finish 0\n"
+                             "done\n",
                         last[i]);
         for (int redacts = 0; redacts < 2; redacts++) {
             struct weir_policy policy = policy_of(redacts ? WEIR_POLICY_REDACT : WEIR_POLICY_BLOCK);
@@ -543,26 +773,6 @@ static void test_tools_block(void **state)
         }
         weir_buf_dispose(&script);
     }
-}
-
-/* Text behind a finish reason begins anew, whatever is still asked about the calls before it. */
-static void test_text_behind_tools(void **state)
-{
-    (void)state;
-    play(WEIR_POLICY_BLOCK, "a",
-         "delta 0 {\"function_call\":{\"name\":\"f\",\"arguments\":\"x\"}}\n"
-         "finish 0\n"
-         "answer a f\n"
-         "say 0 More.\n"
-         "answer a More.\n"
-         "> 0 role \"More.\" []\n"
-         "finish 0\n"
-         "answer a x\n"
-         "answer a f\n"
-         "> 0 function_call:{\"name\":\"f\",\"arguments\":\"x\"}\n"
-         "> 0 stop\n"
-         "done\n"
-         "> end\n");
 }
 
 /* ---- members nobody knows ---- */
@@ -583,11 +793,11 @@ static void test_unknown_dropped(void **state)
          "\"choice_index\":0,\"results\":[]}]}}\n"
          "event {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
          "finish 0\n"
+         "done\n"
          "> {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,"
          "\"id\":\"t\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
          "\"\"}}]},\"finish_reason\":null}]}\n"
          "> 0 stop\n"
-         "done\n"
          "> end\n");
 }
 
@@ -607,10 +817,10 @@ static void test_unknown_passed(void **state)
                 "event {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
                 "> {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
                 "finish 0\n"
+                "done\n"
                 "> 0 tool_calls:[{\"index\":0,\"id\":\"t\",\"type\":\"function\",\"function\":{"
                 "\"name\":\"f\",\"arguments\":\"\",\"more\":2},\"sign\":\"s\"}]\n"
                 "> 0 stop\n"
-                "done\n"
                 "> end\n");
 }
 
@@ -660,16 +870,16 @@ static void test_input_annotate(void **state)
                "say 0 Oh, bad.\n"
                "> 0 \"Oh, bad.\" [now@4] !UNSUITABLE_OUTPUT\n"
                "finish 0\n"
-               "> 0 stop\n"
                "done\n"
+               "> 0 stop\n"
                "> end\n");
     play_input(WEIR_POLICY_ANNOTATE, "now",
                "answer a\n"
                "say 0 Oh, bad.\n"
                "> 0 role \"Oh, bad.\" [a@2] [now@4] !UNSUITABLE_OUTPUT !UNSUITABLE_INPUT\n"
                "finish 0\n"
-               "> 0 stop\n"
                "done\n"
+               "> 0 stop\n"
                "> end\n");
     play_input(WEIR_POLICY_ANNOTATE, "",
                "answer a\n"
@@ -745,8 +955,8 @@ static void test_input_redact(void **state)
         "\"detector_id\":\"a\",\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]"
         "}}\n"
         "finish 0\n"
-        "> 0 stop\n"
         "done\n"
+        "> 0 stop\n"
         "> end\n");
 }
 
@@ -760,9 +970,9 @@ static void test_route_warnings(void **state)
                      "say 0 Fine. So\n"
                      "> 0 role \"Fine.\" [] !HISTORY\n"
                      "finish 0\n"
+                     "done\n"
                      "> 0 \" So\" []\n"
                      "> 0 stop\n"
-                     "done\n"
                      "> end\n");
 }
 
@@ -781,6 +991,7 @@ static void test_failures(void **state)
     play(WEIR_POLICY_BLOCK, "a",
          "delta 0 {\"content\":\"Hm.\",\"function_call\":{\"name\":\"f\",\"arguments\":\"x\"}}\n"
          "finish 0\n"
+         "done\n"
          "refuse a f\n"
          "-\n"
          "answer a Hm.\n"
@@ -789,6 +1000,7 @@ static void test_failures(void **state)
     play(WEIR_POLICY_REDACT, "doc",
          "say 0 One.\n"
          "finish 0\n"
+         "done\n"
          "refuse doc\n"
          "> fail detector doc EPEER\n");
     play(WEIR_POLICY_REDACT, "now",
@@ -809,6 +1021,7 @@ static const char LONG[] = "delta 0 {\"role\":\"assistant\",\"content\":\"\"}\n"
                            "delta 0 {\"audio\":{\"id\":\"1\",\"transcript\":\"T\"}}\n"
                            "finish 0\n"
                            "say 1 and so on.\n"
+                           "done\n"
                            "answer a x\n"
                            "answer a Hm.\n"
                            "answer a  A bad.\n"
@@ -851,29 +1064,51 @@ static void test_dropped_anywhere(void **state)
                          "answer a Two.\nfinish 1\nfinish 0\ndone\n");
     script_drop_anywhere(&POLICY_STREAM, new_whole,
                          "say 0 One. bad.\ndelta 0 {\"function_call\":{\"name\":\"f\"}}\nfinish 0\n"
-                         "answer doc\nanswer chat\ndone\n");
+                         "done\nanswer doc\nanswer chat\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_annotate),           cmocka_unit_test(test_annotate_role),
-        cmocka_unit_test(test_annotate_channels),  cmocka_unit_test(test_block),
-        cmocka_unit_test(test_block_shapes),       cmocka_unit_test(test_block_without_fallback),
-        cmocka_unit_test(test_block_choices),      cmocka_unit_test(test_block_awaits_choices),
-        cmocka_unit_test(test_block_more_choices), cmocka_unit_test(test_block_usage),
-        cmocka_unit_test(test_block_late),         cmocka_unit_test(test_redact),
-        cmocka_unit_test(test_redact_shapes),      cmocka_unit_test(test_redact_without_span),
-        cmocka_unit_test(test_whole_is_held),      cmocka_unit_test(test_text_behind_the_whole),
-        cmocka_unit_test(test_whole_ceiling),      cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_channel_blocks),     cmocka_unit_test(test_split_surrogates),
-        cmocka_unit_test(test_completions),        cmocka_unit_test(test_tools_are_held),
-        cmocka_unit_test(test_tools_leave_whole),  cmocka_unit_test(test_tools_block),
-        cmocka_unit_test(test_text_behind_tools),  cmocka_unit_test(test_unknown_dropped),
-        cmocka_unit_test(test_unknown_passed),     cmocka_unit_test(test_unreadable),
-        cmocka_unit_test(test_input_annotate),     cmocka_unit_test(test_input_block),
-        cmocka_unit_test(test_input_redact),       cmocka_unit_test(test_route_warnings),
-        cmocka_unit_test(test_failures),           cmocka_unit_test(test_dropped_anywhere),
+        cmocka_unit_test(test_annotate),
+        cmocka_unit_test(test_annotate_role),
+        cmocka_unit_test(test_annotate_channels),
+        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_block_shapes),
+        cmocka_unit_test(test_block_without_fallback),
+        cmocka_unit_test(test_block_choices),
+        cmocka_unit_test(test_block_all_choices),
+        cmocka_unit_test(test_block_without_n),
+        cmocka_unit_test(test_finish_cuts_nothing),
+        cmocka_unit_test(test_finish_loses_nothing),
+        cmocka_unit_test(test_tools_behind_a_finish),
+        cmocka_unit_test(test_silence_ends),
+        cmocka_unit_test(test_block_awaits_choices),
+        cmocka_unit_test(test_block_more_choices),
+        cmocka_unit_test(test_block_usage),
+        cmocka_unit_test(test_block_late),
+        cmocka_unit_test(test_redact),
+        cmocka_unit_test(test_redact_shapes),
+        cmocka_unit_test(test_redact_without_span),
+        cmocka_unit_test(test_whole_is_held),
+        cmocka_unit_test(test_text_behind_the_whole),
+        cmocka_unit_test(test_whole_ceiling),
+        cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_channel_blocks),
+        cmocka_unit_test(test_split_surrogates),
+        cmocka_unit_test(test_completions),
+        cmocka_unit_test(test_tools_are_held),
+        cmocka_unit_test(test_tools_leave_whole),
+        cmocka_unit_test(test_tools_block),
+        cmocka_unit_test(test_unknown_dropped),
+        cmocka_unit_test(test_unknown_passed),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_input_annotate),
+        cmocka_unit_test(test_input_block),
+        cmocka_unit_test(test_input_redact),
+        cmocka_unit_test(test_route_warnings),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_dropped_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
