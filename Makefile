@@ -36,7 +36,7 @@ soak: ## the tests that take their time: a caller that reads a byte a second, fo
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_TEST_SOAK=1 \
 		$(PYTHON) -m pytest -q tests/integration/test_streams.py -k byte_a_second
 
-check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, paths (C=layers: one)
+check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, paths, instructions per token (C=layers: one)
 	@tools/bootstrap build check
 	@cmake --preset release >/dev/null
 	@cmake --build build/release -j $(JOBS) --target weir_generated

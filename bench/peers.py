@@ -63,7 +63,7 @@ class Peer:
     def pid(self):
         return self.pids[0]
 
-    def wait_ready(self, *conditions, seconds=20):
+    def wait_ready(self, *conditions, seconds=60):
         """Waits for each in turn. A peer that does not come up is ended, and its words are told."""
         deadline = time.monotonic() + seconds
         try:
@@ -117,11 +117,13 @@ def read_ports(peer):
         peer.ports[fields["listener"]] = fields["port"]
 
 
-def weir(*args, config=None, binary=None):
-    """The release build. ports: api, health. ready_ms: from the start to /readyz."""
+def weir(*args, config=None, binary=None, under=lambda folder: []):
+    """The release build. ports: api, health. ready_ms: from the start to /readyz. `under`: a
+    command that runs it, told the folder its files may be left in."""
 
     def command(folder):
-        words = [binary or RELEASE / "weir", "--http-port", "0", "--health-http-port", "0"]
+        words = [*under(folder), binary or RELEASE / "weir"]
+        words += ["--http-port", "0", "--health-http-port", "0"]
         words += ["--host", "127.0.0.1", "--log-format", "json"]
         if config is not None:
             # In a directory of its own: the server watches it, and the log is a busy file.
