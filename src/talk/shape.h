@@ -1,0 +1,78 @@
+#ifndef WEIR_TALK_SHAPE_H
+#define WEIR_TALK_SHAPE_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A model server sends the same event again and again, but for one string:
+ *
+ *   {"id":"c1","choices":[{"index":0,"delta":{"content":"Hel"},"finish_reason":null}]}
+ *   {"id":"c1","choices":[{"index":0,"delta":{"content":"lo "},"finish_reason":null}]}
+ *   └──────────────── head ─────────────────┘          └────────── tail ───────────┘
+ *
+ * An event that was read once, and whose string is all it says, leaves its shape behind. The next
+ * event of that shape is recognised by comparing bytes: it needs no reading, only its string is
+ * new. The same on the way out: what surrounds the string is kept as it was written the first time.
+ *
+ * Recognising is exact: an event that matches is JSON, has the same members with the same values in
+ * the same order as the one the shape was made of, and its string is valid UTF-8 without `\u`.
+ * Everything else is said not to match, and is for the reader.
+ */
+struct weir_shape {
+    uint32_t refs;
+    uint32_t channel;             /* of the string: the reader's own number */
+    uint64_t place;               /* of the choice */
+    struct weir_slice head, tail; /* of events that come; the string's quotes are part of them */
+    /* Of events that leave, empty until somebody has written one: what stands before the string,
+     * behind it where nothing was found, and behind it up to the list of findings. */
+    struct weir_buf out_head, out_tail, out_found;
+    char bytes[]; /* head and tail */
+};
+
+/* What a shape is made of: an event and where the string's text stands in it, without its quotes.
+ */
+struct weir_shape_of {
+    struct weir_slice event;
+    size_t text_at;
+    size_t text_n;
+    uint32_t channel;
+    uint64_t place;
+};
+
+struct weir_shape *weir_shape_new(const struct weir_shape_of *of);
+struct weir_shape *weir_shape_ref(struct weir_shape *shape);
+void weir_shape_unref(struct weir_shape *shape); /* NULL is fine */
+
+/* Memory behind it, in bytes. */
+size_t weir_shape_footprint(const struct weir_shape *shape);
+
+/*
+ * The shapes of one stream: the latest few, because choices and channels take turns. A server whose
+ * events never repeat (a random member in each) is noticed, and no more shapes are made.
+ */
+enum { WEIR_SHAPES_MOST = 4 };
+
+struct weir_shapes {
+    struct weir_shape *items[WEIR_SHAPES_MOST]; /* the latest first; all-zero is empty */
+    unsigned n_wasted;                          /* made in a row and not seen again */
+};
+
+void weir_shapes_dispose(struct weir_shapes *shapes);
+
+/* The shape that `event` has, and its string as it stands there; NULL: the event must be read. The
+ * shape is borrowed until the next call. */
+struct weir_shape *weir_shapes_find(struct weir_shapes *shapes, struct weir_slice event,
+                                    struct weir_slice *escaped);
+
+/* Keeps the shape of an event that was read; borrowed like that of find. NULL: not worth it. */
+struct weir_shape *weir_shapes_add(struct weir_shapes *shapes, const struct weir_shape_of *of);
+
+/* Appends what a string that find has told stands for. */
+void weir_shape_unescape(struct weir_slice escaped, struct weir_buf *out);
+
+#endif
