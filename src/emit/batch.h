@@ -26,6 +26,7 @@
  *   never split; order is kept, except that text may overtake a held tool call;
  * - a chunk that leaves alone and unchanged leaves as its own bytes, without allocation;
  * - text waits at most max_latency_ms while the downstream takes bytes;
+ * - a batch of several deltas has at most max_batch_bytes of text, however long it had to wait;
  * - memory is bounded: push answers FULL at max_stream_buffer_bytes.
  *
  * The engine does no I/O and reads no clock: `now_ms` comes with each call and never goes back (an
@@ -79,7 +80,7 @@ struct weir_batch_options {
     struct weir_batch_fields latest_wins;
     struct weir_batch_fields append_arrays;
     uint32_t max_latency_ms;  /* business: max_hold_ms */
-    uint32_t max_batch_bytes; /* of text, after which it leaves (size) */
+    uint32_t max_batch_bytes; /* of text; only a single delta may be larger */
     uint64_t max_stream_buffer_bytes;
     uint32_t max_choices;    /* chunks of further choices pass as they are */
     uint32_t max_tool_calls; /* per choice; calls beyond it pass as they are */

@@ -8,7 +8,8 @@
  *   by time:        latency, idle
  *   by need:        something comes that may not overtake it (the caller of flush says what)
  *
- * While the downstream is blocked the first two only mark it deferred.
+ * While the downstream is blocked the first two only mark it deferred. A delta that would take it
+ * over max_batch_bytes does not fit: the pack leaves without it (size), blocked or not.
  */
 #include "emit/batch_int.h"
 
@@ -350,6 +351,31 @@ static void add_tools(struct weir_batch *b, struct weir_batch__choice *c,
     }
 }
 
+/* A string's bytes, exactly only where they matter: as spelled it is never shorter than its text. */
+static size_t bytes_of(struct weir_batch *b, const struct weir_json *j, uint32_t at, size_t room)
+{
+    size_t n = at != WEIR_JSON_NONE ? weir_batch__inner(j, at).n : 0;
+    return n > room ? weir_batch__text(b, j, at).n : n;
+}
+
+/* Would the batch be larger with this delta than a batch may be? */
+static bool overflows(struct weir_batch *b, const struct weir_batch__pack *p,
+                      const struct weir_batch__input *in)
+{
+    size_t room = b->o.max_batch_bytes > p->n_bytes ? b->o.max_batch_bytes - p->n_bytes : 0;
+    if (p->channel != CHANNEL_TOOL) {
+        return bytes_of(b, in->j, in->payload, room) > room;
+    }
+    for (uint32_t i = 0; in->has_tools && i < in->n_frags; i++) {
+        size_t n = bytes_of(b, in->j, b->frags[i].args, room);
+        if (n > room) {
+            return true;
+        }
+        room -= n;
+    }
+    return false;
+}
+
 static enum weir_batch_reason conflict(struct weir_batch *b, const struct weir_batch__pack *p,
                                        const struct weir_batch__input *in,
                                        enum weir_batch__channel channel)
@@ -357,7 +383,8 @@ static enum weir_batch_reason conflict(struct weir_batch *b, const struct weir_b
     if (p->channel != channel) {
         return WEIR_BATCH_CHANNEL_SWITCH;
     }
-    return weir_batch__carry_conflict(b, &p->carry, in);
+    enum weir_batch_reason why = weir_batch__carry_conflict(b, &p->carry, in);
+    return why == WEIR_BATCH_NO_REASON && overflows(b, p, in) ? WEIR_BATCH_SIZE : why;
 }
 
 void weir_batch__pack_add(struct weir_batch *b, struct weir_batch__choice *c,
