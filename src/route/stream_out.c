@@ -116,15 +116,26 @@ static void settle(struct weir_stream_out *o)
 /* The last thing done: the task may go on, and even end, inside. */
 static void resume_task(struct weir_stream_out *o)
 {
-    if (o->owes_resume && !o->has_ended && !is_full(o)) {
+    if (o->owes_resume && !o->has_ended && !o->is_over && !is_full(o)) {
         o->owes_resume = false;
         o->base.on_resume(o->base.ctx);
     }
 }
 
+static void on_room(struct weir_post *post)
+{
+    resume_task(WEIR_LIST_ENTRY(post, struct weir_stream_out, room));
+}
+
+/* A task that was told FULL waits for its resume, whatever it still sends meanwhile: an event that
+ * empties the chain does not take that back, it is what the task waits for. */
 static enum weir_flow answer(struct weir_stream_out *o)
 {
-    o->owes_resume = is_full(o);
+    if (is_full(o)) {
+        o->owes_resume = true;
+    } else if (o->owes_resume) {
+        weir_loop_post(o->stream->loop, &o->room);
+    }
     return o->owes_resume ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
 
@@ -426,6 +437,7 @@ static void undo(void *ctx)
     struct weir_stream_out *o = ctx;
     weir_list_remove(&o->link);
     weir_loop_cancel(o->stream->loop, &o->timer);
+    weir_loop_unpost(&o->room);
     weir_chain_free(o->chain);
     o->chain = NULL;
     weir_stream_stats_buffered(0, o->n_buffered);
@@ -441,6 +453,7 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
     o->options = *options;
     o->timer.fn = on_timer;
     o->timer.ctx = o;
+    o->room.fn = on_room;
     o->last_sent_ms = weir_loop_now_ms(s->loop);
     if (options->batching != NULL && options->batching->is_used) {
         o->chain = weir_chain_new(&options->batching->chain, on_chain, o);

@@ -112,6 +112,12 @@ static inline void fake_pass(struct fake *f, uint64_t ms)
     f->loop.held_ms = end_ms;
 }
 
+/* Posted work runs. */
+static inline void fake_turn(struct fake *f)
+{
+    uv_run(&f->loop.uv, UV_RUN_NOWAIT);
+}
+
 /* The connection has room again. */
 static inline void fake_drain(struct fake *f)
 {

@@ -494,6 +494,26 @@ static void time_makes_room_for_the_task(void **state)
     outlet_close(&t);
 }
 
+/* An event behind the FULL may empty the chain (here: what is held leaves before a finish). The
+ * task still waits for its resume, and gets it, from outside of its own call. */
+static void an_event_that_makes_room_owes_the_resume(void **state)
+{
+    (void)state;
+    struct outlet t;
+    char text[1200];
+    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, tool_call_gate: finish}}");
+    (void)snprintf(text, sizeof text, DELTA(CALL("1", "%01000d")), 1);
+    while (outlet_event(&t, text) == WEIR_FLOW_OK) {
+    }
+    assert_int_equal(outlet_event(&t, FINISH), WEIR_FLOW_FULL);
+    assert_false(weir_chain_is_full(t.o->chain));
+    assert_int_equal(t.n_resumed, 0); /* not from inside the call */
+    fake_turn(t.f);
+    assert_int_equal(t.n_resumed, 1);
+    assert_int_equal(outlet_event(&t, TEXT("a")), WEIR_FLOW_OK);
+    outlet_close(&t);
+}
+
 static void no_resume_after_the_end(void **state)
 {
     (void)state;
@@ -558,6 +578,7 @@ int main(void)
         cmocka_unit_test(a_connection_may_fill_up_again_while_draining),
         cmocka_unit_test(a_full_chain_holds_the_task),
         cmocka_unit_test(time_makes_room_for_the_task),
+        cmocka_unit_test(an_event_that_makes_room_owes_the_resume),
         cmocka_unit_test(no_resume_after_the_end),
         cmocka_unit_test(the_caller_may_go_at_any_time),
     };
