@@ -21,8 +21,9 @@
  *   weir_chunk_close(s)                            any time: that cancels
  *
  * Built-in chunkers have their chunks ready as soon as push or end returns; on_ready comes only
- * from outside of calls, when something changed that next would tell. A push larger than what a
- * chunker takes answers FULL: wait for on_ready before pushing more.
+ * from outside of calls, when something changed that next or is_full would tell. Push accepts
+ * everything; it answers FULL when the chunker is behind: push no more before an on_ready that
+ * finds is_full false.
  *
  * Offsets are code points of the text that was pushed, counted from options.start_cp.
  */
@@ -79,6 +80,7 @@ struct weir_chunker {
 struct weir_chunk_stream {
     const struct weir_chunker *chunker;
     struct weir_fault fault; /* after next answered an error */
+    bool is_full;            /* push answered FULL, and there is no room yet */
 };
 
 static inline struct weir_chunk_stream *weir_chunk_open(const struct weir_chunker *c,

@@ -100,6 +100,7 @@ static void stop(struct stream *s)
         weir_grpc_call_cancel(s->call);
         s->call = NULL;
     }
+    s->base.is_full = false;
 }
 
 /* The chunker talks nonsense: the end of it. Answers the code, for next. */
@@ -323,6 +324,7 @@ static void take_whole(struct stream *s, struct weir_slice bytes)
 static void on_room(void *ctx)
 {
     struct stream *s = ctx;
+    s->base.is_full = false;
     s->on_ready(s->ctx, &s->base);
 }
 
@@ -330,6 +332,7 @@ static void on_done(void *ctx, const struct weir_grpc_result *result)
 {
     struct stream *s = ctx;
     s->call = NULL;
+    s->base.is_full = false;
     if (result->status != WEIR_GRPC_OK) {
         s->base.fault =
             (struct weir_fault){.origin = WEIR_FAULT_CHUNKER, .id = s->base.chunker->id};
@@ -419,7 +422,9 @@ static enum weir_flow push_frame(struct stream *s, uint64_t frame, struct weir_s
     if (s->call == NULL) {
         begin(s, NULL);
     }
-    return weir_grpc_call_send(s->call, &m.base);
+    enum weir_flow flow = weir_grpc_call_send(s->call, &m.base);
+    s->base.is_full = s->base.is_full || flow == WEIR_FLOW_FULL;
+    return s->base.is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
 
 static enum weir_flow remote_push(struct weir_chunk_stream *base, uint64_t frame,

@@ -110,6 +110,7 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
     }
     weir_list_append(&cs->choices, &choice->link);
     cs->n_choices++;
+    cs->source.n_full_chunkers = &cs->task->n_full_chunkers; /* from now on there are paths */
     return choice;
 }
 

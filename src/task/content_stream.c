@@ -302,7 +302,8 @@ weir_content_stream_new(struct weir_task_ctx *task,
                                       .max_held_bytes = task->env->max_held_bytes,
                                       .set_paused = set_paused,
                                       .on_stuck = fail_held,
-                                      .ctx = cs};
+                                      .ctx = cs,
+                                      .n_full_chunkers = &task->n_full_chunkers};
     weir_source_init(&cs->source);
     weir_arena_defer(task->arena, undo, cs);
     open_path(cs);

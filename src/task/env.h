@@ -51,6 +51,7 @@ struct weir_task_ctx {
     struct weir_arena *arena;            /* the request's: everything a task makes goes with it */
     struct weir_task_scratch *scratch;   /* the worker's */
     const struct weir_task_trace *trace; /* NULL: nobody watches */
+    unsigned n_full_chunkers;            /* of the task's paths: they take no more for now */
 };
 
 #endif

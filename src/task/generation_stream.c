@@ -339,7 +339,8 @@ void weir_generation_stream_start(struct weir_task_ctx *task,
                                       .max_held_bytes = task->env->max_held_bytes,
                                       .set_paused = set_paused,
                                       .on_stuck = fail_held,
-                                      .ctx = gs};
+                                      .ctx = gs,
+                                      .n_full_chunkers = &task->n_full_chunkers};
     weir_source_init(&gs->source);
     weir_arena_defer(task->arena, undo, gs);
     if (gs->request.input.n == 0) {

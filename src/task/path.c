@@ -63,11 +63,21 @@ static struct weir_path_cutter *cutter_for(struct weir_path_segment *seg,
     return c;
 }
 
+/* The source is not read while a chunker is behind: see weir_source. */
+static void count_full(struct weir_path_cutter *c, bool is_full)
+{
+    unsigned *n_full = &c->segment->path->task->n_full_chunkers;
+    if (is_full != c->is_full) {
+        *n_full = is_full ? *n_full + 1 : *n_full - 1;
+        c->is_full = is_full;
+    }
+}
+
 static void on_chunks(void *ctx, struct weir_chunk_stream *stream)
 {
     struct weir_path_cutter *c = ctx;
     struct weir_path *path = c->segment->path;
-    (void)stream;
+    count_full(c, stream->is_full);
     weir_path__pull(c);
     path->on_progress(path->ctx);
 }
@@ -146,6 +156,7 @@ static void free_segment(struct weir_path_segment *seg)
         weir_path__drop_lane(&seg->lanes[i]);
     }
     for (size_t i = 0; i < seg->n_cutters; i++) {
+        count_full(&seg->cutters[i], false);
         weir_chunk_close(seg->cutters[i].stream);
         weir_buf_dispose(&seg->cutters[i].before);
     }
@@ -253,8 +264,9 @@ int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice tex
                                                        .end_cp = path->log.end_cp});
     }
     for (size_t i = 0; i < seg->n_cutters; i++) {
-        weir_chunk_push(seg->cutters[i].stream, frame, text);
-        weir_path__pull(&seg->cutters[i]);
+        struct weir_path_cutter *c = &seg->cutters[i];
+        count_full(c, weir_chunk_push(c->stream, frame, text) == WEIR_FLOW_FULL);
+        weir_path__pull(c);
     }
     return 0;
 }

@@ -47,6 +47,7 @@ struct weir_path_cutter {
         fault;         /* why it has ended, if it failed; lanes tell it after their last chunk */
     bool has_ended;    /* no more chunks: done or failed */
     bool is_held_back; /* it may have more chunks ready than were taken */
+    bool is_full;      /* it takes no more for now, and the task counts it */
     unsigned n_lanes;
 };
 

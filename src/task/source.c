@@ -57,15 +57,16 @@ bool weir_source_decide(struct weir_source *s, size_t held_bytes, enum weir_path
         return true;
     }
     bool is_heavy = held_bytes >= s->max_held_bytes;
+    bool is_behind = s->n_full_chunkers != NULL && *s->n_full_chunkers != 0;
     if (is_heavy && waits == WEIR_PATH_IDLE) {
         return false;
     }
-    if (is_heavy && waits == WEIR_PATH_ON_CHUNKER) {
+    if (is_heavy && waits == WEIR_PATH_ON_CHUNKER && !is_behind) {
         watch(s, held_bytes);
     } else {
         weir_loop_cancel(s->loop, &s->grace);
     }
-    bool must_pause = s->is_full || is_heavy;
+    bool must_pause = s->is_full || is_heavy || is_behind;
     if (must_pause != s->is_paused) {
         s->is_paused = must_pause;
         s->set_paused(s->ctx, must_pause);

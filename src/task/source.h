@@ -10,12 +10,13 @@
 
 /*
  * Is the source of a guarded stream (the model server, the caller's body) read on or not? It is,
- * while the caller takes what leaves and as long as less than `max_held_bytes` is held back. At
- * that ceiling it is not, while a call is under way that can release something; when none is, the
+ * while the caller takes what leaves, the chunkers take what comes and as long as less than
+ * `max_held_bytes` is held back. At that ceiling it is not, while a call is under way that can release something; when none is, the
  * stream is stuck: no text will ever leave without more text coming in.
  *
  * Whether a remote chunker is at work or waits for more text cannot be seen from here. With nothing
- * but chunkers to wait for, a while without anything leaving counts as stuck.
+ * but chunkers to wait for, a while without anything leaving counts as stuck; not while one of them
+ * is full, which has text to work on (its call has a deadline).
  */
 struct weir_source {
     struct weir_loop *loop;
@@ -23,6 +24,7 @@ struct weir_source {
     void (*set_paused)(void *ctx, bool is_paused);
     void (*on_stuck)(void *ctx); /* never from inside a call of the owner's */
     void *ctx;
+    const unsigned *n_full_chunkers; /* of the task (task/env.h); NULL: there are none */
 
     /* The rest is the source's own. */
     struct weir_timer grace;

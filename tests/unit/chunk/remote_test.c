@@ -265,6 +265,7 @@ static void frames_are_sent_one_by_one(void **state)
     struct weir_call *c = fake_last();
     c->is_full = true;
     assert_int_equal(weir_chunk_push(f->s, 3, WEIR_SLICE("!")), WEIR_FLOW_FULL);
+    assert_true(f->s->is_full);
     assert_true(
         weir_slice_eq(weir_buf_slice(&c->body),
                       WEIR_SLICE("\0\0\0\0\4\x0a\2Hi\0\0\0\0\2\x10\2\0\0\0\0\5\x0a\1!\x10\3")));
@@ -272,6 +273,7 @@ static void frames_are_sent_one_by_one(void **state)
         strstr(weir_buf_cstr(&c->head), "/BidiStreamingChunkerTokenizationTaskPredict\n"));
     fake_room();
     assert_int_equal(f->n_ready, 1);
+    assert_false(f->s->is_full);
     assert_false(c->has_body_end);
     weir_chunk_end(f->s);
     assert_true(c->has_body_end);

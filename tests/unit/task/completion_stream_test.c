@@ -640,6 +640,65 @@ static void test_full_and_resume(void **state)
              "> end\n");
 }
 
+/* A chunker that is behind pulls the same wire as the caller. A chunk of it is no room yet. */
+static void test_full_chunker_holds_the_model(void **state)
+{
+    (void)state;
+    play("f", "stuff far\n"
+              "say 0 One.\n"
+              "paused\n"
+              "chunk far 0 4\n"
+              "answer f One.\n"
+              "> 0 \"One.\" []\n"
+              "paused\n"
+              "unstuff far\n"
+              "reading\n"
+              "say 0 Two.\n"
+              "reading\n"
+              "chunk far 4 8\n"
+              "answer f Two.\n"
+              "> 0 \"Two.\" []\n"
+              "done\n"
+              "chunked far\n"
+              "> end\n");
+    /* both the chunker and the caller must have room */
+    play("f", "stuff far\n"
+              "say 0 One.\n"
+              "paused\n"
+              "full\n"
+              "chunk far 0 4\n"
+              "answer f One.\n"
+              "> 0 \"One.\" []\n"
+              "unstuff far\n"
+              "paused\n" /* the caller is */
+              "room\n"
+              "reading\n"
+              "done\n"
+              "chunked far\n"
+              "> end\n");
+}
+
+/* It has text to work on, so the stream is not stuck, however much is held back. */
+static void test_full_chunker_is_not_stuck(void **state)
+{
+    (void)state;
+    struct stage *st = stage_with("f");
+    st->env.max_held_bytes = 100;
+    script_run(st, &CHAT,
+               "stuff far\n"
+               "say 0 One.\n"
+               "paused\n"
+               "clock 60000\n"
+               "-\n"
+               "unstuff far\n" /* from here on its silence counts */
+               "paused\n"
+               "clock 4000\n"
+               "-\n"
+               "clock 6000\n"
+               "> fail limit  ELIMIT\n");
+    stage_free(st);
+}
+
 static const char LONG[] = ROLE TOOLS "say 0 One. Two\n"
                                       "say 1 Other\\ud83d\n"
                                       "event {\"choices\":[],\"other\":1}\n"
@@ -788,6 +847,8 @@ int main(void)
         cmocka_unit_test(test_held_ceiling),
         cmocka_unit_test(test_large_event),
         cmocka_unit_test(test_full_and_resume),
+        cmocka_unit_test(test_full_chunker_holds_the_model),
+        cmocka_unit_test(test_full_chunker_is_not_stuck),
         cmocka_unit_test(test_dropped_anywhere),
         cmocka_unit_test(test_broken_anywhere),
         cmocka_unit_test(test_refused_anywhere),

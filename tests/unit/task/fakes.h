@@ -108,6 +108,7 @@ struct stage {
     void *subject; /* of the test */
     struct weir_out out;
     bool is_full;          /* the outlet answers FULL */
+    struct weir_slice full_chunker; /* the one whose streams do, by id; empty: none */
     bool is_over;          /* end or fail was said */
     bool is_body_paused;   /* D */
     struct weir_buf lines; /* what left, one line each */
@@ -144,7 +145,8 @@ static inline enum weir_flow stage_chunk_push(struct weir_chunk_stream *base, ui
     (void)frame;
     assert_false(s->has_ended);
     weir_buf_append(&s->text, text);
-    return WEIR_FLOW_OK;
+    base->is_full = base->is_full || weir_slice_eq(base->chunker->id, s->stage->full_chunker);
+    return base->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
 
 static inline void stage_chunk_cut(struct weir_chunk_stream *base)

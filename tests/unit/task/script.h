@@ -14,6 +14,7 @@
  *   chunk ID A B        the chunker told to: a chunk [A, B); with a text: its own words
  *   tell ID A B F L T   the same, of frames F to L, with the text T
  *   chunked ID          it has ended; unchunked ID: it has failed
+ *   stuff ID            its streams are full from their next text on; unstuff ID: there is room
  *   answer ID TEXT      the detector's call on that text is answered; no text: its oldest call
  *   refuse ID TEXT      it fails
  *   line TEXT, eof      the caller's next line, the end of its body
@@ -168,6 +169,19 @@ static inline void script_end_chunks(struct stage *st, struct weir_slice id, int
     s->on_ready(s->ctx, &s->base);
 }
 
+static inline void script_unstuff(struct stage *st, struct weir_slice id)
+{
+    st->full_chunker = (struct weir_slice){0};
+    struct stage_chunks *next;
+    for (struct stage_chunks *s = st->chunks; s != NULL; s = next) {
+        next = s->next;
+        if (weir_slice_eq(s->base.chunker->id, id) && s->base.is_full) {
+            s->base.is_full = false;
+            s->on_ready(s->ctx, &s->base);
+        }
+    }
+}
+
 static inline struct stage_call *script_call(struct stage *st, struct weir_slice id,
                                              struct weir_slice text)
 {
@@ -281,6 +295,10 @@ static inline bool script_service(struct stage *st, struct weir_slice verb, stru
         script_end_chunks(st, rest, WEIR_ECLOSED);
     } else if (script_is(verb, "unchunked")) {
         script_end_chunks(st, rest, WEIR_ERESET);
+    } else if (script_is(verb, "stuff")) {
+        st->full_chunker = rest; /* of the script, which outlives it */
+    } else if (script_is(verb, "unstuff")) {
+        script_unstuff(st, rest);
     } else if (script_is(verb, "tokens")) {
         script_tokens(st, rest);
     } else {
