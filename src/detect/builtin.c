@@ -16,7 +16,10 @@ struct builtin_call {
     struct weir_detect_call base;
     struct weir_detect_list one; /* the lists of a call with one content */
     struct weir_arena arena;
-    struct weir_builtin_job *job; /* NULL: done inside start */
+    struct weir_builtin_wait wait;  /* for new parameters, with the next two */
+    struct weir_detect_input input; /* what it points to is borrowed until the call is freed */
+    struct weir_loop *loop;
+    struct weir_builtin_job *job; /* NULL: on the loop */
     weir_detect_done_fn on_done;
     void *ctx;
 };
@@ -115,20 +118,51 @@ static void on_job_done(void *ctx, struct weir_builtin_job *job)
     c->on_done(c->ctx, &c->base);
 }
 
-static bool is_heavy(const struct weir_builtin *b, const struct weir_builtin_made *made,
-                     const struct weir_detect_env *env, const struct weir_detect_input *input)
+static bool is_heavy(const struct weir_builtin_made *made, const struct weir_detect_input *input)
 {
-    if (env->loop == NULL) {
-        return false;
-    }
     size_t n_bytes = 0;
     for (size_t i = 0; i < input->n_contents; i++) {
         n_bytes += input->contents[i].n;
     }
-    if (b->kind->is_heavy == NULL) {
-        return n_bytes > LIGHT_BYTES;
+    return made->kind->is_heavy == NULL ? n_bytes > LIGHT_BYTES
+                                        : made->kind->is_heavy(made->settings, n_bytes);
+}
+
+/* Is it done when this returns? Otherwise a job has it. */
+static bool look(struct builtin_call *c, struct weir_builtin_made *made, struct weir_loop *loop,
+                 const struct weir_detect_input *input)
+{
+    if (loop == NULL || !is_heavy(made, input)) {
+        scan_here(c, made, input);
+        return true;
     }
-    return made == NULL || b->kind->is_heavy(made->settings, n_bytes);
+    const struct weir_builtin *b = (const struct weir_builtin *)c->base.detector;
+    c->base.n_lists = input->n_contents;
+    c->job = weir_builtin__job_start(b, made, loop, input, on_job_done, c);
+    return false;
+}
+
+static void on_made(void *ctx, struct weir_builtin_made *made, struct weir_slice why)
+{
+    struct builtin_call *c = ctx;
+    if (made == NULL) {
+        fail(c, WEIR_EINVAL, why);
+    } else if (!look(c, made, c->loop, &c->input)) {
+        return;
+    }
+    c->base.is_done = true;
+    c->on_done(c->ctx, &c->base);
+}
+
+/* Whatever they are: a few words can be a pattern that takes milliseconds to compile. */
+static void await_made(struct builtin_call *c, struct weir_loop *loop,
+                       const struct weir_detect_input *input)
+{
+    c->input = *input;
+    c->loop = loop;
+    c->wait = (struct weir_builtin_wait){.fn = on_made, .ctx = c};
+    weir_builtin__await((const struct weir_builtin *)c->base.detector, input->params, loop,
+                        &c->wait);
 }
 
 /* NULL with the call failed. */
@@ -154,16 +188,13 @@ static void run(struct builtin_call *c, const struct weir_detect_env *env,
 {
     const struct weir_builtin *b = (const struct weir_builtin *)c->base.detector;
     struct weir_builtin_made *made = weir_builtin__find(b, input->params);
-    if (is_heavy(b, made, env, input)) {
+    if (made == NULL && env->loop != NULL) {
         c->base.is_done = false;
-        c->base.n_lists = input->n_contents;
-        c->job = weir_builtin__job_start(b, made, env, input, on_job_done, c);
-    } else {
-        made = made != NULL ? made : make_here(c, b, input->params);
-        if (made != NULL) {
-            scan_here(c, made, input);
-        }
+        await_made(c, env->loop, input);
+        return;
     }
+    made = made != NULL ? made : make_here(c, b, input->params);
+    c->base.is_done = made == NULL || look(c, made, env->loop, input);
     weir_builtin__unref(made);
 }
 
@@ -188,6 +219,7 @@ static struct weir_detect_call *start(const struct weir_detector *d,
 static void free_call(struct weir_detect_call *call)
 {
     struct builtin_call *c = (struct builtin_call *)call;
+    weir_builtin__leave(&c->wait);
     if (c->job != NULL) {
         weir_builtin__job_free(c->job);
     }

@@ -17,8 +17,9 @@
  *   text ─────────────────────── scan(settings) ─► byte spans ─► findings
  *
  * A request's parameters replace the configured ones member by member; what they become is kept,
- * per thread, for the next request that sends the same. A built-in answers inside start, unless its
- * kind says that the work is heavy: then a copy of the contents goes to another thread.
+ * per thread, for the next request that sends the same. A built-in answers inside start, unless
+ * the parameters are new, which are read on another thread, or the work is heavy by its kind or
+ * its size: then a copy of the contents goes there.
  */
 struct weir_builtin_params {
     struct weir_json json; /* an object */
@@ -45,8 +46,7 @@ struct weir_builtin_kind {
     /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in run->why. */
     int (*scan)(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run);
-    /* Is this too much for the loop? With it, new parameters are read off the loop as well, and the
-     * budget is larger. NULL: by the size alone. */
+    /* Is this too much for the loop? With it, the budget is larger. NULL: by the size alone. */
     bool (*is_heavy)(const void *settings, size_t n_bytes);
 };
 

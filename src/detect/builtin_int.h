@@ -32,6 +32,26 @@ struct weir_builtin_made *weir_builtin__find(const struct weir_builtin *b,
 /* Keeps it for this thread's next request with these parameters. `serial` is the detector's. */
 void weir_builtin__keep(uint64_t serial, struct weir_slice params, struct weir_builtin_made *made);
 
+/*
+ * A call that waits for parameters to be made on another thread. `fn` comes once, on the loop and
+ * never from inside await: with what was made (borrowed during the call), or NULL and the reason.
+ */
+struct weir_builtin_making;
+
+struct weir_builtin_wait {
+    struct weir_list link;
+    struct weir_builtin_making *making; /* NULL: it does not wait */
+    void (*fn)(void *ctx, struct weir_builtin_made *made, struct weir_slice why);
+    void *ctx;
+};
+
+/* `fn` and `ctx` are set, the rest is zero. Parameters are copied. */
+void weir_builtin__await(const struct weir_builtin *b, struct weir_slice params,
+                         struct weir_loop *loop, struct weir_builtin_wait *wait);
+
+/* Any time: `fn` will not come. */
+void weir_builtin__leave(struct weir_builtin_wait *wait);
+
 /* One call's work, on either thread. */
 struct weir_builtin_scan {
     struct weir_builtin_made *made;
@@ -50,17 +70,17 @@ struct weir_builtin_scan {
 int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why);
 
 /*
- * The same on another thread. Contents and parameters are copied, so a cancelled job goes on alone
- * until its thread notices, and frees itself.
+ * The same on another thread. Contents are copied, so a cancelled job goes on alone until its
+ * thread notices, and frees itself.
  */
 struct weir_builtin_job;
 
 typedef void (*weir_builtin_job_fn)(void *ctx, struct weir_builtin_job *job);
 
-/* `made` NULL: to be made of the parameters. `fn` comes later, on the loop. */
+/* `fn` comes later, on the loop. */
 struct weir_builtin_job *weir_builtin__job_start(const struct weir_builtin *b,
                                                  struct weir_builtin_made *made,
-                                                 const struct weir_detect_env *env,
+                                                 struct weir_loop *loop,
                                                  const struct weir_detect_input *input,
                                                  weir_builtin_job_fn fn, void *ctx);
 

@@ -1,8 +1,8 @@
 /*
  * Heavy work on another thread. The job owns copies of all it looks at: a caller that goes away
- * frees its contents, parameters and even the configuration while the thread may still read.
+ * frees its contents and even the configuration while the thread may still read.
  *
- *   start (copies) ─► work: make settings, scan ─► on_done: keep settings, tell the call
+ *   start (copies) ─► work: scan ─► on_done: tell the call
  *                  └─ free ─► on_dropped: the job frees itself
  */
 #include "base/err.h"
@@ -14,12 +14,7 @@
 
 struct weir_builtin_job {
     struct weir_offload offload;
-    const struct weir_builtin_kind *kind;
-    uint64_t serial;
-    struct weir_slice params;     /* as asked */
-    struct weir_slice configured; /* that stand where nothing is asked */
     struct weir_builtin_made *made;
-    bool is_new; /* made by this job */
     struct weir_builtin_scan scan;
     struct weir_arena arena; /* of the copies and of what is found */
     int rc;
@@ -41,18 +36,7 @@ static void destroy(void *ctx)
 static void work(void *ctx)
 {
     struct weir_builtin_job *job = ctx;
-    if (job->made == NULL) {
-        struct weir_builtin b = {.kind = job->kind, .params = job->configured};
-        struct weir_slice merged = weir_builtin__merge(&b, job->params, &job->arena);
-        job->made = weir_builtin__make(job->kind, merged, &job->why);
-        job->is_new = job->made != NULL;
-    }
-    if (job->made == NULL) {
-        job->rc = WEIR_EINVAL;
-        return;
-    }
     const char *why = NULL;
-    job->scan.made = job->made;
     job->rc = weir_builtin__scan(&job->scan, &why);
     if (job->rc != 0) {
         weir_buf_append(&job->why, weir_slice_cstr(why));
@@ -63,9 +47,6 @@ static void on_done(void *ctx)
 {
     struct weir_builtin_job *job = ctx;
     job->is_over = true;
-    if (job->is_new) {
-        weir_builtin__keep(job->serial, job->params, job->made);
-    }
     job->fn(job->ctx, job);
 }
 
@@ -101,11 +82,8 @@ static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *
         memcpy(before, input->before, input->n_contents * sizeof *before);
     }
     const struct weir_slice *contents = copy_contents(&job->arena, input, before);
-    if (job->made == NULL) {
-        job->params = weir_arena_dup(&job->arena, input->params);
-        job->configured = weir_arena_dup(&job->arena, b->params);
-    }
     job->scan = (struct weir_builtin_scan){
+        .made = job->made,
         .detector_id = b->base.id, /* passed on, not looked at */
         .contents = contents,
         .before = before,
@@ -120,20 +98,18 @@ static void copy_input(struct weir_builtin_job *job, const struct weir_builtin *
 
 struct weir_builtin_job *weir_builtin__job_start(const struct weir_builtin *b,
                                                  struct weir_builtin_made *made,
-                                                 const struct weir_detect_env *env,
+                                                 struct weir_loop *loop,
                                                  const struct weir_detect_input *input,
                                                  weir_builtin_job_fn fn, void *ctx)
 {
     struct weir_builtin_job *job = weir_mem_zalloc(sizeof *job);
-    job->kind = b->kind;
-    job->serial = b->serial;
-    job->made = made != NULL ? weir_builtin__ref(made) : NULL;
+    job->made = weir_builtin__ref(made);
     job->fn = fn;
     job->ctx = ctx;
     copy_input(job, b, input);
     job->offload =
         (struct weir_offload){.work = work, .done = on_done, .dropped = destroy, .ctx = job};
-    weir_offload(env->loop, &job->offload);
+    weir_offload(loop, &job->offload);
     return job;
 }
 

@@ -28,8 +28,7 @@ struct edge {
 };
 
 struct term {
-    char *spelling;
-    size_t n;
+    struct weir_slice spelling;
     bool is_allowed;
 };
 
@@ -40,6 +39,8 @@ struct settings {
     uint32_t n_nodes;
     struct term *terms;
     size_t n_terms;
+    char *spellings; /* of all terms: in one block, because freeing many would hold a loop up */
+    size_t n_spelled;
     uint64_t seed;
     bool is_word[256];     /* of a byte of ASCII */
     bool starts[256][256]; /* may a term begin with these two bytes? */
@@ -48,10 +49,8 @@ struct settings {
 static void free_settings(void *p)
 {
     struct settings *s = p;
-    for (size_t i = 0; i < s->n_terms; i++) {
-        free(s->terms[i].spelling);
-    }
     free(s->terms);
+    free(s->spellings);
     free(s->edges);
     free(s->ends);
     free(s);
@@ -216,9 +215,11 @@ static void add_term(struct settings *s, struct weir_slice term, bool is_allowed
         }
     }
     note_beginning(s, begin[0], begin[1], n_cp == 1);
-    struct term *t = &s->terms[s->n_terms++];
-    *t = (struct term){
-        .spelling = weir_mem_dup(term.p, term.n), .n = term.n, .is_allowed = is_allowed};
+    char *spelling = s->spellings + s->n_spelled;
+    memcpy(spelling, term.p, term.n);
+    s->n_spelled += term.n;
+    s->terms[s->n_terms++] = (struct term){.spelling = weir_slice_make(spelling, term.n),
+                                           .is_allowed = is_allowed};
     s->ends[node] = (uint32_t)s->n_terms;
 }
 
@@ -274,6 +275,7 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
     s->edges = weir_mem_array(s->n_slots, sizeof *s->edges);
     s->ends = weir_mem_array(n_nodes + 1, sizeof *s->ends);
     s->terms = weir_mem_array(n_deny + n_allow, sizeof *s->terms);
+    s->spellings = weir_mem_alloc(n_bytes + 1);
     s->seed = weir_map_hash(WEIR_SLICE("keywords"));
     for (unsigned c = 0; c < 128; c++) {
         s->is_word[c] = is_word(c);
@@ -341,7 +343,7 @@ static int report(const struct walk *w, size_t from, struct weir_found *found)
     const struct term *t = &w->s->terms[w->deny_term];
     struct weir_found_span span = {.start_byte = from,
                                    .end_byte = w->deny_end,
-                                   .detection = weir_slice_make(t->spelling, t->n),
+                                   .detection = t->spelling,
                                    .detection_type = WEIR_SLICE("keyword"),
                                    .score = 1.0};
     return weir_found_add(found, &span);
