@@ -513,6 +513,9 @@ static uint64_t h1_tick(struct weir_http_conn *c, uint64_t now_ms)
     if (now_ms < deadline) {
         return deadline;
     }
+    if (h->stream != NULL && weir_http__stream_is_late(h->stream)) {
+        return next_deadline(c, now_ms);
+    }
     if (h->stream != NULL) {
         break_off(c, 408, "no more of the request body came in time: limits.idle_timeout",
                   WEIR_ETIMEOUT);

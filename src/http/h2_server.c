@@ -470,6 +470,9 @@ static void check_stream(struct weir_h2_stream *hs, uint64_t now_ms)
     bool waits_for_body = hs->head_done && !s->body_ended && !s->body_paused;
     bool is_body_late = waits_for_body && now_ms >= s->last_in_ms + l->idle_timeout_ms;
     bool is_out_late = hs->out.n != 0 && now_ms >= s->last_out_ms + l->write_timeout_ms;
+    if (is_body_late && !is_out_late && weir_http__stream_is_late(s)) {
+        return;
+    }
     if (is_body_late && s->status == 0) {
         weir_http__stream_gone(s, WEIR_ETIMEOUT);
         weir_http__stream_refuse(s, hs->conn, 408,

@@ -116,6 +116,9 @@ void weir_http__stream_give(struct weir_http_stream *s, struct weir_slice bytes)
 void weir_http__stream_give_end(struct weir_http_stream *s);
 void weir_http__stream_has_room(struct weir_http_stream *s); /* on_resume, if it is owed */
 
+/* No more of the body came in time: false, the handler leaves it to HTTP. */
+bool weir_http__stream_is_late(struct weir_http_stream *s);
+
 /* Tells the handler, once, when the response was not complete. */
 void weir_http__stream_gone(struct weir_http_stream *s, int err);
 

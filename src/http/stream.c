@@ -138,6 +138,17 @@ void weir_http__stream_has_room(struct weir_http_stream *s)
     }
 }
 
+/* The time counts anew, so that a handler that goes on is not asked without end. */
+bool weir_http__stream_is_late(struct weir_http_stream *s)
+{
+    if (listener_of(s)->on_late == NULL) {
+        return false;
+    }
+    s->last_in_ms = weir_loop_now_ms(s->loop);
+    s->handler->on_late(s);
+    return true;
+}
+
 void weir_http__stream_gone(struct weir_http_stream *s, int err)
 {
     if (s->is_gone || s->response_ended) {

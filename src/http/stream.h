@@ -16,7 +16,8 @@
  *
  *   on_request ─► on_body* ─► on_body_end          what the caller sends; pause_body holds it back
  *   respond ─► write* ─► end                       what the handler answers, whenever it likes
- *   on_resume after a FULL write, on_gone when the caller went away
+ *   on_resume after a FULL write, on_late when no more of the body came in time, on_gone when the
+ *   caller went away
  *
  * The stream belongs to its connection. It ends, and its arena with it, when both directions have
  * ended, or right after on_gone, or after abort. What the handler has open elsewhere registers its
@@ -30,6 +31,9 @@ struct weir_http_handler {
     void (*on_body_end)(struct weir_http_stream *s);
     /* A write answered FULL; there is room again. */
     void (*on_resume)(struct weir_http_stream *s);
+    /* No more of the body came for limits.idle_timeout; the handler says so in its answer, and ends
+     * it. NULL: HTTP itself answers 408, or breaks off an answer that has begun. */
+    void (*on_late)(struct weir_http_stream *s);
     /* The caller went away or broke the protocol before the response was complete. Last call. */
     void (*on_gone)(struct weir_http_stream *s, int err);
 };

@@ -221,6 +221,12 @@ static void on_resume(struct weir_http_stream *s)
     weir_stream_out_resumed(r->out);
 }
 
+/* The answer has begun, or it is the first thing said: an error event, or 408. */
+static void on_late(struct weir_http_stream *s)
+{
+    refuse(s->ctx, 408, "no more of the request body came in time: limits.idle_timeout");
+}
+
 static void on_gone(struct weir_http_stream *s, int err)
 {
     struct reader *r = s->ctx;
@@ -232,6 +238,7 @@ static const struct weir_http_handler HANDLER = {
     .on_body = on_body,
     .on_body_end = on_body_end,
     .on_resume = on_resume,
+    .on_late = on_late,
     .on_gone = on_gone,
 };
 
