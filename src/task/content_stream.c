@@ -101,7 +101,8 @@ static void send_batch(struct weir_content_stream *cs, const struct weir_gather_
     send_answer(cs, &w, batch->start_cp, batch->end_cp);
 }
 
-/* What detectors that look at the whole have found, behind the text. */
+/* What detectors that look at the whole have found: behind the text that has left, or, where no
+ * other detector let any leave, for all of it. */
 static void send_whole(struct weir_content_stream *cs)
 {
     const struct weir_scan_group *found = cs->whole_found;
@@ -112,7 +113,7 @@ static void send_whole(struct weir_content_stream *cs)
     } else {
         weir_json_write_raw(&w, WEIR_SLICE("[]"));
     }
-    send_answer(cs, &w, cs->whole_cp, cs->whole_cp);
+    send_answer(cs, &w, cs->path != NULL ? cs->whole_cp : 0, cs->whole_cp);
 }
 
 /* ---- what happens next ---- */

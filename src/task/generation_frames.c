@@ -337,7 +337,7 @@ void weir_gs__write_final(struct weir_gs *gs, struct weir_buf *out)
     struct weir_gs_object o = {.has_output = true,
                                .whole = gs->whole_found,
                                .said.input_token_count = gs->last.input_token_count,
-                               .start_cp = gs->length_cp,
+                               .start_cp = gs->path != NULL ? gs->length_cp : 0,
                                .end_cp = gs->length_cp};
     struct weir_textlog_cut cut = {0, 0};
     if (gs->path != NULL && !weir_path_is_told(gs->path)) { /* messages behind the last batch */

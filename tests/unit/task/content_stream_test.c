@@ -92,7 +92,11 @@ static void test_whole_documents(void **state)
                                                             BAD("doc", 2, 5), 5, 5) "> end\n");
     play("doc", "line fine\n"
                 "eof\n"
-                "answer doc fine\n" ANSWER("", 4, 4) "> end\n");
+                "answer doc fine\n" ANSWER("", 0, 4) "> end\n");
+    play("doc", "line So \n"
+                "line bad\n"
+                "eof\n"
+                "answer doc So bad\n" ANSWER(BAD("doc", 3, 6), 0, 6) "> end\n");
 }
 
 static void test_failures(void **state)

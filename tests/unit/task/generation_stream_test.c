@@ -176,7 +176,7 @@ static void test_whole_documents(void **state)
              "bad", "", EOS COUNT0 TOKEN1("bad") PLACE(0, 3)) "done\n"
                                                               "answer doc bad\n" OBJECT(
                                                                   "", FOUND("doc", 0, 3),
-                                                                  COUNT0 PLACE(3, 3)) "> end\n");
+                                                                  COUNT0 PLACE(0, 3)) "> end\n");
     play("doc", "done\n" OBJECT("", NONE, COUNT0 PLACE(0, 0)) "> end\n");
 }
 
