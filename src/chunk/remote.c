@@ -6,9 +6,10 @@
  *                end  ─► half-close
  *
  * The service is not contacted before the first push. What it answers is checked as it comes:
- * ranges in order, none overlapping, all inside what was sent, frames that were sent; a fault names
- * the chunker and comes after the chunks before it. Whether a chunk's text is the text at that
- * place is for the task to see, which has it.
+ * ranges in order, all inside what was sent, frames that were sent; a fault names the chunker and
+ * comes after the chunks before it. A chunk that begins before the last one's end answers only from
+ * there; one that also ends there answers for nothing and is left out. Whether a chunk's text is
+ * the text at that place is for the task to see, which has it.
  */
 #include "chunk/remote.h"
 
@@ -79,8 +80,9 @@ struct stream {
     bool is_paused;
     struct item *given; /* what next returned last */
     const CaikitDataModel__Nlp__TokenizationResults *whole;
-    size_t at;          /* in it */
-    size_t last_end_cp; /* of the chunk before, from this stream's start */
+    size_t at;            /* in it */
+    size_t last_start_cp; /* of the chunk before, from this stream's start … */
+    size_t last_end_cp;   /* … and the end of all so far */
     int outcome;        /* WEIR_EAGAIN; WEIR_ECLOSED; or the fault's code */
 };
 
@@ -159,6 +161,22 @@ static void derive_frames(struct stream *s, size_t start_cp, struct weir_chunk *
     chunk->last_frame = frame_reaching(&s->marks, s->last_end_cp)->number;
 }
 
+/* A range in order that is there, as a chunk; an empty one if others answer for all of it. */
+static void place(struct stream *s, size_t start_cp, size_t end_cp, struct weir_chunk *chunk)
+{
+    size_t from_cp = start_cp;
+    if (!s->options.is_lenient && start_cp < s->last_end_cp) {
+        from_cp = s->last_end_cp;
+        end_cp = end_cp > from_cp ? end_cp : from_cp;
+    }
+    s->last_start_cp = start_cp;
+    s->last_end_cp = end_cp;
+    chunk->start_cp = s->options.start_cp + from_cp;
+    chunk->end_cp = s->options.start_cp + end_cp;
+    chunk->seen_end_cp = chunk->end_cp;
+    chunk->back_cp = from_cp - start_cp;
+}
+
 /* The range as a chunk; NULL, or what is wrong with it. Empty ones have been passed over, unless
  * there is something in them. */
 static const char *take_range(struct stream *s, int64_t start, int64_t end,
@@ -171,17 +189,19 @@ static const char *take_range(struct stream *s, int64_t start, int64_t end,
     if (!s->options.is_lenient && (uint64_t)end > s->sent_cp) {
         return "a range beyond the text";
     }
-    if (!s->options.is_lenient && (uint64_t)start < s->last_end_cp) {
-        return "a range that overlaps the one before";
+    if (!s->options.is_lenient && (uint64_t)start < s->last_start_cp) {
+        return "a range that begins before the one before";
     }
     if (!s->options.is_lenient && start == end) {
         return "a text without a place";
     }
-    s->last_end_cp = (size_t)end;
-    chunk->start_cp = s->options.start_cp + (size_t)start;
-    chunk->end_cp = s->options.start_cp + (size_t)end;
-    chunk->seen_end_cp = chunk->end_cp;
+    place(s, (size_t)start, (size_t)end, chunk);
     return NULL;
+}
+
+static bool answers_nothing(const struct stream *s, const struct weir_chunk *chunk)
+{
+    return !s->options.is_lenient && chunk->start_cp == chunk->end_cp;
 }
 
 static bool is_blank(struct weir_slice text)
@@ -277,7 +297,7 @@ static const char *take_result(struct stream *s,
     } else if (!is_nothing(s, m->start_index, m->processed_index, item->chunk.text)) {
         wrong = take_range(s, m->start_index, m->processed_index, &item->chunk);
         wrong = wrong != NULL ? wrong : take_frames(s, m, &item->chunk);
-        is_kept = wrong == NULL;
+        is_kept = wrong == NULL && !answers_nothing(s, &item->chunk);
     }
     if (!is_kept) {
         free(item);
@@ -467,7 +487,12 @@ static int next_of_whole(struct stream *s, struct weir_chunk *out)
         *out = (struct weir_chunk){
             .first_frame = s->first_frame, .last_frame = s->last_frame, .text = text};
         const char *wrong = take_range(s, t->start, t->end, out);
-        return wrong != NULL ? nonsense(s, wrong) : 0;
+        if (wrong != NULL) {
+            return nonsense(s, wrong);
+        }
+        if (!answers_nothing(s, out)) {
+            return 0;
+        }
     }
     return WEIR_EAGAIN;
 }

@@ -10,7 +10,7 @@ void weir_open_init(struct weir_open *o, struct weir_arena *arena)
     *o = (struct weir_open){.arena = arena};
 }
 
-/* The part of the text the chunk answers for. */
+/* What it saw, as far as it answers. */
 static struct weir_slice own_text(const struct weir_open_chunk *chunk)
 {
     size_t n = chunk->answers_cp != SIZE_MAX ? weir_utf8_byte_at(chunk->text, chunk->answers_cp)
@@ -97,11 +97,12 @@ static bool take_part(struct weir_open *o, const struct weir_open_chunk *chunk,
         return false;
     }
     size_t n = continue_open(o, text);
+    size_t start_cp = chunk->start_cp + chunk->from_cp;
     *part = o->like;
     part->has_span = true;
-    part->start_cp = o->at_cp < chunk->start_cp ? o->at_cp : chunk->start_cp;
+    part->start_cp = o->at_cp < start_cp ? o->at_cp : start_cp;
     part->text = weir_slice_sub(text, 0, n);
-    part->end_cp = chunk->start_cp + weir_utf8_count(part->text);
+    part->end_cp = start_cp + weir_utf8_count(part->text);
     return n != 0;
 }
 
@@ -155,14 +156,16 @@ size_t weir_open_take(struct weir_open *o, const struct weir_open_chunk *chunk,
     size_t n = 0;
     if (o->state != WEIR_OPEN_NOTHING) {
         own = own_text(chunk);
-        has_part = take_part(o, chunk, own, &part);
+        size_t from = weir_utf8_byte_at(own, chunk->from_cp);
+        has_part = take_part(o, chunk, weir_slice_sub(own, from, own.n), &part);
     }
     if (has_part) {
         out[n++] = part;
     }
     for (size_t i = 0; i < chunk->list->n; i++) {
         struct weir_detection d = chunk->list->items[i];
-        if (d.start_cp >= chunk->answers_cp) {
+        bool is_before = d.has_span && d.end_cp <= chunk->from_cp && chunk->from_cp != 0;
+        if (is_before || d.start_cp >= chunk->answers_cp) {
             continue;
         }
         if (d.edge == WEIR_EDGE_OPEN || d.edge == WEIR_EDGE_MAYBE) {

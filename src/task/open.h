@@ -40,6 +40,7 @@ struct weir_open {
 struct weir_open_chunk {
     struct weir_slice text; /* as the detector saw it */
     size_t start_cp;        /* in the whole text */
+    size_t from_cp;         /* what ends here or earlier, from start_cp on, was for chunks before */
     size_t answers_cp;      /* findings that start here or later, from start_cp on, belong to the
                                next chunk; SIZE_MAX: it answers for all of its text */
     const struct weir_detect_list *list;

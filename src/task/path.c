@@ -158,6 +158,7 @@ static void free_segment(struct weir_path_segment *seg)
     for (size_t i = 0; i < seg->n_cutters; i++) {
         count_full(&seg->cutters[i], false);
         weir_chunk_close(seg->cutters[i].stream);
+        weir_path__text_unref(seg->cutters[i].last);
         weir_buf_dispose(&seg->cutters[i].before);
     }
     weir_path__drop_rows(seg);

@@ -35,6 +35,7 @@ struct weir_path {
 };
 
 struct weir_path_segment;
+struct weir_path_text;
 
 /* One distinct chunker. */
 struct weir_path_cutter {
@@ -42,6 +43,8 @@ struct weir_path_cutter {
     const struct weir_chunker *chunker;
     struct weir_chunk_stream *stream;
     size_t last_end_cp;
+    struct weir_path_text *last; /* remote: the last chunk's, which the next may overlap; or NULL */
+    size_t last_seen_cp;         /* where that begins */
     struct weir_buf before; /* windows: the end of the text that the chunks so far answered for */
     struct weir_fault
         fault;         /* why it has ended, if it failed; lanes tell it after their last chunk */
@@ -91,6 +94,7 @@ struct weir_path_slot {
     size_t start_cp; /* as the aggregator counts */
     size_t end_cp;
     size_t shift_cp;   /* from the chunk's offsets to those that leave */
+    size_t from_cp;    /* findings that end here or earlier belong to chunks before */
     size_t answers_cp; /* findings that start here or later belong to the next chunk */
     struct weir_path_text *text;
     struct weir_slice content; /* what the input points to */

@@ -89,6 +89,7 @@ static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
     struct weir_open *open = &slot->lane->open;
     struct weir_open_chunk chunk = {.text = slot->content,
                                     .start_cp = slot->shift_cp,
+                                    .from_cp = slot->from_cp,
                                     .answers_cp = slot->answers_cp,
                                     .list = call->n_lists != 0 ? call->lists : &NOTHING};
     *moved = NULL;
@@ -254,8 +255,10 @@ static void add_slot(struct weir_path_lane *lane, const struct weir_chunk *chunk
     slot->lane = lane;
     slot->start_cp = seg->path->is_told ? seg->n_told : chunk->start_cp;
     slot->end_cp = seg->path->is_told ? seg->n_told + 1 : chunk->end_cp;
-    slot->shift_cp = seg->path->task->env->is_fms ? 0 : chunk->start_cp;
-    slot->answers_cp = is_window ? chunk->end_cp - chunk->start_cp : SIZE_MAX;
+    size_t seen_cp = chunk->start_cp - chunk->back_cp;
+    slot->shift_cp = seg->path->task->env->is_fms ? 0 : seen_cp;
+    slot->from_cp = chunk->back_cp;
+    slot->answers_cp = is_window ? chunk->end_cp - seen_cp : SIZE_MAX;
     slot->text = text;
     text->refs++;
     weir_list_append(&lane->slots, &slot->link);
@@ -275,6 +278,10 @@ static const char *fault_of(const struct weir_path_cutter *c, const struct weir_
     if (chunk->seen_end_cp > log->end_cp) {
         return "a chunk ends beyond the text";
     }
+    if (chunk->back_cp != 0 &&
+        (c->last == NULL || chunk->start_cp - chunk->back_cp < c->last_seen_cp)) {
+        return "a chunk begins before the last one began";
+    }
     return NULL;
 }
 
@@ -291,6 +298,19 @@ static void blame_cutter(struct weir_path_cutter *c, const char *why)
                                .err = WEIR_EPEER,
                                .why = weir_slice_cstr(why)};
     fail_cutter(c, &fault);
+}
+
+/* The log may have let that text go: the next chunk of a service may begin in this one. */
+static void keep_last(struct weir_path_cutter *c, const struct weir_chunk *chunk,
+                      struct weir_path_text *text)
+{
+    if (c->chunker->is_immediate || c->segment->path->is_told) {
+        return;
+    }
+    weir_path__text_unref(c->last);
+    c->last = text;
+    c->last_seen_cp = chunk->start_cp - chunk->back_cp;
+    text->refs++;
 }
 
 /* The chunk goes to the chunker's detectors. */
@@ -314,12 +334,29 @@ static void ask(struct weir_path_cutter *c, const struct weir_chunk *chunk, stru
     if (seg->path->is_told) {
         weir_path__add_row(seg, chunk, text);
     }
+    keep_last(c, chunk, text);
     weir_path__text_unref(text);
 }
 
 static struct weir_slice our_text(const struct weir_path_cutter *c, const struct weir_chunk *chunk)
 {
     return weir_textlog_slice(&c->segment->path->log, chunk->start_cp, chunk->seen_end_cp);
+}
+
+/* What the chunk's detectors see: our text, and in front of it what it has of the chunk before. */
+static struct weir_slice seen_text(const struct weir_path_cutter *c, const struct weir_chunk *chunk,
+                                   struct weir_buf *joined)
+{
+    if (chunk->back_cp == 0) {
+        return our_text(c, chunk);
+    }
+    size_t seen_cp = chunk->start_cp - chunk->back_cp;
+    struct weir_slice last = c->last->text;
+    size_t from = weir_utf8_byte_at(last, seen_cp - c->last_seen_cp);
+    size_t to = weir_utf8_byte_at(last, chunk->start_cp - c->last_seen_cp);
+    weir_buf_append(joined, weir_slice_sub(last, from, to));
+    weir_buf_append(joined, our_text(c, chunk));
+    return weir_buf_slice(joined);
 }
 
 static void take_checked(struct weir_path_cutter *c, const struct weir_chunk *chunk)
@@ -333,12 +370,14 @@ static void take_checked(struct weir_path_cutter *c, const struct weir_chunk *ch
         return;
     }
     c->last_end_cp = chunk->end_cp;
-    struct weir_slice s = our_text(c, chunk);
+    struct weir_buf joined = {0};
+    struct weir_slice s = seen_text(c, chunk, &joined);
     if (chunk->text.p != NULL && !weir_blank_same(chunk->text, s)) {
         blame_cutter(c, "a chunk's text is not the text that was sent");
-        return;
+    } else {
+        ask(c, chunk, s);
     }
-    ask(c, chunk, s);
+    weir_buf_dispose(&joined);
 }
 
 /* Built-in chunkers tell ranges and no texts. */

@@ -103,18 +103,20 @@ static void take(struct weir_scan_piece *p, const struct weir_chunk *chunk)
     if (chunk->end_cp == chunk->start_cp) {
         return;
     }
-    struct weir_slice text = slice_of(p, chunk->start_cp, chunk->seen_end_cp);
+    size_t seen_cp = chunk->start_cp - chunk->back_cp;
+    struct weir_slice text = slice_of(p, seen_cp, chunk->seen_end_cp);
     if (chunk->text.p != NULL && !weir_blank_same(chunk->text, text)) {
         blame(p, "a chunk's text is not the text that was sent");
         return;
     }
-    size_t n_cp = chunk->end_cp - chunk->start_cp;
+    size_t n_cp = chunk->end_cp - seen_cp;
     bool is_window = chunk->seen_end_cp != chunk->end_cp;
     size_t at = (size_t)(text.p - p->text.p);
     size_t from = weir_utf8_back(p->text, at, p->cutting->chunker->before_cp);
     add_chunk(p, &(struct weir_scan_chunk){.text = text,
                                            .n_before = at - from,
-                                           .start_cp = p->start_cp + chunk->start_cp,
+                                           .start_cp = p->start_cp + seen_cp,
+                                           .from_cp = chunk->back_cp,
                                            .answers_cp = is_window ? n_cp : SIZE_MAX});
 }
 

@@ -30,8 +30,11 @@ static void take_chunk(struct weir_scan_finish *f, size_t at)
     if (list->n == 0 && weir_open_is_quiet(&f->open)) {
         return;
     }
-    struct weir_open_chunk chunk = {
-        .text = c->text, .start_cp = c->start_cp, .answers_cp = c->answers_cp, .list = list};
+    struct weir_open_chunk chunk = {.text = c->text,
+                                    .start_cp = c->start_cp,
+                                    .from_cp = c->from_cp,
+                                    .answers_cp = c->answers_cp,
+                                    .list = list};
     struct weir_detection *moved = weir_arena_alloc(arena, (list->n + 1) * sizeof *moved);
     size_t n = weir_open_take(&f->open, &chunk, moved);
     point_at(group, moved, n);

@@ -47,6 +47,7 @@ struct weir_scan_piece {
 struct weir_scan_chunk {
     struct weir_slice text;
     size_t start_cp;   /* in the whole text */
+    size_t from_cp;    /* findings that end here or earlier belong to chunks before */
     size_t answers_cp; /* findings that start here or later belong to the next chunk */
     size_t n_before;   /* bytes of the text that stand before it, for context */
     bool is_first;     /* of its stretch of the text: nothing goes on from what was before */

@@ -1,5 +1,6 @@
 /* Remote chunkers over a scripted HTTP call: what is sent, which chunks come out, and what counts
- * as nonsense. Chunks are written down as start-end/first-last:text. */
+ * as nonsense. Chunks are written down as start-end/first-last:text, with <n behind the end when
+ * they see n code points that others answer for. */
 #include "base/err.h"
 #include "chunk/remote.h"
 #include "unit/client/fake_call.h"
@@ -32,8 +33,12 @@ static void drain(struct fixture *f)
     int rc;
     while ((rc = weir_chunk_next(f->s, &c)) == 0) {
         assert_int_equal(c.seen_end_cp, c.end_cp);
-        weir_buf_printf(&f->trace, "%zu-%zu/%zu-%zu:%.*s|", c.start_cp, c.end_cp,
-                        (size_t)c.first_frame, (size_t)c.last_frame, (int)c.text.n, c.text.p);
+        weir_buf_printf(&f->trace, "%zu-%zu", c.start_cp, c.end_cp);
+        if (c.back_cp != 0) {
+            weir_buf_printf(&f->trace, "<%zu", c.back_cp);
+        }
+        weir_buf_printf(&f->trace, "/%zu-%zu:%.*s|", (size_t)c.first_frame, (size_t)c.last_frame,
+                        (int)c.text.n, c.text.p);
     }
     if (rc != WEIR_EAGAIN) {
         weir_buf_printf(&f->trace, "%s", weir_err_name(rc));
@@ -193,7 +198,12 @@ static void nonsense_about_a_whole_text(void **state)
         const char *want;
         const char *lenient;
     } rows[] = {
-        {{{0, 2, "ab"}, {1, 3, "bc"}}, "0-2/7-7:ab|EPEER", "0-2/7-7:ab|1-3/7-7:bc|ECLOSED"},
+        {{{0, 2, "ab"}, {1, 3, "bc"}},
+         "0-2/7-7:ab|2-3<1/7-7:bc|ECLOSED", /* answers from the end of the one before */
+         "0-2/7-7:ab|1-3/7-7:bc|ECLOSED"},
+        {{{0, 4, "abcd"}, {1, 3, "bc"}}, /* nothing left to answer for */
+         "0-4/7-7:abcd|ECLOSED",
+         "0-4/7-7:abcd|1-3/7-7:bc|ECLOSED"},
         {{{2, 4, "cd"}, {0, 2, "ab"}}, "2-4/7-7:cd|EPEER", "2-4/7-7:cd|0-2/7-7:ab|ECLOSED"},
         {{{0, 2, "ab"}, {2, 7, "cdefg"}}, "0-2/7-7:ab|EPEER", "0-2/7-7:ab|2-7/7-7:cdefg|ECLOSED"},
         {{{0, 2, "ab"}, {-1, 3, "x"}}, "0-2/7-7:ab|EPEER", "0-2/7-7:ab|EPEER"},
@@ -337,7 +347,8 @@ static void nonsense_in_a_stream(void **state)
         const char *lenient;
     } rows[] = {
         {{2, 4, 5, 5, "cd"}, "2-4/5-5:cd|", "2-4/5-5:cd|"},
-        {{1, 3, 4, 4, "bc"}, "EPEER", "1-3/4-4:bc|"},           /* overlaps */
+        {{1, 3, 4, 4, "bc"}, "2-3<1/4-4:bc|", "1-3/4-4:bc|"}, /* overlaps */
+        {{1, 2, 4, 4, "b"}, "", "1-2/4-4:b|"},                /* the same, for nothing */
         {{2, 9, 5, 5, "cdefghi"}, "EPEER", "2-9/5-5:cdefghi|"}, /* beyond */
         {{3, 2, 5, 5, "c"}, "EPEER", "3-2/5-5:c|"},
         {{-3, 2, 5, 5, ""}, "EPEER", "EPEER"},

@@ -34,7 +34,7 @@ struct stage_chunker {
 };
 
 struct stage_range {
-    size_t start_cp, end_cp;
+    size_t start_cp, end_cp, back_cp;
     uint64_t first_frame, last_frame;
     char *text; /* the chunker's own, or NULL */
 };
@@ -194,6 +194,7 @@ static inline int stage_chunk_next(struct weir_chunk_stream *base, struct weir_c
     *out = (struct weir_chunk){.start_cp = r->start_cp,
                                .end_cp = r->end_cp,
                                .seen_end_cp = r->end_cp,
+                               .back_cp = r->back_cp,
                                .first_frame = r->first_frame,
                                .last_frame = r->last_frame,
                                .text = weir_slice_cstr(r->text)};

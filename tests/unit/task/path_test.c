@@ -597,9 +597,41 @@ static void test_fms_dropped_anywhere(void **state)
                          "unchunked far\n");
 }
 
+/* Chunks of a service that overlap: all of a chunk is seen, though the text has left; findings in
+ * what the chunk before answered for are that one's. */
+static void test_overlapping_chunks(void **state)
+{
+    (void)state;
+    play("f", "line a bad word. ba\n"
+              "chunk far 0 11\n"
+              "answer f a bad word.\n"
+              "> 0-11 'a bad word.' [f@2]\n" /* it is gone from the log */
+              "line d end\n"
+              "again far 9 11 15\n"
+              "answer f bad word. bad\n"
+              "> 11-15 ' bad' [f@12]\n"
+              "again far 3 15 19\n"
+              "answer f bad end\n"
+              "> 15-19 ' end' []\n"
+              "eof\n"
+              "chunked far\n");
+    /* a finding that goes over the border is told by who sees it whole */
+    play("f", "line so ba\n"
+              "chunk far 0 5\n"
+              "answer f so ba\n"
+              "> 0-5 'so ba' []\n"
+              "line d.\n"
+              "again far 2 5 7\n"
+              "answer f bad.\n"
+              "> 5-7 'd.' [f@3]\n"
+              "eof\n"
+              "chunked far\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overlapping_chunks),
         cmocka_unit_test(test_one_detector),
         cmocka_unit_test(test_answers_in_any_order),
         cmocka_unit_test(test_two_chunkers),

@@ -12,6 +12,7 @@
  *   tokens N            the answer of the tokenizer
  *   done, broken        the end, or the connection breaks
  *   chunk ID A B        the chunker told to: a chunk [A, B); with a text: its own words
+ *   again ID N A B      a chunk [A, B) that sees N code points before it, too
  *   tell ID A B F L T   the same, of frames F to L, with the text T
  *   chunked ID          it has ended; unchunked ID: it has failed
  *   stuff ID            its streams are full from their next text on; unstuff ID: there is room
@@ -158,6 +159,19 @@ static inline void script_chunk(struct stage *st, struct weir_slice rest, bool i
     s->on_ready(s->ctx, &s->base);
 }
 
+static inline void script_again(struct stage *st, struct weir_slice rest)
+{
+    struct stage_chunks *s = script_chunks(st, weir_slice_cut(&rest, ' '));
+    uint64_t n[3] = {0};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(weir_slice_u64(weir_slice_cut(&rest, ' '), &n[i]), 0);
+    }
+    assert_true(s->n_ranges < STAGE_RANGES);
+    s->ranges[s->n_ranges++] =
+        (struct stage_range){.back_cp = n[0], .start_cp = n[1], .end_cp = n[2]};
+    s->on_ready(s->ctx, &s->base);
+}
+
 static inline void script_end_chunks(struct stage *st, struct weir_slice id, int outcome)
 {
     struct stage_chunks *s = script_chunks(st, id);
@@ -291,6 +305,8 @@ static inline bool script_service(struct stage *st, struct weir_slice verb, stru
         script_answer(st, rest, script_is(verb, "refuse"));
     } else if (script_is(verb, "chunk") || script_is(verb, "tell")) {
         script_chunk(st, rest, script_is(verb, "tell"));
+    } else if (script_is(verb, "again")) {
+        script_again(st, rest);
     } else if (script_is(verb, "chunked")) {
         script_end_chunks(st, rest, WEIR_ECLOSED);
     } else if (script_is(verb, "unchunked")) {
