@@ -711,6 +711,34 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     weir_path_release(choice->path, batch->end_cp);
 }
 
+static void emit_part(struct weir_cs_choice *choice, const struct weir_gather_batch *batch)
+{
+    if (batch->told != NULL) {
+        weir_cs__emit_told(choice, batch);
+    } else {
+        emit_batch(choice, batch);
+    }
+    choice->has_sent = true;
+}
+
+/* What is no text and stands inside of the batch leaves in its place. */
+static void emit_parts(struct weir_cs_choice *choice, struct weir_gather_batch batch)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_cs_part part = {.whole_start_cp = batch.start_cp};
+    while (!cs->is_over && weir_cs__split(choice, &batch, &part)) {
+        emit_part(choice, &part.batch);
+        if (choice->latest.n != 0) { /* it is not the last one */
+            weir_cs__emit(cs, weir_buf_slice(&choice->latest));
+            weir_buf_clear(&choice->latest);
+        }
+        emit_leading(choice);
+    }
+    if (!cs->is_over) {
+        emit_part(choice, &batch);
+    }
+}
+
 static void drain_path(struct weir_cs_choice *choice)
 {
     struct weir_cs *cs = choice->cs;
@@ -719,12 +747,9 @@ static void drain_path(struct weir_cs_choice *choice)
     while (rc == 0 && !cs->is_over) {
         emit_leading(choice);
         rc = weir_path_pop(choice->path, &batch);
-        if (rc == 0 && batch.told != NULL) {
-            weir_cs__emit_told(choice, &batch);
-        } else if (rc == 0) {
-            emit_batch(choice, &batch);
+        if (rc == 0) {
+            emit_parts(choice, batch);
         }
-        choice->has_sent = choice->has_sent || rc == 0;
     }
     if (rc == WEIR_EAGAIN && weir_cs__settle_told(choice)) {
         emit_leading(choice);

@@ -13,7 +13,7 @@
 
 /*
  * Inside: the life of the stream (completion_stream.c), events of a choice on their way out
- * (completion_choice.c), on routes that block or redact (completion_enforce.c), what is said at the
+ * (completion_choice.c), batches with other events in them (completion_part.c), on routes that block or redact (completion_enforce.c), what is said at the
  * end (completion_final.c), what `compat: fms` does differently (completion_fms.c).
  */
 
@@ -184,6 +184,17 @@ void weir_cs__keep_event(struct weir_cs *cs, struct weir_buf *place, struct weir
 void weir_cs__drop_event(struct weir_cs *cs, struct weir_buf *place);
 struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item);
+
+/* completion_part.c */
+struct weir_cs_part {
+    size_t whole_start_cp; /* of the batch before it was cut: set by the caller */
+    struct weir_gather_batch batch;
+    struct weir_path_told told[2]; /* of it and of the rest, where batches are told */
+};
+/* The part of a batch in front of an event without text that stands in it; `rest` becomes what is
+ * behind, and lives no longer than `part`. False: there is none, or it cannot be cut there. */
+bool weir_cs__split(const struct weir_cs_choice *choice, struct weir_gather_batch *rest,
+                    struct weir_cs_part *part);
 
 /* completion_enforce.c */
 void weir_cs__enforce_init(struct weir_cs_choice *choice);

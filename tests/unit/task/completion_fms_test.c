@@ -126,6 +126,58 @@ static void test_named_events(void **state)
          "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n");
 }
 
+/* What is no text keeps its place inside of a chunk; spans count from the chunk as ever. */
+static void test_text_does_not_overtake(void **state)
+{
+    (void)state;
+    play("f", ROLE "say 0 One bad\n"
+                   "delta 0 {\"refusal\":\"no\"}\n"
+                   "say 0  two\n"
+                   "delta 0 {\"tool_calls\":[]}\n"
+                   "delta 0 {\"tool_calls\":[{\"index\":0}]}\n"
+                   "say 0  bad.\n"
+                   "say 0  End\n"
+                   "tell far 0 16 1 6 One bad two bad.\n"
+                   "answer f\n"
+                   "> 0 \"One bad\" [f@4] !UNSUITABLE_OUTPUT\n"
+                   "> 0 refusal\n"
+                   "> 0 \" two\" []\n"
+                   "> 0 tool_calls\n"
+                   "> 0 \" bad.\" [f@12] !UNSUITABLE_OUTPUT\n"
+                   "finish 0\n"
+                   "tell far 16 20 7 7  End\n"
+                   "answer f\n"
+                   "> 0 \" End\" []\n"
+                   "chunked far\n"
+                   "> 0 stop\n"
+                   "done\n"
+                   "> end\n");
+    /* a finish_reason with text rides on the last part, and is not overtaken either */
+    play("f", "say 0 One\n"
+              "delta 0 {\"refusal\":\"no\"}\n" LAST(" two") "tell far 0 7 0 2 One two\n"
+              "answer f\n"
+              "> 0 \"One\" []\n"
+              "> 0 refusal\n"
+              "-\n"
+              "chunked far\n"
+              "> 0 \" two\" stop []\n"
+              "done\n"
+              "> end\n");
+    /* words of its own cannot be cut */
+    play("f", "say 0 One\n"
+              "delta 0 {\"refusal\":\"no\"}\n"
+              "say 0  two\n"
+              "tell far 0 7 0 2 Something else\n"
+              "answer f\n"
+              "> 0 \"Something else\" []\n"
+              "> 0 refusal\n"
+              "finish 0\n"
+              "chunked far\n"
+              "> 0 stop\n"
+              "done\n"
+              "> end\n");
+}
+
 /* A chunker that numbers nothing names event 0, the one with the role, every time. */
 static void test_zeros(void **state)
 {
@@ -444,6 +496,7 @@ static void test_dropped_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text_does_not_overtake),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_chunker_is_believed),
         cmocka_unit_test(test_named_events),

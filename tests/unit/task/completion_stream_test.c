@@ -337,8 +337,47 @@ static void test_hollow_logprobs(void **state)
               "> end\n");
 }
 
-/* A chunker of somebody else's does not end a chunk at a tool call. That leaves behind the text,
- * but not behind what ends the choice. */
+/* A chunker of somebody else's does not end a chunk at a tool call: the batch is cut there, and
+ * findings go with the part in which they begin. */
+static void test_text_does_not_overtake(void **state)
+{
+    (void)state;
+    play("f", "say 0 One bad\n" TOOLS "say 0  two b\n"
+              "delta 0 {\"reasoning_content\":\"hm\"}\n"
+              "delta 0 {\"refusal\":\"no\"}\n"
+              "say 0 ad\n"
+              "say 0  bad.\n"
+              "finish 0\n"
+              "-\n"
+              "chunk far 0 20\n"
+              "answer f One bad two bad bad.\n"
+              "> 0 \"One bad\" [f@4] !UNSUITABLE_OUTPUT\n"
+              "> 0 tool_calls\n"
+              "> 0 \" two b\" [f@12] !UNSUITABLE_OUTPUT\n"
+              "> 0 reasoning_content\n"
+              "> 0 refusal\n"
+              "> 0 \"ad bad.\" [f@16] !UNSUITABLE_OUTPUT\n"
+              "> 0 stop\n"
+              "chunked far\n"
+              "done\n"
+              "> end\n");
+    /* reasoning that shares its event with text stands before it, a tool call behind it */
+    play("f", "say 0 One\n"
+              "delta 0 {\"content\":\" two\",\"reasoning_content\":\"hm\",\"refusal\":\"no\"}\n"
+              "say 0  end\n"
+              "chunk far 0 11\n"
+              "answer f One two end\n"
+              "> 0 \"One\" []\n"
+              "> 0 reasoning_content\n"
+              "> 0 \" two\" []\n"
+              "> 0 refusal\n"
+              "> 0 \" end\" []\n"
+              "done\n"
+              "chunked far\n"
+              "> end\n");
+}
+
+/* Nor does what ends the choice. */
 static void test_finish_waits_for_what_is_no_text(void **state)
 {
     (void)state;
@@ -347,10 +386,9 @@ static void test_finish_waits_for_what_is_no_text(void **state)
               "{\"content\":[1]},\"finish_reason\":\"stop\",\"x\":1}],\"usage\":{\"n\":1}}\n"
               "chunk far 0 7\n"
               "answer f One two\n"
-              "> 0 \"One two\" {\"content\":[1]} []\n"
+              "> 0 \"One\" []\n"
               "> 0 tool_calls\n"
-              "> {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"},\"logprobs\":null,"
-              "\"finish_reason\":\"stop\",\"x\":1}],\"usage\":{\"n\":1}}\n"
+              "> 0 \" two\" {\"content\":[1]} stop [] usage\n"
               "chunked far\n"
               "done\n"
               "> end\n");
@@ -833,6 +871,7 @@ int main(void)
         cmocka_unit_test(test_half_with_an_ending),
         cmocka_unit_test(test_hollow_events),
         cmocka_unit_test(test_hollow_logprobs),
+        cmocka_unit_test(test_text_does_not_overtake),
         cmocka_unit_test(test_finish_waits_for_what_is_no_text),
         cmocka_unit_test(test_extras_leave_once),
         cmocka_unit_test(test_halves_pass),
