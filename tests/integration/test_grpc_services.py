@@ -165,15 +165,24 @@ def test_a_stream_that_ends_early():
 
 
 def test_nonsense_names_the_chunker():
+    backwards = TokenizationResults(
+        results=[Token(start=1, end=5, text="ello"), Token(start=0, end=6, text="hello!")]
+    )
+    with Peer({CHUNK: lambda request, context: backwards}) as peer:
+        lines = probe(peer.port, "chunk", ["hello!"], whole=1)
+        assert lines[0] == chunk(1, 5, 0, 0, "ello")
+        assert fault_of(lines) == (["chunker", "en", "EPEER", 0], "")
+        lines = probe(peer.port, "chunk", ["hello!"], whole=1, lenient=1)
+        assert lines[1:] == [chunk(0, 6, 0, 0, "hello!"), {"end": "done"}]
+
+
+def test_a_chunk_that_overlaps_answers_for_the_rest():
     overlap = TokenizationResults(
         results=[Token(start=0, end=5, text="hello"), Token(start=4, end=6, text="o!")]
     )
     with Peer({CHUNK: lambda request, context: overlap}) as peer:
         lines = probe(peer.port, "chunk", ["hello!"], whole=1)
-        assert lines[0] == chunk(0, 5, 0, 0, "hello")
-        assert fault_of(lines) == (["chunker", "en", "EPEER", 0], "")
-        lines = probe(peer.port, "chunk", ["hello!"], whole=1, lenient=1)
-        assert lines[1:] == [chunk(4, 6, 0, 0, "o!"), {"end": "done"}]
+        assert lines == [chunk(0, 5, 0, 0, "hello"), chunk(5, 6, 0, 0, "o!"), {"end": "done"}]
 
 
 def test_chunkers_are_not_retried():

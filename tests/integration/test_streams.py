@@ -160,6 +160,38 @@ def test_a_caller_who_uploads_goes(fresh):
     assert hang.gone.wait(harness.PATIENCE) and chunking.ended.wait(harness.PATIENCE)
 
 
+IDLE = {
+    "chunkers": {"sentences": {"builtin": "sentence"}},
+    "detectors": {"regex": {"type": "text_contents", "builtin": "regex", "params": {"regex": ["email"]},
+                            "chunker_id": "sentences"}},
+    "limits": {"idle_timeout": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["h1", "h2"])
+def test_a_caller_who_uploads_falls_silent(weir, m, version):
+    """D: the answers so far, the error event, a proper end; not a reset."""
+    w = weir({**streams.config(m), **IDLE})
+    line = json.dumps({"detectors": {"regex": {}}, "content": "One. Two. Three"}).encode() + b"\n"
+    if version == "h1":
+        c = w.raw()
+        c.request("POST", D, NDJSON)
+        c.send_chunk(line)
+        body = c.read_response().body
+    else:
+        c = w.h2()
+        stream = c.request("POST", D, [("content-type", "application/x-ndjson")], end_stream=False)
+        c.send_data(stream, line)
+        answer = c.response(stream)
+        assert answer.reset is None
+        body = answer.body
+    blocks = body.decode().split("\n\n")[:-1]
+    assert [json.loads(b.removeprefix("data: "))["processed_index"] for b in blocks[:-1]] == [5, 10]
+    name, data = blocks[-1].split("\n")
+    error = json.loads(data.removeprefix("data: "))
+    assert name == "event: error" and error["code"] == 408 and "idle_timeout" in error["details"]
+
+
 # --- the caller does not read ---
 
 
@@ -486,6 +518,72 @@ def test_two_chunkers(fresh, aggregation):
     results = [r for e in found if "detections" in e for r in e["detections"]["output"][0]["results"]]
     starts = {name: sorted(r["start"] for r in results if r["detector_id"] == name) for name in ("sent", "five")}
     assert starts == {"sent": [4, 32, 58], "five": [5, 33, 59]}
+
+
+def overlapping(requests, context):
+    """Windows of eight characters, every four."""
+    text, start = "", 0
+    for request in requests:
+        text += request.text_stream
+        while len(text) >= start + 8:
+            yield told(start, start + 8, text[start : start + 8])
+            start += 4
+    yield told(start, len(text), text[start:])
+
+
+def test_chunks_that_overlap(fresh):
+    """Each answers for what is new in it, and is seen whole; text leaves once, findings too."""
+    text = "0123456789evil23456789012345678"
+    fresh.chunk_streams["five"] = overlapping
+    fresh.detector["five"] = finds("evil")
+    found, errors = read(post(fresh.weir, mock={"text": text}, detectors={"output": {"five": {}}}))
+    assert not errors and streams.content(found) == text
+    batches = [e for e in found if "detections" in e and e["choices"][0]["delta"].get("content")]
+    results = [r for e in batches for r in e["detections"]["output"][0]["results"]]
+    assert [(r["start"], r["end"], r["text"]) for r in results] == [(10, 14, "evil")]
+    seen = [r.json()["contents"][0] for r in fresh.asked("five")]
+    assert seen[:3] == [text[0:8], text[4:12], text[8:16]]
+
+
+def test_chunks_of_a_whole_text_that_overlap(fresh):
+    text = "0123456789evil2345"
+    fresh.chunkers["five"] = lambda text: [(0, 8), (4, 12), (8, 18), (10, 14)]
+    fresh.detector["five"] = finds("evil")
+    answer = fresh.post("/api/v2/text/detection/content", {"content": text, "detectors": {"five": {}}})
+    assert answer.status_code == 200, answer.text
+    assert [(d["start"], d["end"]) for d in answer.json()["detections"]] == [(10, 14)]
+    assert fresh.asked("five")[0].json()["contents"] == [text[0:8], text[4:12], text[8:18]]
+
+
+def whole_text(requests, context):
+    text = "".join(request.text_stream for request in requests)
+    yield told(0, len(text), text)
+
+
+def test_text_does_not_overtake_what_is_no_text(fresh):
+    """A chunker of a service does not end a chunk at a tool call."""
+    call = {"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    events = [delta(content="One evil"), delta(tool_calls=[call]), delta(content=" two ev"),
+              delta(reasoning_content="hm"), delta(content="il"), delta(finish="stop")]  # fmt: skip
+    fresh.chunk_streams["five"] = whole_text
+    fresh.detector["five"] = finds("evil")
+    mock = {"events": raw_events(*events, "data: [DONE]\n\n")}
+    found, errors = read(post(fresh.weir, mock=mock, detectors={"output": {"five": {}}}))
+    assert not errors
+    said = []
+    for event in found:
+        choice = event["choices"][0]
+        kinds = [k for k in ("content", "tool_calls", "reasoning_content") if choice["delta"].get(k)]
+        results = event.get("detections", {}).get("output", [{"results": []}])[0]["results"]
+        said.append((kinds, choice["delta"].get("content"), [r["start"] for r in results]))
+    assert said == [
+        (["content"], "One evil", [4]),
+        (["tool_calls"], None, []),
+        (["content"], " two ev", [13]),
+        (["reasoning_content"], None, []),
+        (["content"], "il", []),
+        ([], None, []),
+    ]
 
 
 def test_with_one_chunker_the_strategies_agree(fresh):
