@@ -83,7 +83,7 @@ struct stream {
     size_t at;            /* in it */
     size_t last_start_cp; /* of the chunk before, from this stream's start … */
     size_t last_end_cp;   /* … and the end of all so far */
-    int outcome;        /* WEIR_EAGAIN; WEIR_ECLOSED; or the fault's code */
+    int outcome;          /* WEIR_EAGAIN; WEIR_ECLOSED; or the fault's code */
 };
 
 static struct stream *stream_of(struct weir_chunk_stream *base)

@@ -218,8 +218,8 @@ static void add_term(struct settings *s, struct weir_slice term, bool is_allowed
     char *spelling = s->spellings + s->n_spelled;
     memcpy(spelling, term.p, term.n);
     s->n_spelled += term.n;
-    s->terms[s->n_terms++] = (struct term){.spelling = weir_slice_make(spelling, term.n),
-                                           .is_allowed = is_allowed};
+    s->terms[s->n_terms++] =
+        (struct term){.spelling = weir_slice_make(spelling, term.n), .is_allowed = is_allowed};
     s->ends[node] = (uint32_t)s->n_terms;
 }
 

@@ -351,7 +351,8 @@ static void add_tools(struct weir_batch *b, struct weir_batch__choice *c,
     }
 }
 
-/* A string's bytes, exactly only where they matter: as spelled it is never shorter than its text. */
+/* A string's bytes, exactly only where they matter: as spelled it is never shorter than its text.
+ */
 static size_t bytes_of(struct weir_batch *b, const struct weir_json *j, uint32_t at, size_t room)
 {
     size_t n = at != WEIR_JSON_NONE ? weir_batch__inner(j, at).n : 0;

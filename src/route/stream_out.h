@@ -47,16 +47,16 @@ struct weir_stream_out {
     struct weir_http_stream *stream;
     struct weir_chain *chain; /* NULL: events leave as they come */
     bool is_started;
-    bool is_blocked; /* the caller takes no more for now; the chain knows */
+    bool is_blocked;  /* the caller takes no more for now; the chain knows */
     bool owes_resume; /* the task was told FULL and not yet to go on */
-    bool has_ended; /* the task said so; what waits in the chain still leaves */
+    bool has_ended;   /* the task said so; what waits in the chain still leaves */
     bool is_over;
     uint64_t last_sent_ms;
     uint64_t n_events; /* without a chain: events and bytes of their data */
     uint64_t n_bytes;
     struct weir_stream_out_options options;
     struct weir_timer timer;
-    struct weir_post room; /* resumes the task from outside of its calls */
+    struct weir_post room;             /* resumes the task from outside of its calls */
     struct weir_buf scratch;           /* an event on its way to the stream */
     const struct weir_out_raw *raw;    /* pushed into the chain just now, if it has own bytes */
     struct weir_reply_problem problem; /* while an error passes the chain */

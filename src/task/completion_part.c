@@ -1,6 +1,6 @@
 /*
- * A batch with an event that is no text inside of it. Built-in chunkers end their chunk there, those
- * of a service do not:
+ * A batch with an event that is no text inside of it. Built-in chunkers end their chunk there,
+ * those of a service do not:
  *
  *   items   [text 0..4) [tool call] [text 4..9)
  *   batch   0 ──────────────────────────────► 9

@@ -13,8 +13,9 @@
 
 /*
  * Inside: the life of the stream (completion_stream.c), events of a choice on their way out
- * (completion_choice.c), batches with other events in them (completion_part.c), on routes that block or redact (completion_enforce.c), what is said at the
- * end (completion_final.c), what `compat: fms` does differently (completion_fms.c).
+ * (completion_choice.c), batches with other events in them (completion_part.c), on routes that
+ * block or redact (completion_enforce.c), what is said at the end (completion_final.c), what
+ * `compat: fms` does differently (completion_fms.c).
  */
 
 /* An event on its way out, in the order of its choice. */

@@ -11,8 +11,9 @@
 /*
  * Is the source of a guarded stream (the model server, the caller's body) read on or not? It is,
  * while the caller takes what leaves, the chunkers take what comes and as long as less than
- * `max_held_bytes` is held back. At that ceiling it is not, while a call is under way that can release something; when none is, the
- * stream is stuck: no text will ever leave without more text coming in.
+ * `max_held_bytes` is held back. At that ceiling it is not, while a call is under way that can
+ * release something; when none is, the stream is stuck: no text will ever leave without more text
+ * coming in.
  *
  * Whether a remote chunker is at work or waits for more text cannot be seen from here. With nothing
  * but chunkers to wait for, a while without anything leaving counts as stuck; not while one of them

@@ -347,8 +347,8 @@ static void nonsense_in_a_stream(void **state)
         const char *lenient;
     } rows[] = {
         {{2, 4, 5, 5, "cd"}, "2-4/5-5:cd|", "2-4/5-5:cd|"},
-        {{1, 3, 4, 4, "bc"}, "2-3<1/4-4:bc|", "1-3/4-4:bc|"}, /* overlaps */
-        {{1, 2, 4, 4, "b"}, "", "1-2/4-4:b|"},                /* the same, for nothing */
+        {{1, 3, 4, 4, "bc"}, "2-3<1/4-4:bc|", "1-3/4-4:bc|"},   /* overlaps */
+        {{1, 2, 4, 4, "b"}, "", "1-2/4-4:b|"},                  /* the same, for nothing */
         {{2, 9, 5, 5, "cdefghi"}, "EPEER", "2-9/5-5:cdefghi|"}, /* beyond */
         {{3, 2, 5, 5, "c"}, "EPEER", "3-2/5-5:c|"},
         {{-3, 2, 5, 5, ""}, "EPEER", "EPEER"},

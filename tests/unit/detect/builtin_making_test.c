@@ -98,8 +98,8 @@ static struct fixture *open_with(const struct weir_builtin_kind *kind)
     struct fixture *f = calloc(1, sizeof *f);
     struct weir_buf why = {0};
     assert_int_equal(weir_loop_init(&f->loop), 0);
-    assert_int_equal(
-        weir_builtin_init(&f->detector, kind, WEIR_SLICE("d"), WEIR_SLICE("{}"), &why), 0);
+    assert_int_equal(weir_builtin_init(&f->detector, kind, WEIR_SLICE("d"), WEIR_SLICE("{}"), &why),
+                     0);
     f->env.loop = &f->loop;
     f->text = WEIR_SLICE("some text");
     sem_init(&has_begun, 0, 0);

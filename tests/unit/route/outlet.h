@@ -106,8 +106,7 @@ static inline void outlet_fail(struct outlet *t, int status)
 
 #define DELTA(members) "{\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{" members "}}]}"
 #define TEXT(word) DELTA("\"content\":\"" word "\"")
-#define FINISH                                                                                     \
-    "{\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}"
+#define FINISH "{\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}"
 #define MERGED(delta)                                                                              \
     "{\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{" delta "},\"finish_reason\":null}]}"
 #define JOINED(words) MERGED("\"content\":\"" words "\"")

@@ -501,7 +501,8 @@ static void an_event_that_makes_room_owes_the_resume(void **state)
     (void)state;
     struct outlet t;
     char text[1200];
-    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, tool_call_gate: finish}}");
+    outlet_sse(&t,
+               "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, tool_call_gate: finish}}");
     (void)snprintf(text, sizeof text, DELTA(CALL("1", "%01000d")), 1);
     while (outlet_event(&t, text) == WEIR_FLOW_OK) {
     }

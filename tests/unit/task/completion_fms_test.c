@@ -155,14 +155,14 @@ static void test_text_does_not_overtake(void **state)
     /* a finish_reason with text rides on the last part, and is not overtaken either */
     play("f", "say 0 One\n"
               "delta 0 {\"refusal\":\"no\"}\n" LAST(" two") "tell far 0 7 0 2 One two\n"
-              "answer f\n"
-              "> 0 \"One\" []\n"
-              "> 0 refusal\n"
-              "-\n"
-              "chunked far\n"
-              "> 0 \" two\" stop []\n"
-              "done\n"
-              "> end\n");
+                                                            "answer f\n"
+                                                            "> 0 \"One\" []\n"
+                                                            "> 0 refusal\n"
+                                                            "-\n"
+                                                            "chunked far\n"
+                                                            "> 0 \" two\" stop []\n"
+                                                            "done\n"
+                                                            "> end\n");
     /* words of its own cannot be cut */
     play("f", "say 0 One\n"
               "delta 0 {\"refusal\":\"no\"}\n"

@@ -107,12 +107,12 @@ struct stage {
     const char *output;
     void *subject; /* of the test */
     struct weir_out out;
-    bool is_full;          /* the outlet answers FULL */
+    bool is_full;                   /* the outlet answers FULL */
     struct weir_slice full_chunker; /* the one whose streams do, by id; empty: none */
-    bool is_over;          /* end or fail was said */
-    bool is_body_paused;   /* D */
-    struct weir_buf lines; /* what left, one line each */
-    size_t seen;           /* bytes of it that were expected already */
+    bool is_over;                   /* end or fail was said */
+    bool is_body_paused;            /* D */
+    struct weir_buf lines;          /* what left, one line each */
+    size_t seen;                    /* bytes of it that were expected already */
     struct weir_buf scratch;
 };
 
