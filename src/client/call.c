@@ -99,6 +99,7 @@ static void tell_done(struct weir_call *call, const struct weir_http_field *trai
     bool is_whole = call->request.answer == WEIR_CALL_WHOLE;
     struct weir_call_result result = {
         .err = call->err,
+        .is_unreached = call->is_unreached,
         .why = call->why,
         .has_head = call->has_head,
         .status = call->status,
@@ -412,6 +413,7 @@ void weir_call__unconnected(struct weir_call *call, int err, const char *why)
         log_retry(call, phrase);
         back_off(call);
     } else {
+        call->is_unreached = true;
         fail(call, err, phrase);
     }
 }

@@ -64,10 +64,11 @@ struct weir_call_request {
 };
 
 struct weir_call_result {
-    int err;         /* 0: there is an answer, complete. Otherwise why there is none */
-    const char *why; /* a phrase for the log, never for callers; valid during on_done */
-    bool has_head;   /* the answer had begun */
-    int status;      /* when has_head */
+    int err;           /* 0: there is an answer, complete. Otherwise why there is none */
+    bool is_unreached; /* with an error: there was never a connection to ask on */
+    const char *why;   /* a phrase for the log, never for callers; valid during on_done */
+    bool has_head;     /* the answer had begun */
+    int status;        /* when has_head */
     const struct weir_http_field *fields; /* when has_head: the answer's; valid during on_done */
     size_t n_fields;
     /* HTTP/2, both kinds; valid during on_done. An answer that is only a head has none: what gRPC

@@ -257,6 +257,7 @@ struct weir_call {
     size_t n_fields;
     struct weir_buf body;
     int err;
+    bool is_unreached; /* no connection could be had */
     const char *why;
 
     struct weir_trace trace; /* its own span */

@@ -4,6 +4,8 @@
 #include "base/arena.h"
 #include "base/slice.h"
 
+#include <stdbool.h>
+
 /*
  * Why a service could not do its part: who it was and what it said. Made by whoever called the
  * service, carried by the task (the first one wins), turned into an answer in route/reply.c alone.
@@ -25,6 +27,7 @@ struct weir_fault {
     struct weir_slice id; /* the configured id of the detector or chunker, or the model's id */
     int err;              /* a WEIR_ code: WEIR_EPEER for nonsense, WEIR_ETIMEOUT, … */
     int status;           /* what the service answered, as an HTTP status; 0: nothing usable */
+    bool is_unreached;    /* there was no connection to ask it on (told of gRPC services) */
     /* The service's own words, clean (weir_fault_message): shown to callers with the statuses that
      * api.md passes on. Empty: none. */
     struct weir_slice message;

@@ -50,6 +50,7 @@ struct weir_grpc_call {
     struct weir_buf why;
     bool has_status;   /* the service has given one */
     bool is_from_peer; /* and `status` is it */
+    bool is_unreached; /* no connection could be had */
     bool has_bytes;    /* some of the answer's body has come: no retry any more */
     bool has_ended;    /* nothing more comes; the status stands */
     bool is_broken;    /* we ended it: what is left of the answer is of no interest */
@@ -168,6 +169,7 @@ static void report(struct weir_grpc_call *g)
         .status = g->status,
         .is_from_peer = g->is_from_peer,
         .err = g->err,
+        .is_unreached = g->is_unreached,
         .text = weir_buf_slice(&g->text),
         .why = weir_buf_slice(&g->why),
         .bytes = is_ok ? weir_buf_slice(&g->answer) : (struct weir_slice){0},
@@ -332,6 +334,7 @@ static void on_end(void *ctx, const struct weir_call_result *result)
     struct weir_grpc_call *g = ctx;
     g->http = NULL;
     g->has_ended = true;
+    g->is_unreached = result->is_unreached;
     take_status(g, result->trailers, result->n_trailers);
     /* A service that says what is wrong and then breaks off has said what is wrong. */
     if (result->err != 0 && (!g->has_status || g->status == WEIR_GRPC_OK)) {
@@ -538,6 +541,7 @@ void weir_grpc_result_fault(const struct weir_grpc_result *result, struct weir_a
 {
     bool is_told = result->is_from_peer && result->status != WEIR_GRPC_OK;
     fault->err = result->err;
+    fault->is_unreached = result->is_unreached;
     fault->status = is_told ? weir_grpc_status_to_http(result->status) : 0;
     if (result->err == WEIR_EINVAL) {
         fault->status = weir_grpc_status_to_http(WEIR_GRPC_INVALID_ARGUMENT);

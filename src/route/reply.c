@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "route/env.h"
 #include "wire/json_write.h"
 
 #include <stdarg.h>
@@ -164,26 +165,33 @@ void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, 
     weir_reply_error(s, status, weir_slice_cstr(text));
 }
 
-struct weir_reply_problem weir_reply_problem_of(const struct weir_fault *fault,
-                                                struct weir_arena *arena)
+/* What the service answered, and one thing that the public orchestrator says for it. */
+static int status_of(const struct weir_http_stream *s, const struct weir_fault *fault)
+{
+    bool is_lost_chunker = fault->origin == WEIR_FAULT_CHUNKER && fault->is_unreached;
+    return is_lost_chunker && weir_request_of(s)->env->tasks.is_fms ? 503 : fault->status;
+}
+
+struct weir_reply_problem weir_reply_problem_of(struct weir_http_stream *s,
+                                                const struct weir_fault *fault)
 {
     if (fault->origin == WEIR_FAULT_LIMIT) {
-        return (struct weir_reply_problem){fault->status, weir_arena_dup(arena, fault->message)};
+        return (struct weir_reply_problem){fault->status,
+                                           weir_arena_dup(&s->arena, fault->message)};
     }
-    bool is_passed_on = fault->status == 400 || fault->status == 404 || fault->status == 422 ||
-                        fault->status == 503;
-    if (!is_passed_on) {
+    int status = status_of(s, fault);
+    if (status != 400 && status != 404 && status != 422 && status != 503) {
         return (struct weir_reply_problem){
             500, WEIR_SLICE("unexpected error occurred while processing request")};
     }
     struct weir_slice words = fault->message;
     if (words.n == 0) {
-        words = weir_slice_cstr(weir_http_reason(fault->status));
+        words = weir_slice_cstr(weir_http_reason(status));
     }
-    const char *details = weir_arena_printf(arena, "%s request failed for `%.*s`: %.*s",
+    const char *details = weir_arena_printf(&s->arena, "%s request failed for `%.*s`: %.*s",
                                             weir_fault_origin_name(fault->origin), (int)fault->id.n,
                                             fault->id.p, (int)words.n, words.p);
-    return (struct weir_reply_problem){fault->status, weir_slice_cstr(details)};
+    return (struct weir_reply_problem){status, weir_slice_cstr(details)};
 }
 
 void weir_reply_log_fault(const struct weir_fault *fault, int status,
@@ -199,7 +207,7 @@ void weir_reply_log_fault(const struct weir_fault *fault, int status,
 void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
                       const struct weir_log_ctx *log)
 {
-    struct weir_reply_problem problem = weir_reply_problem_of(fault, &s->arena);
+    struct weir_reply_problem problem = weir_reply_problem_of(s, fault);
     weir_reply_log_fault(fault, problem.status, log);
     weir_reply_error(s, problem.status, problem.details);
 }

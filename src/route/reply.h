@@ -46,14 +46,15 @@ void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, 
 
 /*
  * What a caller is told of a failed service: api.md passes 400, 404, 422 and 503 on with the
- * service's own words; everything else is a 500 that says nothing, with the cause in the log.
+ * service's own words; everything else is a 500 that says nothing, with the cause in the log. With
+ * `compat: fms` a chunker that cannot be reached is a 503.
  */
 struct weir_reply_problem {
     int status;
-    struct weir_slice details; /* in the arena */
+    struct weir_slice details; /* in the stream's arena */
 };
-struct weir_reply_problem weir_reply_problem_of(const struct weir_fault *fault,
-                                                struct weir_arena *arena);
+struct weir_reply_problem weir_reply_problem_of(struct weir_http_stream *s,
+                                                const struct weir_fault *fault);
 /* "invalid_request_error" and the like. */
 const char *weir_reply_error_type(int status);
 

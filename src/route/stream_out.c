@@ -353,7 +353,7 @@ static void out_fail(struct weir_out *base, const struct weir_fault *fault)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
     if (!o->is_over) {
-        o->problem = weir_reply_problem_of(fault, &o->stream->arena);
+        o->problem = weir_reply_problem_of(o->stream, fault);
         weir_reply_log_fault(fault, o->problem.status, &weir_request_of(o->stream)->log);
         fail(o);
     }

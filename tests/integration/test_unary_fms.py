@@ -1,9 +1,12 @@
 """`compat: fms` where it changes unary answers."""
 
 import json
+import re
+import socket
 
 import harness
 import pytest
+from configs import config
 from grpcpeer import CHUNK, TGIS, Token, TokenizationResults
 from peers import (
     CHAT,
@@ -158,6 +161,27 @@ def test_the_tokenizer_must_answer(world, path):
         assert world.refused(path, body) == (500, UNEXPECTED["details"])
     world.model_answers["/tokenize"] = answers({"count": 5})
     assert world.ok(path, body)["usage"]["prompt_tokens"] == 5
+
+
+@pytest.mark.parametrize("compat, status", [("fms", 503), ("adr", 500)])
+def test_a_chunker_that_cannot_be_reached(weir, compat, status):
+    details = UNEXPECTED["details"]
+    if status == 503:
+        details = "chunker request failed for `gone`: Service Unavailable"
+    with socket.socket() as bound:  # taken, and nobody listens
+        bound.bind(("127.0.0.1", 0))
+        gone = {"hostname": "127.0.0.1", "port": bound.getsockname()[1]}
+        tree = config(compat=compat, routes=[])
+        tree["chunkers"] = {"gone": {"type": "sentence", "service": gone}}
+        tree["detectors"]["pii"]["chunker_id"] = "gone"
+        w = weir(tree)
+        got = w.api.post(CONTENT, json={"content": "Hello.", "detectors": {"pii": {}}})
+        assert (got.status_code, got.json()["details"]) == (status, details)
+        body = {"model": "m", "messages": MESSAGES, "detectors": {"output": {"pii": {}}}}
+        got = w.api.post(CHAT, json={**body, "stream": True})
+        said = json.loads(re.findall("^data: ({.*)$", got.text, re.M)[-1])
+        assert (said["code"], said["details"]) == (status, details)
+        assert len(w.log("service failed", kind="chunker", id="gone")) == 2
 
 
 def test_roles(world):
