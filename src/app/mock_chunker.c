@@ -285,6 +285,7 @@ static void on_frames_end(struct weir_mock_call *call)
 
 const struct weir_mock_method weir_mock_chunker_stream = {
     .path = WEIR_GRPC_CHUNK_STREAM,
+    .is_conversation = true,
     .on_message = on_frame,
     .on_end = on_frames_end,
 };

@@ -296,7 +296,11 @@ static void dispose(void *ctx)
 
 static void go(struct weir_http_stream *s, const struct weir_json *body)
 {
+    struct weir_mock_call *call = s->ctx;
     (void)body;
+    if (call->method->is_conversation) {
+        send_head(call);
+    }
     weir_http_stream_resume_body(s);
 }
 

@@ -21,6 +21,7 @@ struct weir_mock_call;
 
 struct weir_mock_method {
     const char *path;
+    bool is_conversation; /* the head is sent at once: callers may wait for it before they speak */
     /* The bytes live during the call only. NULL: not wanted. */
     void (*on_message)(struct weir_mock_call *call, struct weir_slice message);
     /* The caller has said everything. */

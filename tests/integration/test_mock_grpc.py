@@ -7,6 +7,7 @@ import harness
 import mock as mocks
 import protos
 import pytest
+from hyperframe.frame import HeadersFrame
 
 CHUNK = "/caikit.runtime.Chunkers.ChunkersService/ChunkerTokenizationTaskPredict"
 CHUNK_STREAM = "/caikit.runtime.Chunkers.ChunkersService/BidiStreamingChunkerTokenizationTaskPredict"
@@ -107,6 +108,18 @@ def test_a_chunk_leaves_as_soon_as_its_end_is_certain(channel):
     assert chunks(results) == [(6, 7, "C")]
 
 
+def test_the_head_comes_before_the_first_message(channel):
+    """Clients may wait for it before they say anything."""
+    said = queue.Queue()
+    results = chunk_stream(channel, iter(said.get, None))
+    assert results.initial_metadata() is not None  # waits for it, within the call's time
+    assert results.is_active()
+    said.put({"text_stream": b"A. ", "input_index_stream": 0})
+    assert chunks([next(results)]) == [(0, 2, "A.")]
+    said.put(None)
+    assert list(results) == [] and results.code() == grpc.StatusCode.OK
+
+
 def test_a_long_stream(channel):
     frames = frames_of("Word word word. " * 5000, 5)
     results = list(chunk_stream(channel, frames))
@@ -150,7 +163,8 @@ def test_a_chunker_that_stalls(m):
     h.send_data(s, b"\0" + len(message).to_bytes(4, "big") + message)
     h.ping()
     h.ping()
-    assert not any(frame.stream_id == s for frame in h.waiting)
+    answered = [type(frame) for frame in h.waiting if frame.stream_id == s]
+    assert answered == [HeadersFrame]  # and nothing behind it
     h.reset_stream(s)
     assert m.wait_log("caller gone", path=CHUNK_STREAM)["event"] == 0
 
