@@ -1,11 +1,12 @@
 #include "app/args.h"
 
 #include "app/flags.h"
+#include "base/assert.h"
 #include "base/err.h"
 #include "conf/conf_near.h"
 #include "server/export_where.h"
 
-enum { DEFAULT_HTTP_PORT = 8033, DEFAULT_HEALTH_PORT = 8034, MAX_WORKERS = 1024 };
+enum { DEFAULT_HTTP_PORT = 8033, DEFAULT_HEALTH_PORT = 8034, MAX_WORKERS = 1024, HTTPS_PORT = 443 };
 enum { MAX_INTERVAL_MS = 24 * 60 * 60 * 1000 };
 
 /* The result, and what only parsing needs to remember. */
@@ -15,7 +16,14 @@ struct state {
     bool wants_version;
     bool has_log_level;
     bool has_log_format;
+    enum weir_args_protocol otlp_protocol; /* of the signals that have none of their own */
 };
+
+static void warn(struct weir_args *args, const char *text)
+{
+    WEIR_ASSERT(args->n_warnings < WEIR_ARGS_MAX_WARNINGS);
+    args->warnings[args->n_warnings++] = text;
+}
 
 static bool on_log_level(void *target, const char *value)
 {
@@ -27,8 +35,8 @@ static bool on_log_level(void *target, const char *value)
 static bool on_log_format(void *target, const char *value)
 {
     struct state *s = target;
-    s->has_log_format = true;
-    return weir_log_parse_format(weir_slice_cstr(value), &s->args.log_format) == 0;
+    s->has_log_format = weir_log_parse_format(weir_slice_cstr(value), &s->args.log_format) == 0;
+    return s->has_log_format;
 }
 
 static bool on_otlp_export(void *target, const char *value)
@@ -50,12 +58,26 @@ static bool on_otlp_export(void *target, const char *value)
 }
 
 /* The standard variable says http/protobuf where the flag says http. */
+static bool read_protocol(const char *value, enum weir_args_protocol *out)
+{
+    bool is_http = strcmp(value, "http") == 0 || strcmp(value, "http/protobuf") == 0;
+    *out = is_http ? WEIR_ARGS_OTLP_HTTP : WEIR_ARGS_OTLP_GRPC;
+    return is_http || strcmp(value, "grpc") == 0;
+}
+
 static bool on_otlp_protocol(void *target, const char *value)
 {
-    struct weir_args *args = &((struct state *)target)->args;
-    bool is_http = strcmp(value, "http") == 0 || strcmp(value, "http/protobuf") == 0;
-    args->otlp_protocol = is_http ? WEIR_ARGS_OTLP_HTTP : WEIR_ARGS_OTLP_GRPC;
-    return is_http || strcmp(value, "grpc") == 0;
+    return read_protocol(value, &((struct state *)target)->otlp_protocol);
+}
+
+static bool on_otlp_traces_protocol(void *target, const char *value)
+{
+    return read_protocol(value, &((struct state *)target)->args.otlp_traces_protocol);
+}
+
+static bool on_otlp_metrics_protocol(void *target, const char *value)
+{
+    return read_protocol(value, &((struct state *)target)->args.otlp_metrics_protocol);
 }
 
 static bool is_url(const char *value)
@@ -92,6 +114,8 @@ static bool on_otlp_metrics_endpoint(void *target, const char *value)
 #define FORMATS "one of full, compact, pretty, json"
 #define SIGNALS "a list of traces and metrics, such as traces,metrics"
 #define TELEMETRY "Telemetry"
+#define PROTOCOL "PROTOCOL"
+#define PROTOCOLS "grpc or http"
 #define URL "an http:// or https:// URL, such as http://localhost:4317"
 
 #define ENV(name_) .env = #name_
@@ -173,11 +197,13 @@ static const struct weir_flag flags[] = {
     {.name = "log-format",
      ENV(LOG_FORMAT),
      CALL(on_log_format, FORMATS),
+     .is_variable_loose = true,
      .group = "Logging",
      .value = "FORMAT",
      .help = "full, compact, pretty or json",
      .otherwise = "full on a terminal, else json"},
     {.name = "quiet",
+     .letter = 'q',
      ENV(QUIET),
      SWITCH(args.quiet),
      .group = "Logging",
@@ -211,11 +237,23 @@ static const struct weir_flag flags[] = {
      .help = "collector of metrics"},
     {.name = "otlp-protocol",
      ENV(OTEL_EXPORTER_OTLP_PROTOCOL),
-     CALL(on_otlp_protocol, "grpc or http"),
+     CALL(on_otlp_protocol, PROTOCOLS),
      .group = TELEMETRY,
-     .value = "PROTOCOL",
-     .help = "grpc or http",
+     .value = PROTOCOL,
+     .help = "grpc or http, for both",
      .otherwise = "grpc"},
+    {.name = "otlp-traces-protocol",
+     ENV(OTEL_EXPORTER_OTLP_TRACES_PROTOCOL),
+     CALL(on_otlp_traces_protocol, PROTOCOLS),
+     .group = TELEMETRY,
+     .value = PROTOCOL,
+     .help = "for traces"},
+    {.name = "otlp-metrics-protocol",
+     ENV(OTEL_EXPORTER_OTLP_METRICS_PROTOCOL),
+     CALL(on_otlp_metrics_protocol, PROTOCOLS),
+     .group = TELEMETRY,
+     .value = PROTOCOL,
+     .help = "for metrics"},
     {.name = "otlp-service-name",
      ENV(OTLP_SERVICE_NAME),
      TEXT(args.otlp_service_name),
@@ -225,7 +263,11 @@ static const struct weir_flag flags[] = {
      .otherwise = "weir"},
 
     {.name = "help", .letter = 'h', SWITCH(wants_help), .group = "Other", .help = "this text"},
-    {.name = "version", SWITCH(wants_version), .group = "Other", .help = "print the version"},
+    {.name = "version",
+     .letter = 'V',
+     SWITCH(wants_version),
+     .group = "Other",
+     .help = "print the version"},
 };
 
 static const char usage[] =
@@ -314,7 +356,7 @@ static void read_rust_log(const struct weir_args_input *in, struct weir_args *ar
     }
     if (weir_log_parse_level(weir_slice_cstr(value), &args->log_level) != 0) {
         args->log_level = WEIR_LOG_LEVEL_INFO;
-        args->warning = "RUST_LOG is not a plain level and is ignored; use LOG_LEVEL";
+        warn(args, "RUST_LOG is not a plain level and is ignored; use LOG_LEVEL");
     }
 }
 
@@ -349,8 +391,30 @@ static int read_intervals(const struct weir_args_input *in, struct weir_args *ar
     return err;
 }
 
+/* The URLs themselves were checked when they were read. */
+static int check_endpoint(struct weir_args *args, const char *flag, const char *url)
+{
+    struct weir_export_where where;
+    if (url == NULL || weir_export_where_parse(weir_slice_cstr(url), &where) != 0 || where.is_tls ||
+        where.port != HTTPS_PORT) {
+        return 0;
+    }
+    return refuse(args, weir_arena_printf(&args->arena,
+                                          "%s: `%.60s` has the port of https:// and no TLS: write "
+                                          "https://%.*s",
+                                          flag, url, (int)where.host.n, where.host.p));
+}
+
 static int check_together(struct weir_args *args)
 {
+    int err = check_endpoint(args, "--otlp-endpoint", args->otlp_endpoint);
+    err =
+        err != 0 ? err : check_endpoint(args, "--otlp-traces-endpoint", args->otlp_traces_endpoint);
+    err = err != 0 ? err
+                   : check_endpoint(args, "--otlp-metrics-endpoint", args->otlp_metrics_endpoint);
+    if (err != 0) {
+        return err;
+    }
     if ((args->tls_cert_path == NULL) != (args->tls_key_path == NULL)) {
         return refuse(args, "--tls-cert-path and --tls-key-path need each other");
     }
@@ -387,6 +451,12 @@ static void fill_defaults(const struct weir_args_input *in, struct state *s)
     if (!s->has_log_format) {
         s->args.log_format = in->is_terminal ? WEIR_LOG_FULL : WEIR_LOG_JSON;
     }
+    if (s->args.otlp_traces_protocol == WEIR_ARGS_OTLP_UNSET) {
+        s->args.otlp_traces_protocol = s->otlp_protocol;
+    }
+    if (s->args.otlp_metrics_protocol == WEIR_ARGS_OTLP_UNSET) {
+        s->args.otlp_metrics_protocol = s->otlp_protocol;
+    }
     if (s->args.host == NULL) {
         s->args.host = s->args.config_path != NULL ? "0.0.0.0" : "127.0.0.1";
     }
@@ -412,6 +482,9 @@ static int parse(const struct weir_args_input *in, struct weir_flags *f, struct 
     if (weir_flags_env(f, in->env, in->env_ctx) != 0) {
         return refuse(args, f->message);
     }
+    if (f->warning != NULL) {
+        warn(args, f->warning);
+    }
     fill_defaults(in, s);
     err = read_intervals(in, args);
     return err != 0 ? err : check_together(args);
@@ -427,6 +500,7 @@ int weir_args_parse(const struct weir_args_input *in, struct weir_args *out)
                 .log_level = WEIR_LOG_LEVEL_INFO,
                 .otlp_service_name = "weir",
             },
+        .otlp_protocol = WEIR_ARGS_OTLP_GRPC,
     };
     struct weir_flags f = {
         .flags = flags,

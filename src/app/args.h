@@ -21,7 +21,8 @@ enum weir_args_command {
     WEIR_ARGS_VERSION, /* likewise */
 };
 
-enum weir_args_protocol { WEIR_ARGS_OTLP_GRPC, WEIR_ARGS_OTLP_HTTP };
+enum weir_args_protocol { WEIR_ARGS_OTLP_UNSET, WEIR_ARGS_OTLP_GRPC, WEIR_ARGS_OTLP_HTTP };
+enum { WEIR_ARGS_MAX_WARNINGS = 2 };
 
 struct weir_args_input {
     int argc;
@@ -54,7 +55,8 @@ struct weir_args {
 
     bool otlp_traces;
     bool otlp_metrics;
-    enum weir_args_protocol otlp_protocol;
+    enum weir_args_protocol otlp_traces_protocol; /* set, as the next */
+    enum weir_args_protocol otlp_metrics_protocol;
     const char *otlp_endpoint; /* NULL: the protocol's own default */
     const char *otlp_traces_endpoint;
     const char *otlp_metrics_endpoint;
@@ -62,7 +64,8 @@ struct weir_args {
     uint32_t otlp_traces_delay_ms; /* by variable only, as the next; 0: the default */
     uint32_t otlp_metrics_interval_ms;
 
-    const char *warning; /* something ignored, worth a log line; or NULL */
+    const char *warnings[WEIR_ARGS_MAX_WARNINGS]; /* things ignored, each worth a log line */
+    size_t n_warnings;
     const char *message; /* after an error: for standard error, lines ended */
     struct weir_arena arena;
 };

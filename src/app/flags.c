@@ -167,10 +167,16 @@ int weir_flags_env(struct weir_flags *f, weir_conf_env_fn *env, void *env_ctx)
         if (value == NULL || value[0] == '\0') {
             continue;
         }
-        if (!store(f, flag, value)) {
-            return refuse(f, "environment variable %s: `%.60s` is not %s", flag->env, value,
-                          expected_of(f, flag));
+        if (store(f, flag, value)) {
+            continue;
         }
+        refuse(f, "environment variable %s: `%.60s` is not %s", flag->env, value,
+               expected_of(f, flag));
+        if (!flag->is_variable_loose) {
+            return WEIR_EINVAL;
+        }
+        f->warning = weir_arena_printf(f->arena, "%s; ignored", f->message);
+        f->message = NULL;
     }
     return 0;
 }
@@ -178,8 +184,9 @@ int weir_flags_env(struct weir_flags *f, weir_conf_env_fn *env, void *env_ctx)
 static void help_line(const struct weir_flag *flag, struct weir_buf *out)
 {
     size_t begin = out->n;
-    weir_buf_printf(out, "  --%s%s%s", flag->name, flag->value != NULL ? " " : "",
-                    flag->value != NULL ? flag->value : "");
+    char letter[] = {'-', flag->letter, ',', ' ', '\0'};
+    weir_buf_printf(out, "  %s--%s%s%s", flag->letter != '\0' ? letter : "", flag->name,
+                    flag->value != NULL ? " " : "", flag->value != NULL ? flag->value : "");
     if (out->n - begin >= HELP_COLUMN) {
         weir_buf_append_byte(out, '\n');
         begin = out->n;

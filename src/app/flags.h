@@ -13,7 +13,8 @@
  * Command lines by table, for every sub-command. A flag is `--name value` or `--name=value`; a
  * switch is `--name`, or `--name=true|false`. `--` ends the flags. A flag may have an environment
  * variable that counts when the flag was not given (and the variable is not empty). The first
- * mistake ends parsing with a sentence that names it.
+ * mistake ends parsing with a sentence that names it, but for variables that other programs set
+ * too, where a foreign value is left with a warning.
  */
 enum weir_flag_kind {
     WEIR_FLAG_SWITCH, /* bool */
@@ -39,7 +40,8 @@ struct weir_flag {
     enum weir_flag_kind kind;
     uint32_t min;
     uint32_t max;
-    char letter; /* 'h' for -h, a switch only; 0: none */
+    char letter;            /* 'h' for -h, a switch only; 0: none */
+    bool is_variable_loose; /* a variable that is none of `expected` is ignored, with a warning */
 };
 
 struct weir_flags {
@@ -48,6 +50,7 @@ struct weir_flags {
     void *target;
     struct weir_arena *arena; /* of the message */
     const char *message;      /* set on error, without final stop or line end */
+    const char *warning;      /* a variable that was ignored, in the same form; or NULL */
     uint64_t given;           /* a bit per flag that was on the command line */
 };
 

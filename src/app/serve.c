@@ -21,7 +21,8 @@ static struct weir_server_options options_of(const struct weir_args *args)
             {
                 .traces = args->otlp_traces,
                 .metrics = args->otlp_metrics,
-                .is_http = args->otlp_protocol == WEIR_ARGS_OTLP_HTTP,
+                .is_traces_http = args->otlp_traces_protocol == WEIR_ARGS_OTLP_HTTP,
+                .is_metrics_http = args->otlp_metrics_protocol == WEIR_ARGS_OTLP_HTTP,
                 .endpoint = args->otlp_endpoint,
                 .traces_endpoint = args->otlp_traces_endpoint,
                 .metrics_endpoint = args->otlp_metrics_endpoint,
@@ -40,8 +41,8 @@ int weir_serve(const struct weir_args *args)
         .format = args->log_format,
         .colour = WEIR_LOG_COLOUR_AUTO,
     });
-    if (args->warning != NULL) {
-        WEIR_LOG_WARN("app", NULL, args->warning);
+    for (size_t i = 0; i < args->n_warnings; i++) {
+        WEIR_LOG_WARN("app", NULL, args->warnings[i]);
     }
     struct weir_server_options options = options_of(args);
     return weir_server_run(&options);

@@ -117,9 +117,9 @@ static void write_resource(struct weir_export *e)
                           WEIR_SLICE(WEIR_VERSION));
 }
 
-static const char *default_endpoint(const struct weir_export_options *options)
+static const char *default_endpoint(bool is_http)
 {
-    return options->is_http ? "http://localhost:4318" : "http://localhost:4317";
+    return is_http ? "http://localhost:4318" : "http://localhost:4317";
 }
 
 /* False when TLS cannot be had. */
@@ -134,6 +134,7 @@ static bool need_tls(struct weir_export *e, struct weir_buf *why)
 struct signal {
     const char *id; /* of the service, for metrics and logs */
     const char *name;
+    bool is_http; /* else gRPC */
     const char *own_endpoint;
     const char *path;
     const char *grpc_path;
@@ -144,7 +145,7 @@ static bool open_signal(struct weir_export *e, struct weir_export_send *s,
 {
     const struct weir_export_options *o = &e->options;
     bool is_own = signal->own_endpoint != NULL;
-    const char *common = o->endpoint != NULL ? o->endpoint : default_endpoint(o);
+    const char *common = o->endpoint != NULL ? o->endpoint : default_endpoint(signal->is_http);
     struct weir_export_where where;
     int rc =
         weir_export_where_parse(weir_slice_cstr(is_own ? signal->own_endpoint : common), &where);
@@ -157,7 +158,7 @@ static bool open_signal(struct weir_export *e, struct weir_export_send *s,
         .id = weir_slice_cstr(signal->id),
         .hostname = weir_arena_dup(&e->arena, where.host).p,
         .port = where.port,
-        .protocol = o->is_http ? WEIR_TARGET_HTTP : WEIR_TARGET_H2,
+        .protocol = signal->is_http ? WEIR_TARGET_HTTP : WEIR_TARGET_H2,
         .tls = where.is_tls ? e->tls : NULL,
         .path_prefix = WEIR_SLICE(""),
         .api_token = WEIR_SLICE(""),
@@ -167,7 +168,7 @@ static bool open_signal(struct weir_export *e, struct weir_export_send *s,
     };
     s->signal = signal->name;
     s->path = weir_export_where_path(&e->arena, &where, is_own, signal->path);
-    s->grpc_path = o->is_http ? NULL : signal->grpc_path;
+    s->grpc_path = signal->is_http ? NULL : signal->grpc_path;
     s->resource = weir_buf_slice(&e->resource);
     s->on_idle = on_idle;
     s->ctx = e;
@@ -177,8 +178,12 @@ static bool open_signal(struct weir_export *e, struct weir_export_send *s,
 
 static bool open_traces(struct weir_export *e, struct weir_buf *why)
 {
-    struct signal signal = {"otlp-traces", "traces", e->options.traces_endpoint, "/v1/traces",
-                            WEIR_GRPC_OTLP_TRACES};
+    struct signal signal = {.id = "otlp-traces",
+                            .name = "traces",
+                            .is_http = e->options.is_traces_http,
+                            .own_endpoint = e->options.traces_endpoint,
+                            .path = "/v1/traces",
+                            .grpc_path = WEIR_GRPC_OTLP_TRACES};
     declare_metrics();
     e->traces.is_repeated = true;
     e->traces.delay_ms = e->options.traces_delay_ms != 0 ? e->options.traces_delay_ms : DELAY_MS;
@@ -188,8 +193,12 @@ static bool open_traces(struct weir_export *e, struct weir_buf *why)
 
 static bool open_metrics(struct weir_export *e, struct weir_buf *why)
 {
-    struct signal signal = {"otlp-metrics", "metrics", e->options.metrics_endpoint, "/v1/metrics",
-                            WEIR_GRPC_OTLP_METRICS};
+    struct signal signal = {.id = "otlp-metrics",
+                            .name = "metrics",
+                            .is_http = e->options.is_metrics_http,
+                            .own_endpoint = e->options.metrics_endpoint,
+                            .path = "/v1/metrics",
+                            .grpc_path = WEIR_GRPC_OTLP_METRICS};
     e->tick = (struct weir_timer){.fn = on_tick, .ctx = e};
     return open_signal(e, &e->metrics, &signal, why);
 }

@@ -23,7 +23,8 @@
 struct weir_export_options {
     bool traces;
     bool metrics;
-    bool is_http;                /* else gRPC */
+    bool is_traces_http; /* else gRPC; as the next */
+    bool is_metrics_http;
     const char *endpoint;        /* NULL: the protocol's own on localhost. URLs were checked */
     const char *traces_endpoint; /* NULL: as `endpoint` */
     const char *metrics_endpoint;

@@ -110,6 +110,25 @@ def test_each_signal_may_have_its_own_collector(weir, service):
     assert second.service.paths() == ["/base/v1/metrics"]
 
 
+@pytest.mark.parametrize("by", ["flag", "variable"])
+def test_each_signal_may_have_its_own_protocol(weir, service, by):
+    http = HttpCollector(service)
+    with GrpcCollector() as rpc:
+        args = ["--otlp-export", "traces,metrics", "--otlp-endpoint", rpc.url]
+        args += ["--otlp-traces-endpoint", f"{http.url}/v1/traces"]
+        env = {}
+        if by == "flag":
+            args += ["--otlp-traces-protocol", "http"]
+        else:
+            env["OTEL_EXPORTER_OTLP_PROTOCOL"] = "http/protobuf"
+            env["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"] = "grpc"
+        w = weir(args=args, env=env)
+        w.api.get("/nothing")
+        w.stop()
+        assert [signal for signal, _ in http.bodies] == ["traces"]
+        assert [signal for signal, _ in rpc.bodies] == ["metrics"]
+
+
 def test_a_trusted_parent(weir, service):
     det, collector = service(lambda request: reply([[]])), HttpCollector(service)
     w = weir(guarded(det, trust_traceparent=True), args=export("traces", collector))

@@ -65,7 +65,7 @@ static void test_nothing_given(void **state)
     assert_false(args.otlp_traces || args.otlp_metrics);
     assert_string_equal(args.otlp_service_name, "weir");
     assert_null(args.tls_cert_path);
-    assert_null(args.warning);
+    assert_int_equal(args.n_warnings, 0);
     weir_args_dispose(&args);
 }
 
@@ -123,13 +123,15 @@ static void test_telemetry_flags(void **state)
     assert_string_equal(args.otlp_endpoint, "http://c:4317");
     assert_string_equal(args.otlp_traces_endpoint, "https://t");
     assert_string_equal(args.otlp_metrics_endpoint, "http://m");
-    assert_int_equal(args.otlp_protocol, WEIR_ARGS_OTLP_HTTP);
+    assert_int_equal(args.otlp_traces_protocol, WEIR_ARGS_OTLP_HTTP);
+    assert_int_equal(args.otlp_metrics_protocol, WEIR_ARGS_OTLP_HTTP);
     assert_string_equal(args.otlp_service_name, "x");
     weir_args_dispose(&args);
 
     const char *env[] = {"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTLP_EXPORT=metrics", NULL};
     assert_int_equal(parse_line("", env, &args), 0);
-    assert_int_equal(args.otlp_protocol, WEIR_ARGS_OTLP_HTTP);
+    assert_int_equal(args.otlp_traces_protocol, WEIR_ARGS_OTLP_HTTP);
+    assert_int_equal(args.otlp_metrics_protocol, WEIR_ARGS_OTLP_HTTP);
     assert_false(args.otlp_traces);
     assert_true(args.otlp_metrics);
     assert_int_equal(args.otlp_metrics_interval_ms, 0);
@@ -140,6 +142,70 @@ static void test_telemetry_flags(void **state)
     assert_int_equal(args.otlp_metrics_interval_ms, 250);
     assert_int_equal(args.otlp_traces_delay_ms, 70);
     weir_args_dispose(&args);
+}
+
+static void test_a_protocol_for_each_signal(void **state)
+{
+    (void)state;
+    struct weir_args args;
+    assert_int_equal(parse_line("", NULL, &args), 0);
+    assert_int_equal(args.otlp_traces_protocol, WEIR_ARGS_OTLP_GRPC);
+    assert_int_equal(args.otlp_metrics_protocol, WEIR_ARGS_OTLP_GRPC);
+    weir_args_dispose(&args);
+
+    assert_int_equal(parse_line("--otlp-metrics-protocol http", NULL, &args), 0);
+    assert_int_equal(args.otlp_traces_protocol, WEIR_ARGS_OTLP_GRPC);
+    assert_int_equal(args.otlp_metrics_protocol, WEIR_ARGS_OTLP_HTTP);
+    weir_args_dispose(&args);
+
+    const char *env[] = {"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+                         "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
+                         "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=grpc", NULL};
+    assert_int_equal(parse_line("--otlp-metrics-protocol=http/protobuf", env, &args), 0);
+    assert_int_equal(args.otlp_traces_protocol, WEIR_ARGS_OTLP_GRPC);
+    assert_int_equal(args.otlp_metrics_protocol, WEIR_ARGS_OTLP_HTTP);
+    weir_args_dispose(&args);
+
+    expect_message("--otlp-traces-protocol udp", NULL,
+                   "--otlp-traces-protocol: `udp` is not grpc or http");
+    const char *bad[] = {"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=http/json", NULL};
+    expect_message("", bad,
+                   "environment variable OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: `http/json` is not "
+                   "grpc or http");
+}
+
+static void test_letters(void **state)
+{
+    (void)state;
+    struct weir_args args;
+    assert_int_equal(parse_line("-q", NULL, &args), 0);
+    assert_true(args.quiet);
+    weir_args_dispose(&args);
+    assert_int_equal(parse_line("serve -V", NULL, &args), 0);
+    assert_int_equal(args.command, WEIR_ARGS_VERSION);
+    assert_string_equal(args.output, "weir " WEIR_VERSION "\n");
+    weir_args_dispose(&args);
+    assert_int_equal(parse_line("-h", NULL, &args), 0);
+    assert_non_null(strstr(args.output, "  -q, --quiet "));
+    assert_non_null(strstr(args.output, "  -V, --version "));
+    weir_args_dispose(&args);
+}
+
+/* Other programs have formats of other names; the variable is theirs as well as ours. */
+static void test_a_log_format_that_is_none(void **state)
+{
+    (void)state;
+    struct weir_args args;
+    const char *env[] = {"LOG_FORMAT=logfmt", "RUST_LOG=info,hyper=warn", NULL};
+    assert_int_equal(parse_line("", env, &args), 0);
+    assert_int_equal(args.log_format, WEIR_LOG_JSON);
+    assert_int_equal(args.n_warnings, 2);
+    assert_string_equal(args.warnings[0],
+                        "environment variable LOG_FORMAT: `logfmt` is not one of full, compact, "
+                        "pretty, json; ignored");
+    weir_args_dispose(&args);
+    expect_message("--log-format logfmt", NULL,
+                   "--log-format: `logfmt` is not one of full, compact, pretty, json");
 }
 
 static void test_environment(void **state)
@@ -199,20 +265,21 @@ static void test_rust_log(void **state)
     const char *plain[] = {"RUST_LOG=debug", NULL};
     assert_int_equal(parse_line("", plain, &args), 0);
     assert_int_equal(args.log_level, WEIR_LOG_LEVEL_DEBUG);
-    assert_null(args.warning);
+    assert_int_equal(args.n_warnings, 0);
     weir_args_dispose(&args);
 
     const char *complex[] = {"RUST_LOG=info,hyper=warn", NULL};
     assert_int_equal(parse_line("", complex, &args), 0);
     assert_int_equal(args.log_level, WEIR_LOG_LEVEL_INFO);
-    assert_string_equal(args.warning,
+    assert_int_equal(args.n_warnings, 1);
+    assert_string_equal(args.warnings[0],
                         "RUST_LOG is not a plain level and is ignored; use LOG_LEVEL");
     weir_args_dispose(&args);
 
     const char *both[] = {"RUST_LOG=info,hyper=warn", "LOG_LEVEL=warn", NULL};
     assert_int_equal(parse_line("", both, &args), 0);
     assert_int_equal(args.log_level, WEIR_LOG_LEVEL_WARN);
-    assert_null(args.warning);
+    assert_int_equal(args.n_warnings, 0);
     weir_args_dispose(&args);
 }
 
@@ -309,6 +376,9 @@ static void test_wrong_values(void **state)
     expect_message("--otlp-traces-endpoint http://c:70000", NULL,
                    "--otlp-traces-endpoint: `http://c:70000` is not an http:// or https:// URL, "
                    "such as http://localhost:4317");
+    expect_message("--otlp-traces-endpoint http://c:443/v1", NULL,
+                   "--otlp-traces-endpoint: `http://c:443/v1` has the port of https:// and no TLS: "
+                   "write https://c");
     expect_message("--otlp-protocol udp", NULL, "--otlp-protocol: `udp` is not grpc or http");
 }
 
@@ -347,6 +417,9 @@ int main(void)
         cmocka_unit_test(test_terminal_gets_full_lines),
         cmocka_unit_test(test_every_flag),
         cmocka_unit_test(test_telemetry_flags),
+        cmocka_unit_test(test_a_protocol_for_each_signal),
+        cmocka_unit_test(test_letters),
+        cmocka_unit_test(test_a_log_format_that_is_none),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_flags_win),
         cmocka_unit_test(test_last_of_two_wins),
