@@ -33,6 +33,7 @@ struct weir_conf_tls {
     struct weir_conf_text key_path;
     struct weir_conf_text client_ca_cert_path;
     bool insecure;
+    bool is_used; /* by a service */
     struct weir_conf_pos at;
 };
 

@@ -138,7 +138,9 @@ void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *r
     }
     const struct weir_conf_node *routes = weir_conf__get(root, "routes");
     if (conf->n_routes > 0 && conf->openai.kind == WEIR_CONF_OPENAI_NONE) {
-        weir_conf__warn(r, routes, "`routes` have no effect without `openai`");
+        weir_conf__error(r, routes,
+                         "`routes` need a model server: write `openai:` with a `service`, or with "
+                         "`builtin: demo`");
     }
     check_streaming(r);
     check_routes(r);

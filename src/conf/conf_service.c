@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_NAME_BYTES = 253, MAX_LABEL_BYTES = 63, DAY_SECONDS = 86400 };
+enum { MAX_NAME_BYTES = 253, MAX_LABEL_BYTES = 63, DAY_SECONDS = 86400, HTTPS_PORT = 443 };
 
 static void check_readable(struct weir_conf_reader *r, const struct weir_conf_text *path,
                            const struct weir_conf_node *n)
@@ -91,33 +91,65 @@ void weir_conf__tls_section(struct weir_conf_reader *r, const struct weir_conf_n
     }
 }
 
-static const struct weir_conf_tls *find_tls(struct weir_conf_reader *r,
-                                            const struct weir_conf_node *n)
+/* A switch is what people try first, and it is neither of the two things that are understood. */
+static bool is_switch(const struct weir_conf_node *n, bool *is_on)
 {
-    const struct weir_conf_tls *tls = weir_map_get(&r->tls_by_name, n->text);
-    if (tls == NULL) {
-        struct weir_conf_near near;
-        weir_conf__near(r, &near, n->text);
-        const struct weir_map_entry *e;
-        for (size_t i = 0; (e = weir_map_next(&r->tls_by_name, &i)) != NULL;) {
-            weir_conf_near_offer(&near, e->key);
+    static const char *const words[] = {"false", "no", "off", "true", "yes", "on"};
+    enum { N_WORDS = sizeof words / sizeof *words, FIRST_ON = 3 };
+    for (size_t i = 0; n->is_plain && i < N_WORDS; i++) {
+        if (weir_slice_eq_nocase(n->text, weir_slice_cstr(words[i]))) {
+            *is_on = i >= FIRST_ON;
+            return true;
         }
-        weir_conf__error(r, n, "no tls entry is named %s%s", weir_conf__name(r, n->text),
-                         weir_conf__hint(r, &near));
     }
-    return tls;
+    return false;
+}
+
+static void refuse_name(struct weir_conf_reader *r, const struct weir_conf_node *n)
+{
+    struct weir_conf_near near;
+    weir_conf__near(r, &near, n->text);
+    const struct weir_map_entry *e;
+    for (size_t i = 0; (e = weir_map_next(&r->tls_by_name, &i)) != NULL;) {
+        weir_conf_near_offer(&near, e->key);
+    }
+    weir_conf__error(r, n, "no tls entry is named %s%s", weir_conf__name(r, n->text),
+                     weir_conf__hint(r, &near));
+}
+
+static struct weir_conf_tls *find_tls(struct weir_conf_reader *r, const struct weir_conf_node *n)
+{
+    struct weir_conf_tls *tls = weir_map_get(&r->tls_by_name, n->text);
+    bool is_on;
+    if (tls != NULL) {
+        return tls;
+    }
+    if (is_switch(n, &is_on)) {
+        weir_conf__error(r, n, "`tls` is not a switch: %s",
+                         is_on ? "write `tls: {}` for TLS with the system's authorities, or the "
+                                 "name of an entry of `tls:`"
+                               : "leave it out for a connection without TLS");
+    } else if (weir_conf__want_text(r, n, "tls")) {
+        refuse_name(r, n);
+    }
+    return NULL;
 }
 
 /* A name from `tls:`, or the settings themselves. */
 static void on_tls(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     struct weir_conf_service *s = target;
+    struct weir_conf_tls *tls = NULL;
     if (n->kind == WEIR_CONF_MAPPING) {
-        s->tls = new_tls(r, n);
-    } else if (n->kind == WEIR_CONF_SCALAR && weir_conf__want_text(r, n, "tls")) {
-        s->tls = find_tls(r, n);
+        tls = new_tls(r, n);
+    } else if (n->kind == WEIR_CONF_SCALAR) {
+        tls = find_tls(r, n);
     } else if (n->kind == WEIR_CONF_SEQUENCE) {
         weir_conf__error(r, n, "`tls` must be a name or a mapping, not a list");
+    }
+    if (tls != NULL) {
+        tls->is_used = true;
+        s->tls = tls;
     }
 }
 
@@ -179,10 +211,12 @@ static void on_hostname(struct weir_conf_reader *r, const struct weir_conf_node 
         return;
     }
     bool is_url = memmem(name.p, name.n, "://", 3) != NULL;
-    weir_conf__error(r, n, "%s is not a host name or address%s", weir_conf__name(r, name),
+    bool is_https = weir_slice_starts_with(name, WEIR_SLICE("https://"));
+    weir_conf__error(r, n, "%s is not a host name or address%s%s", weir_conf__name(r, name),
                      is_url ? ": leave out the scheme, and write the port and the path as `port` "
                               "and `path_prefix`"
-                            : "");
+                            : "",
+                     is_https ? ", and for https:// `tls: {}`" : "");
 }
 
 static bool is_path_byte(char c)
@@ -276,6 +310,18 @@ static const struct weir_conf_service service_defaults = {
     .grpc_dns_probe_interval_ms = 10000,
 };
 
+/* Who listens there speaks TLS; the first call would say so, but not what to write. */
+static void check_https_port(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                             const struct weir_conf_service *s)
+{
+    const struct weir_conf_node *port = weir_conf__get(n, "port");
+    if (s->port == HTTPS_PORT && port != NULL && weir_conf__get(n, "tls") == NULL) {
+        weir_conf__error(r, port,
+                         "port 443 is for https://, and this service has no TLS: write `tls: {}` "
+                         "beside `port`, or `tls:` with the name of an entry of `tls:`");
+    }
+}
+
 const struct weir_conf_service *weir_conf__service(struct weir_conf_reader *r,
                                                    const struct weir_conf_node *n, const char *key,
                                                    uint32_t default_port)
@@ -287,6 +333,7 @@ const struct weir_conf_service *weir_conf__service(struct weir_conf_reader *r,
     *s = service_defaults;
     s->at = weir_conf__pos(r, n);
     weir_conf__decode(r, &service_object, n, s);
+    check_https_port(r, n, s);
     s->is_default_port = s->port == 0;
     if (s->is_default_port) {
         s->port = default_port;

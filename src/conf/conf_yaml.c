@@ -54,6 +54,23 @@ static int error_line(const struct builder *b)
     return line;
 }
 
+/* Whether a TAB stands in the indentation of what could not be read, or where it begins: to an eye
+ * it looks like the spaces it is not. */
+static bool is_at_tab(const struct builder *b)
+{
+    const yaml_mark_t *mark = &b->parser.problem_mark;
+    struct weir_slice rest = b->y->text;
+    struct weir_slice line = weir_slice_cut(&rest, '\n');
+    for (size_t i = 0; i < mark->line && rest.p != NULL; i++) {
+        line = weir_slice_cut(&rest, '\n');
+    }
+    size_t at = 0;
+    while (at < line.n && (line.p[at] == ' ' || line.p[at] == '-')) {
+        at++;
+    }
+    return b->parser.error != YAML_READER_ERROR && at < line.n && line.p[at] == '\t';
+}
+
 /* An unclosed bracket is noticed at the end of the file: say where it was opened. */
 static void complain_yaml(struct builder *b)
 {
@@ -61,7 +78,9 @@ static void complain_yaml(struct builder *b)
     struct weir_conf_pos at = {b->y->file, error_line(b)};
     const char *problem = p->problem != NULL ? p->problem : "cannot be read";
     const char *context = "";
-    if (p->context != NULL) {
+    if (is_at_tab(b)) {
+        problem = "a TAB character indents this line; YAML takes spaces only";
+    } else if (p->context != NULL) {
         int line = (int)p->context_mark.line + 1;
         context = line == at.line
                       ? weir_arena_printf(b->y->arena, "%s, ", p->context)

@@ -100,36 +100,37 @@ static bool is_mismatch(unsigned long code)
 
 static bool use_key(SSL_CTX *ctx, const struct weir_tls_options *o, struct weir_buf *why)
 {
-    if (!can_read(o->key_path, why)) {
+    const char *path = o->key_path != NULL ? o->key_path : o->cert_path;
+    if (!can_read(path, why)) {
         return false;
     }
     bool is_locked = false;
     SSL_CTX_set_default_passwd_cb(ctx, on_passphrase);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, &is_locked);
     ERR_clear_error();
-    bool ok = SSL_CTX_use_PrivateKey_file(ctx, o->key_path, SSL_FILETYPE_PEM) == 1 &&
+    bool ok = SSL_CTX_use_PrivateKey_file(ctx, path, SSL_FILETYPE_PEM) == 1 &&
               SSL_CTX_check_private_key(ctx) == 1;
     SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
     if (ok) {
         return true;
     }
     if (is_locked) {
-        weir_buf_printf(why, "the key %s is protected by a pass phrase", o->key_path);
+        weir_buf_printf(why, "the key %s is protected by a pass phrase", path);
     } else if (is_mismatch(ERR_peek_last_error())) {
-        weir_buf_printf(why, "the key %s does not match the certificate %s", o->key_path,
-                        o->cert_path);
+        weir_buf_printf(why, "the key %s does not match the certificate %s", path, o->cert_path);
     } else if (ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_OSSL_DECODER) {
-        weir_buf_printf(why, "%s holds no PEM private key", o->key_path);
+        weir_buf_printf(why, "%s holds no PEM private key%s", path,
+                        o->key_path == NULL ? ", and no other file is named for it" : "");
     } else {
-        weir_buf_printf(why, "cannot use the key %s: %s", o->key_path, reason());
+        weir_buf_printf(why, "cannot use the key %s: %s", path, reason());
     }
     return false;
 }
 
 static bool use_identity(SSL_CTX *ctx, const struct weir_tls_options *o, struct weir_buf *why)
 {
-    if (o->cert_path == NULL || o->key_path == NULL) {
-        weir_buf_printf(why, "a certificate needs both its file and its key's file");
+    if (o->cert_path == NULL) {
+        weir_buf_printf(why, "a key needs a certificate");
         return false;
     }
     return use_cert(ctx, o->cert_path, why) && use_key(ctx, o, why);

@@ -19,7 +19,7 @@ struct weir_tls {
 
 struct weir_tls_options {
     const char *cert_path; /* PEM chain; server: required */
-    const char *key_path;  /* PEM key; must match the certificate */
+    const char *key_path;  /* PEM key, matches the certificate; NULL: in the certificate's file */
     const char *ca_path;   /* server: client CA, turns on mTLS; client: trusted CA (else system) */
     bool insecure;         /* client: do not verify the server */
     bool offer_h2;         /* ALPN: h2 and http/1.1 (server: preferred in that order) */

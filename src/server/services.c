@@ -34,6 +34,13 @@ static void unref_tls(void *ctx)
     weir_tls_unref(ctx);
 }
 
+/* Many files name a certificate and no key for services that want none of theirs. */
+static enum weir_conf_severity severity_of(const struct weir_conf_tls *t)
+{
+    bool is_incomplete = t->cert_path.s.p != NULL && t->key_path.s.p == NULL;
+    return is_incomplete && !t->is_used ? WEIR_CONF_WARNING : WEIR_CONF_ERROR;
+}
+
 /* Every entry is made, used or not: a wrong key shows now and not at the first call. */
 static void build_tls(struct builder *b)
 {
@@ -50,7 +57,7 @@ static void build_tls(struct builder *b)
         if (b->tls[i] != NULL) {
             weir_arena_defer(b->arena, unref_tls, b->tls[i]);
         } else {
-            weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, t->at, "%s", weir_buf_cstr(&why));
+            weir_conf_problems_add(b->problems, severity_of(t), t->at, "%s", weir_buf_cstr(&why));
         }
         weir_buf_dispose(&why);
     }

@@ -14,7 +14,8 @@ from harness import PATIENCE, ROOT, StartFailed, environment
 FLAGS = """--config --check-config --host --http-port --health-http-port --tls-cert-path
     --tls-key-path --tls-client-ca-cert-path --workers --start-up-health-check --log-level
     --log-format --quiet --otlp-export --otlp-endpoint --otlp-traces-endpoint
-    --otlp-metrics-endpoint --otlp-protocol --otlp-service-name --version --help""".split()
+    --otlp-metrics-endpoint --otlp-protocol --otlp-traces-protocol --otlp-metrics-protocol
+    --otlp-service-name --version --help -q -V""".split()
 
 
 def text(done):
@@ -35,9 +36,10 @@ def test_help_names_every_flag(weir):
 
 
 def test_version(weir):
-    done = weir.run("--version")
-    assert done.returncode == 0
-    assert re.fullmatch(r"weir \d+\.\d+\.\d+\n", done.stdout.decode())
+    for word in ("--version", "-V"):
+        done = weir.run(word)
+        assert done.returncode == 0
+        assert re.fullmatch(r"weir \d+\.\d+\.\d+\n", done.stdout.decode())
 
 
 @pytest.mark.parametrize(
@@ -120,6 +122,52 @@ def test_a_guard_in_name_only_is_a_warning(weir):
     assert done.returncode == 0
     lines = [line for line in done.stdout.decode().splitlines() if ": warning: " in line]
     assert len(lines) == 2 and all("`bare` looks for nothing here" in line for line in lines)
+
+
+def check(weir, tree):
+    """Its exit status and what it prints."""
+    done = weir.run("--check-config", "--config", weir.write_config(tree))
+    return done.returncode, done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("openai:\n  service: {hostname: h, port: 443}\n", ["https://", "`tls: {}`"]),
+        ("openai:\n  service: {hostname: h, tls: true}\n", ["`tls: {}`"]),
+        ("openai:\n\tservice: {hostname: h}\n", ["TAB"]),
+        ("detectors: {}\nroutes: [{name: default, unguarded: true}]\n", ["`openai:`"]),
+    ],
+)
+def test_what_to_write_is_said(weir, text, said):
+    status, out = check(weir, text)
+    assert status == 1
+    (line,) = [line for line in out.splitlines() if ": error: " in line]
+    assert ".yaml:2: " in line and all(word in line for word in said)
+
+
+def test_a_certificate_without_a_key_path(weir, certs, tmp_path):
+    """The key may be in the certificate's file; where nobody uses the entry it may be nowhere."""
+    both = tmp_path / "both.pem"
+    both.write_text(certs.client.cert.read_text() + certs.client.key.read_text())
+    for path, is_used, expected in [
+        (certs.client.cert, False, 0),
+        (certs.client.cert, True, 1),
+        (both, False, 0),
+        (both, True, 0),
+    ]:
+        service = {"hostname": "h", "port": 1, "tls": "mine" if is_used else "other"}
+        entries = {"mine": {"cert_path": str(path)}, "other": {}}
+        status, out = check(weir, {"openai": {"service": service}, "tls": entries})
+        assert status == expected, out
+        assert ("holds no PEM private key" in out) == (path != both), out
+
+
+def test_an_unknown_log_format_in_the_environment(weir):
+    done = weir.run("--config", "missing.yaml", env={"LOG_FORMAT": "logfmt"})
+    assert done.returncode == 1  # not 2: it was started, and in vain for another reason
+    warning, *_ = [json.loads(line) for line in done.stderr.decode().splitlines()]
+    assert warning["level"] == "WARN" and "LOG_FORMAT: `logfmt`" in warning["message"]
 
 
 def test_a_configuration_that_is_not_there(weir):

@@ -212,9 +212,22 @@ static void test_without_effect(void **state)
     expect_route("name: a, output: {pii: {}}, fallback_message: x",
                  "c.yaml:11: warning: `fallback_message` has no effect with `on_detection: "
                  "annotate`\n");
+}
+
+static void test_routes_without_a_model_server(void **state)
+{
+    (void)state;
+    static const char *const wrong = "c.yaml:2: error: `routes` need a model server: write "
+                                     "`openai:` with a `service`, or with `builtin: demo`\n";
     expect("detectors: {d: {builtin: links, chunker_id: whole_doc_chunker}}\n"
            "routes: [{name: a, output: {d: {}}}]\n",
-           "c.yaml:2: warning: `routes` have no effect without `openai`\n");
+           wrong);
+    expect("generation: {provider: nlp, service: {hostname: h}}\n"
+           "routes: [{name: a, unguarded: true}]\n",
+           wrong);
+    expect("detectors: {d: {builtin: links, chunker_id: whole_doc_chunker}}\n"
+           "routes: []\n",
+           "");
 }
 
 static void test_the_promise(void **state)
@@ -235,10 +248,15 @@ static void test_the_promise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
-        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
-        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with),
+        cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_routes_without_a_model_server),
         cmocka_unit_test(test_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

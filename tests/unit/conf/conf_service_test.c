@@ -271,6 +271,43 @@ static void test_tls(void **state)
            "c.yaml:2: error: `tls` must be a mapping, not the number `5`\n");
 }
 
+static void test_tls_is_not_a_switch(void **state)
+{
+    (void)state;
+    static const char *const on =
+        "c.yaml:2: error: `tls` is not a switch: write `tls: {}` for TLS with the system's "
+        "authorities, or the name of an entry of `tls:`\n";
+    expect_service("hostname: h, tls: true", on);
+    expect_service("hostname: h, port: 443, tls: On", on);
+    expect_service("hostname: h, tls: false", "c.yaml:2: error: `tls` is not a switch: leave it "
+                                              "out for a connection without TLS\n");
+    expect_service("hostname: h, tls: 'true'", "c.yaml:2: error: no tls entry is named `true`\n");
+    struct loaded l = load_clean("openai: {service: {hostname: h, tls: yes}}\n"
+                                 "tls: {yes: {}, other: {}}\n");
+    assert_true(l.conf->openai.service->tls->is_used);
+    assert_false(l.conf->tls[1]->is_used);
+    drop(&l);
+}
+
+static void test_the_port_of_https(void **state)
+{
+    (void)state;
+    static const char *const wrong =
+        "c.yaml:2: error: port 443 is for https://, and this service has no TLS: write `tls: {}` "
+        "beside `port`, or `tls:` with the name of an entry of `tls:`\n";
+    expect_service("hostname: h, port: 443", wrong);
+    expect_service("hostname: h, port: 443, tls: {}", "");
+    expect_service("hostname: h, port: 8443", "");
+    expect("openai:\n"
+           "  health_service: {hostname: h, port: 443}\n"
+           "  service: {hostname: h, port: 443, tls: {insecure: true}}\n",
+           wrong);
+    expect_service("hostname: 'https://h/v1'",
+                   "c.yaml:2: error: `https://h/v1` is not a host name or address: leave out the "
+                   "scheme, and write the port and the path as `port` and `path_prefix`, and for "
+                   "https:// `tls: {}`\n");
+}
+
 static void test_openai_section(void **state)
 {
     (void)state;
@@ -313,6 +350,8 @@ int main(void)
         cmocka_unit_test(test_api_tokens),
         cmocka_unit_test(test_token_instead_of_its_name),
         cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_tls_is_not_a_switch),
+        cmocka_unit_test(test_the_port_of_https),
         cmocka_unit_test(test_openai_section),
         cmocka_unit_test(test_generation_section),
     };

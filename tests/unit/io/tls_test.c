@@ -94,11 +94,41 @@ static void a_certificate_without_key_is_told(void **state)
     struct weir_buf why = {0};
     struct weir_tls_options o = {.cert_path = certs_path("client.pem")};
     assert_null(weir_tls_new_client(&o, &why));
-    assert_true(why.n > 0);
-    weir_buf_clear(&why);
+    assert_why(&why, sentence("", o.cert_path,
+                              " holds no PEM private key, and no other file is named for it"));
     struct weir_tls_options none = {0};
     assert_null(weir_tls_new_server(&none, &why));
     assert_true(why.n > 0);
+    weir_buf_dispose(&why);
+}
+
+static void append_file(FILE *out, const char *path)
+{
+    char bytes[4096];
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    size_t n = fread(bytes, 1, sizeof bytes, in);
+    assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+}
+
+static void the_key_may_be_in_the_certificates_file(void **state)
+{
+    (void)state;
+    struct weir_buf why = {0};
+    char path[512];
+    snprintf(path, sizeof path, "%s", certs_path("both.pem"));
+    FILE *both = fopen(path, "w");
+    assert_non_null(both);
+    append_file(both, certs_path("client.pem"));
+    append_file(both, certs_path("client.key"));
+    fclose(both);
+    struct weir_tls *tls = weir_tls_new_client(&(struct weir_tls_options){.cert_path = path}, &why);
+    assert_non_null(tls);
+    assert_non_null(SSL_CTX_get0_certificate(tls->ctx));
+    assert_non_null(SSL_CTX_get0_privatekey(tls->ctx));
+    weir_tls_unref(tls);
+    remove(path);
     weir_buf_dispose(&why);
 }
 
@@ -125,6 +155,7 @@ int main(void)
         cmocka_unit_test(what_is_not_pem_is_told),
         cmocka_unit_test(a_locked_key_is_told),
         cmocka_unit_test(a_certificate_without_key_is_told),
+        cmocka_unit_test(the_key_may_be_in_the_certificates_file),
         cmocka_unit_test(references_are_counted),
     };
     return cmocka_run_group_tests(tests, certs_setup, certs_teardown);
