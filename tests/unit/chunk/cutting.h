@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "chunk/chunk.h"
+#include "unit/piece.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
  * none empty, none past what was pushed, frames that are those of its first and last code point,
  * everything covered at the end.
  *
- * Every piece is a heap block of exactly its size that is gone after the push.
+ * Every piece is lent for the push (unit/piece.h).
  */
 enum { CUTTING_FIRST_FRAME = 100, CUTTING_START_CP = 7 };
 
@@ -88,16 +89,14 @@ static inline void cutting_pull(struct cutting *c, bool has_ended)
 static inline void cutting_push(struct cutting *c, struct weir_slice piece)
 {
     size_t n_cp = weir_utf8_count(piece);
-    char *copy = weir_mem_alloc(piece.n);
-    memcpy(copy, piece.p, piece.n);
+    struct weir_slice lent = piece_lend(piece);
     for (size_t i = 0; i < n_cp; i++) {
         c->frame_of[c->pushed_cp + i] = c->frame;
     }
     c->pushed_cp += n_cp;
-    WEIR_ASSERT(weir_chunk_push(c->stream, c->frame, weir_slice_make(copy, piece.n)) ==
-                WEIR_FLOW_OK);
+    WEIR_ASSERT(weir_chunk_push(c->stream, c->frame, lent) == WEIR_FLOW_OK);
     c->frame += 2;
-    free(copy);
+    piece_take_back(lent);
 }
 
 /* The length of the next piece: 1..max_cp code points, random when `seed` is not NULL; never over

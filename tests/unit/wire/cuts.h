@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "unit/piece.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,8 +14,8 @@
  * A codec must not care how its input is cut. The input is fed whole, byte by byte and at random
  * cuts; each run writes down what happened as text, and all texts must be the same.
  *
- * Every piece is a heap block of exactly its size that is gone after the call, so a sanitizer sees
- * both a read behind it and a slice kept too long.
+ * Every piece is lent (unit/piece.h): a sanitizer sees both a read behind it and a slice kept too
+ * long.
  */
 struct cuts_codec {
     void *(*begin)(const void *options);
@@ -45,10 +46,9 @@ static inline void cuts_feed(const struct cuts_run *run, size_t max_piece, uint6
     while (at < run->input.n) {
         size_t n = seed != NULL ? 1 + (size_t)(cuts_random(seed) % max_piece) : max_piece;
         n = n < run->input.n - at ? n : run->input.n - at;
-        char *piece = weir_mem_alloc(n);
-        memcpy(piece, run->input.p + at, n);
-        run->codec->feed(self, weir_slice_make(piece, n), trace);
-        free(piece);
+        struct weir_slice piece = piece_lend(weir_slice_sub(run->input, at, at + n));
+        run->codec->feed(self, piece, trace);
+        piece_take_back(piece);
         at += n;
     }
     run->codec->finish(self, trace);
