@@ -10,6 +10,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+EC_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+RSA_KEY = ["-newkey", "rsa:2048"]
+
 
 @dataclass
 class Pair:
@@ -39,20 +42,20 @@ class Certs:
         """A self-signed authority."""
         made = self.pair(name)
         self.openssl(
-            *["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
+            *["req", "-x509", *EC_KEY, "-nodes"],
             *["-days", "2", "-subj", f"/CN={name}", "-keyout", made.key, "-out", made.cert],
             *["-addext", "keyUsage=critical,keyCertSign,cRLSign"],
         )
         return made
 
-    def make(self, name, issuer, *extensions, days=2):
+    def make(self, name, issuer, *extensions, days=2, key=EC_KEY):
         """A certificate signed by `issuer`; tests may make more of them."""
         made = self.pair(name)
         request = self.folder / f"{name}.csr"
         settings = self.folder / f"{name}.ext"
         settings.write_text("\n".join(["basicConstraints=CA:FALSE", *extensions]) + "\n")
         self.openssl(
-            *["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
+            *["req", *key, "-nodes"],
             *["-subj", f"/CN={name}", "-keyout", made.key, "-out", request],
         )
         self.openssl(

@@ -10,6 +10,7 @@ import httpx
 import pytest
 import rawh2
 import rawhttp
+from certs import RSA_KEY
 from configs import CONTENT, config
 from harness import wait_until
 
@@ -45,6 +46,14 @@ def mutual(mutual_server):
         yield mutual_server
 
 
+@pytest.fixture(scope="module")
+def rsa(module_weir, certs):
+    """A server with an RSA key; the others have one on an elliptic curve."""
+    made = certs.make("rsa", certs.ca, "subjectAltName=DNS:localhost,IP:127.0.0.1", key=RSA_KEY)
+    args = ["--tls-cert-path", made.cert, "--tls-key-path", made.key]
+    return module_weir(config(), args=args, tls=certs.context())
+
+
 def connect(w, context, alpn=None):
     """A TLS socket with exactly these protocols offered."""
     sock = socket.create_connection(("127.0.0.1", w.api_port), timeout=60)
@@ -73,6 +82,32 @@ def test_old_versions_are_refused(w, certs, version):
     context.minimum_version = context.maximum_version = version
     with pytest.raises(ssl.SSLError, match="(?i)protocol.version"):
         connect(w, context)
+
+
+# Without ECDHE, without an AEAD, without both; a server with an RSA key could do all of them.
+WEAK = ["AES256-GCM-SHA384", "ECDHE-RSA-AES256-SHA384", "ECDHE-RSA-AES128-SHA", "AES128-SHA"]
+STRONG = ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"]
+
+
+def tls12(certs, ciphers):
+    context = certs.context()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(ciphers)
+    return context
+
+
+@pytest.mark.parametrize("cipher", WEAK)
+def test_tls_1_2_without_ecdhe_and_aead_is_refused(rsa, certs, cipher):
+    with pytest.raises(ssl.SSLError, match="(?i)handshake.failure"):
+        connect(rsa, tls12(certs, cipher))
+
+
+@pytest.mark.parametrize("cipher", STRONG)
+def test_tls_1_2_with_both_is_served(w, rsa, certs, cipher):
+    for server, kind in ((w, "ECDSA"), (rsa, "RSA")):
+        c = server.raw(tls=tls12(certs, f"ECDHE-{kind}-{cipher}"))
+        assert c.sock.cipher()[0] == f"ECDHE-{kind}-{cipher}"
+        assert c.get("/nothing").status == 404
 
 
 @pytest.mark.parametrize(

@@ -340,12 +340,44 @@ static void old_versions_are_refused(void **state)
 {
     struct pair *p = *state;
     SSL_CTX_set_security_level(p->down_tls->ctx, 0);
+    SSL_CTX_set_cipher_list(p->down_tls->ctx, "ALL"); /* or it would not even begin */
     SSL_CTX_set_min_proto_version(p->down_tls->ctx, TLS1_VERSION);
     SSL_CTX_set_max_proto_version(p->down_tls->ctx, TLS1_1_VERSION);
     pair_connect(p);
     pair_run(p, p->down.n_error == 1 && p->up.n_error == 1);
     assert_int_equal(p->up.err, WEIR_ETLS);
     assert_string_equal(p->up.why, "unsupported protocol");
+}
+
+/* Neither side takes part in a TLS 1.2 without an AEAD; tls_test.c has the whole list. */
+static void weak_ciphers_are_refused(struct pair *p, struct weir_tls *theirs)
+{
+    static const char *const weak[] = {"ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-AES256-SHA384",
+                                       "ECDHE-ECDSA-AES128-SHA"};
+    SSL_CTX_set_max_proto_version(theirs->ctx, TLS1_2_VERSION);
+    for (size_t i = 0; i < sizeof weak / sizeof *weak; i++) {
+        assert_int_equal(SSL_CTX_set_cipher_list(theirs->ctx, weak[i]), 1);
+        pair_connect(p);
+        pair_run(p, p->down.n_error == 1 && p->up.n_error == 1);
+        assert_string_equal(p->up.why, "no shared cipher");
+        side_close(&p->down);
+        side_close(&p->up);
+        pair_run(p, p->down.n_closed == 1 && p->up.n_closed == 1);
+        p->down = (struct side){.pair = p};
+        p->up = (struct side){.pair = p};
+    }
+}
+
+static void callers_with_weak_ciphers_are_refused(void **state)
+{
+    struct pair *p = *state;
+    weak_ciphers_are_refused(p, p->down_tls);
+}
+
+static void services_with_weak_ciphers_are_refused(void **state)
+{
+    struct pair *p = *state;
+    weak_ciphers_are_refused(p, p->up_tls);
 }
 
 static void talk_plain(struct pair *p, const char *text)
@@ -624,6 +656,8 @@ int main(void)
         TEST_12(no_client_certificate_is_refused),
         TEST(a_strangers_certificate_is_refused),
         TEST(old_versions_are_refused),
+        TEST(callers_with_weak_ciphers_are_refused),
+        TEST(services_with_weak_ciphers_are_refused),
         TEST(plain_http_is_an_error),
         TEST(a_caller_that_leaves_mid_handshake),
         TEST(junk_in_the_stream_is_an_error),

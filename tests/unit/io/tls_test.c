@@ -43,6 +43,35 @@ static void a_missing_file_is_named(void **state)
     assert_why(&why, sentence("cannot read ", c.ca_path, ": Is a directory"));
 }
 
+/* Of TLS 1.2 nothing without a key for each connection and an AEAD; TLS 1.3 is there too. */
+static void assert_only_strong(struct weir_tls *tls)
+{
+    STACK_OF(SSL_CIPHER) *ciphers = SSL_CTX_get_ciphers(tls->ctx);
+    int n_old = 0;
+    int n_new = 0;
+    for (int i = 0; i < sk_SSL_CIPHER_num(ciphers); i++) {
+        const SSL_CIPHER *cipher = sk_SSL_CIPHER_value(ciphers, i);
+        bool is_old = strcmp(SSL_CIPHER_get_version(cipher), "TLSv1.3") != 0;
+        n_old += is_old;
+        n_new += !is_old;
+        assert_true(SSL_CIPHER_is_aead(cipher));
+        assert_true(!is_old || SSL_CIPHER_get_kx_nid(cipher) == NID_kx_ecdhe);
+        assert_true(SSL_CIPHER_get_auth_nid(cipher) != NID_auth_null);
+    }
+    assert_true(n_old > 0 && n_new > 0);
+    weir_tls_unref(tls);
+}
+
+static void only_strong_ciphers_are_offered(void **state)
+{
+    (void)state;
+    struct weir_buf why = {0};
+    struct weir_tls_options o = {.cert_path = certs_path("server.pem"),
+                                 .key_path = certs_path("server.key")};
+    assert_only_strong(weir_tls_new_server(&o, &why));
+    assert_only_strong(weir_tls_new_client(&(struct weir_tls_options){.insecure = true}, &why));
+}
+
 static void a_key_of_another_certificate_is_told(void **state)
 {
     (void)state;
@@ -150,6 +179,7 @@ static void references_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_strong_ciphers_are_offered),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(a_key_of_another_certificate_is_told),
         cmocka_unit_test(what_is_not_pem_is_told),
