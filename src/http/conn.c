@@ -360,6 +360,18 @@ void weir_http_endpoint_drain(struct weir_http_endpoint *ep)
     }
 }
 
+void weir_http_endpoint_refuse(struct weir_http_endpoint *ep, int status, const char *what)
+{
+    struct weir_list *at = ep->conns.next;
+    while (at != &ep->conns) {
+        struct weir_http_conn *c = WEIR_LIST_ENTRY(at, struct weir_http_conn, link);
+        at = at->next;
+        if (c->state == WEIR_HTTP_CONN_OPEN) {
+            c->proto->refuse(c, status, what);
+        }
+    }
+}
+
 void weir_http_endpoint_abort(struct weir_http_endpoint *ep)
 {
     for_each(ep, abort_one);

@@ -64,6 +64,10 @@ void weir_http_endpoint_accept(struct weir_http_endpoint *ep, uv_stream_t *liste
 /* No new requests: idle connections close, HTTP/2 says GOAWAY, running exchanges go on. */
 void weir_http_endpoint_drain(struct weir_http_endpoint *ep);
 
+/* Time is nearly up: requests whose answer has not begun are answered with this status (handlers
+ * get on_gone); what has begun goes on. */
+void weir_http_endpoint_refuse(struct weir_http_endpoint *ep, int status, const char *what);
+
 /* Time is up: everything that still runs is broken off (handlers get on_gone). */
 void weir_http_endpoint_abort(struct weir_http_endpoint *ep);
 

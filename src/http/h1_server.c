@@ -537,6 +537,15 @@ static void h1_drain(struct weir_http_conn *c)
     }
 }
 
+/* The exchange ends in here, so that whoever works on the answer cannot come too late with it. */
+static void h1_refuse(struct weir_http_conn *c, int status, const char *what)
+{
+    if (c->h1.stream != NULL && c->h1.stream->status == 0) {
+        break_off(c, status, what, WEIR_ECANCELED);
+        advance(c);
+    }
+}
+
 static void h1_dispose(struct weir_http_conn *c, int err)
 {
     if (c->h1.stream != NULL) {
@@ -553,6 +562,7 @@ const struct weir_http_proto weir_h1__proto = {
     .drained = h1_drained,
     .tick = h1_tick,
     .drain = h1_drain,
+    .refuse = h1_refuse,
     .dispose = h1_dispose,
     .posted = h1_posted,
 };

@@ -257,6 +257,19 @@ static void release(struct weir_h2_stream *hs, int err)
     weir_http__stream_dispose(&hs->base, hs->conn);
 }
 
+/* The request is over for us; what still comes of its body is thrown away. */
+static void mark_left(struct weir_h2_stream *hs)
+{
+    struct weir_http_conn *c = hs->conn;
+    release(hs, WEIR_ECLOSED);
+    hs->is_left = true;
+    hs->resume_owed = false;
+    hs->left_ms = weir_loop_now_ms(c->ep->loop);
+    discard(hs, hs->in.n);
+    weir_bufq_dispose(&hs->in);
+    weir_http__conn_tick_at(c, hs->left_ms + LEFT_QUIET_MS);
+}
+
 /*
  * The answer is complete and the caller still sends. To be told at once to stop is the standard's
  * way, but widespread clients (curl 7, httpx) then forget the answer, or wait for a window to go on
@@ -267,15 +280,9 @@ static void leave(struct weir_h2_stream *hs)
     struct weir_http_conn *c = hs->conn;
     if (c->h2->goaway_at_ms != 0 || c->h2->has_goaway) {
         stop_left(hs);
-        return;
+    } else if (!hs->is_left) {
+        mark_left(hs);
     }
-    release(hs, WEIR_ECLOSED);
-    hs->is_left = true;
-    hs->resume_owed = false;
-    hs->left_ms = weir_loop_now_ms(c->ep->loop);
-    discard(hs, hs->in.n);
-    weir_bufq_dispose(&hs->in);
-    weir_http__conn_tick_at(c, hs->left_ms + LEFT_QUIET_MS);
 }
 
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -546,6 +553,25 @@ static void h2_drain(struct weir_http_conn *c)
     weir_http__conn_tick_at(c, h->goaway_at_ms);
 }
 
+/* The request is released at once, so that whoever works on the answer cannot come too late with
+ * it; the stream itself stays until the answer has been sent. */
+static void refuse_stream(struct weir_h2_stream *hs, int status, const char *what)
+{
+    weir_http__stream_gone(&hs->base, WEIR_ECANCELED);
+    weir_http__stream_refuse(&hs->base, hs->conn, status, what);
+    mark_left(hs);
+}
+
+static void h2_refuse(struct weir_http_conn *c, int status, const char *what)
+{
+    for (struct weir_list *at = c->h2->streams.next; at != &c->h2->streams; at = at->next) {
+        struct weir_h2_stream *hs = WEIR_LIST_ENTRY(at, struct weir_h2_stream, link);
+        if (hs->head_done && !hs->is_left && hs->base.status == 0) {
+            refuse_stream(hs, status, what);
+        }
+    }
+}
+
 static void h2_dispose(struct weir_http_conn *c, int err)
 {
     if (c->h2 == NULL) {
@@ -569,6 +595,7 @@ const struct weir_http_proto weir_h2__proto = {
     .flush = h2_flush,
     .tick = h2_tick,
     .drain = h2_drain,
+    .refuse = h2_refuse,
     .dispose = h2_dispose,
     .posted = h2_posted,
 };

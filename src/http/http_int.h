@@ -29,6 +29,8 @@ struct weir_http_proto {
     uint64_t (*tick)(struct weir_http_conn *c, uint64_t now_ms);
     /* The endpoint drains: finish what runs, take nothing new. */
     void (*drain)(struct weir_http_conn *c);
+    /* Answers the requests whose answer has not begun; the handlers are done with them. */
+    void (*refuse)(struct weir_http_conn *c, int status, const char *what);
     /* The connection is lost or closed: streams are gone, memory is freed. */
     void (*dispose)(struct weir_http_conn *c, int err);
     /* Posted work (see weir_http__conn_post). */

@@ -210,7 +210,7 @@ void weir_worker_drain(struct weir_worker *w)
     weir_loop_call(&w->loop, do_drain, w);
 }
 
-/* How long an error event may take to the caller's kernel. */
+/* How long the last answers and error events may take to the callers' kernels. */
 enum { LAST_WORDS_MS = 250 };
 
 static void on_last_words(struct weir_timer *t, void *ctx)
@@ -227,6 +227,7 @@ static void do_abort(void *arg)
     w->last_words.ctx = w;
     weir_loop_after(&w->loop, &w->last_words, LAST_WORDS_MS);
     weir_stream_out_end_all();
+    weir_http_endpoint_refuse(&w->endpoint, 503, "the server is stopping");
 }
 
 void weir_worker_abort(struct weir_worker *w)

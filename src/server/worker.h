@@ -42,7 +42,8 @@ int weir_worker_start(struct weir_worker *w);
 void weir_worker_set_env(struct weir_worker *w, struct weir_env *env);
 void weir_worker_drain(struct weir_worker *w); /* then on_drained, on the worker's thread */
 void weir_worker_abort(struct weir_worker *w); /* drained or not, everything ends: streams are told,
-                                                  and after a moment the rest is broken off */
+                                                  other requests answered 503, and after a moment
+                                                  the rest is broken off */
 
 /* Stops the loop, waits for the thread, frees. Also for a worker that was never started. */
 void weir_worker_dispose(struct weir_worker *w);

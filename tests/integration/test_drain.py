@@ -6,7 +6,8 @@ import time
 import pytest
 import rawh2
 import rawhttp
-from configs import CONTENT, config
+import service as services
+from configs import CHAT, CONTENT, config
 from harness import wait_until
 
 HEAD = f"POST {CONTENT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -163,9 +164,63 @@ def test_the_time_out_is_kept(weir):
     w.signal(signal.SIGTERM)
     w.finish()
     assert time.monotonic() - begin < 25  # without a limit of its own it would be 30
-    with pytest.raises((rawhttp.Closed, ConnectionError)):
-        running.read_response()
+    assert running.read_response().status == 503
     assert w.log("drain timed out, ending what still runs")
+
+
+STOPPING = "the server is stopping"
+UNARY = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
+
+
+def hanging(service, **limits):
+    """A configuration with a model server that never answers."""
+    model = service(lambda request: services.HANG)
+    where = {"service": {"hostname": "127.0.0.1", "port": model.port}}
+    return model, config(openai=where, limits=limits)
+
+
+def test_a_unary_request_that_outlasts_the_drain_gets_503(weir, service):
+    model, tree = hanging(service, drain_timeout=0.3)
+    w = weir(tree, args=["--workers", "2"])
+    callers = [w.raw() for _ in range(6)]
+    for c in callers:
+        c.request("POST", CHAT, H2_JSON, UNARY)
+    wait_until(lambda: len(model.requests) == len(callers), "the model server to be asked")
+    w.signal(signal.SIGTERM)
+    for c in callers:
+        response = c.read_response()
+        assert (response.status, response.get("connection")) == (503, "close")
+        assert response.json()["error"]["message"] == STOPPING
+        expect_closed(c)
+    w.finish()
+    assert len(w.log("request", path=CHAT, status=503)) == len(callers)
+
+
+def test_and_so_does_one_on_http2(weir, service):
+    model, tree = hanging(service, drain_timeout=0.3)
+    w = weir(tree)
+    c = w.h2()
+    asked = [c.request("POST", CHAT, H2_JSON, UNARY) for _ in range(3)]
+    unfinished = c.request("POST", CONTENT, H2_JSON, b"[", end_stream=False)
+    wait_until(lambda: len(model.requests) == len(asked), "the model server to be asked")
+    w.signal(signal.SIGTERM)
+    for stream in [*asked, unfinished]:
+        answer = c.response(stream)
+        assert answer.status == 503 and STOPPING.encode() in answer.body
+    c.close()
+    w.finish()
+
+
+def test_a_stream_that_has_not_begun_gets_503_too(weir, service):
+    model, tree = hanging(service, drain_timeout=0.3)
+    w = weir(tree)
+    c = w.raw()
+    c.request("POST", CHAT, H2_JSON, UNARY[:-1] + b',"stream":true}')
+    wait_until(lambda: model.requests, "the model server to be asked")
+    w.signal(signal.SIGTERM)
+    assert c.read_response().status == 503
+    c.close()
+    w.finish()
 
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
