@@ -11,6 +11,7 @@
 #include "obs/obs_int.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 static struct weir_metric_shard no_shard; /* stays without chunks */
 _Thread_local struct weir_metric_shard *weir_metric__shard = &no_shard;
@@ -388,6 +389,22 @@ void weir_metric_callback(struct weir_metric_family *f, struct weir_metric_label
     s->read_ctx = ctx;
     s->hidden = fn == NULL;
     weir_metric__unlock();
+}
+
+void weir_metric_forget(struct weir_metric_family *f, struct weir_metric_labels labels)
+{
+    WEIR_ASSERT(f->def.type == WEIR_METRIC_GAUGE && f->n_labels == labels.n);
+    struct weir_buf text = {0};
+    append_labels(&text, f, labels.v);
+    lock_exclusive();
+    struct weir_metric_series *s = weir_map_get(&f->by_labels, weir_buf_slice(&text));
+    if (s != NULL && s != f->other) {
+        weir_map_remove(&f->by_labels, s->labels);
+        free((void *)(uintptr_t)s->labels.p);
+        free(s);
+    }
+    weir_metric__unlock();
+    weir_buf_dispose(&text);
 }
 
 uint64_t weir_metric_counter_value(struct weir_metric_counter c)

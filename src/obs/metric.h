@@ -26,9 +26,9 @@
  * shown divided by 10^decimals. Times are observed in microseconds and shown in seconds (6), which
  * lasts 58 years at 10,000 requests at once; nanoseconds (9) only for what is short and rare.
  *
- * Families and series live as long as the process. Handles are small values to be kept by whoever
- * counts; an all-zero handle is valid and counts nowhere. All functions may be called from any
- * thread.
+ * Families live as long as the process, and so do series but for gauges that are forgotten. Handles
+ * are small values to be kept by whoever counts; an all-zero handle is valid and counts nowhere.
+ * All functions may be called from any thread.
  */
 enum {
     WEIR_METRIC_MAX_LABELS = 8,
@@ -110,6 +110,9 @@ struct weir_metric_histogram weir_metric_histogram(struct weir_metric_family *f,
  */
 void weir_metric_callback(struct weir_metric_family *f, struct weir_metric_labels labels,
                           weir_metric_read_fn fn, void *ctx);
+
+/* Takes a gauge away, if it is there. Its handles must not be used any more. */
+void weir_metric_forget(struct weir_metric_family *f, struct weir_metric_labels labels);
 
 /* Sums over all threads: for tests and reports, not for hot paths. */
 uint64_t weir_metric_counter_value(struct weir_metric_counter c);

@@ -12,6 +12,7 @@
 #include "io/watch.h"
 #include "obs/log.h"
 #include "server/admin.h"
+#include "server/rebuild.h"
 #include "server/startup.h"
 #include "server/stats.h"
 #include "server/worker.h"
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 struct server {
     const struct weir_server_options *options;
@@ -38,6 +40,7 @@ struct server {
     uv_signal_t on_hup;
     struct weir_watch watch;
     bool is_watching;
+    struct weir_rebuild rebuild;
     struct weir_timer drain_timer;
     bool is_finishing; /* the workers are done, the last telemetry is being sent */
 };
@@ -114,6 +117,7 @@ static void on_drain_timeout(struct weir_timer *t, void *ctx)
 static void drain(struct server *sv)
 {
     sv->admin.state = WEIR_ADMIN_DRAINING;
+    weir_rebuild_cancel(&sv->rebuild);
     uint64_t timeout_ms = sv->env->conf->limits.drain_timeout_ms;
     WEIR_LOG_INFO("server", NULL, "draining", weir_log_u64("timeout_ms", timeout_ms));
     sv->drain_timer.fn = on_drain_timeout;
@@ -138,23 +142,16 @@ static void on_stop_signal(uv_signal_t *handle, int signum)
 
 /* ---- reload ---- */
 
-static void reload(struct server *sv, const char *why)
+static void refuse_reload(const struct server *sv, const struct weir_conf_problems *problems,
+                          const char *why)
 {
-    if (sv->admin.state != WEIR_ADMIN_READY) {
-        return;
-    }
-    struct weir_conf_problems problems = {0};
-    struct weir_env *env = weir_server_load(sv->options, &problems);
-    log_problems(&problems);
-    weir_stats_reload(env != NULL);
-    if (env == NULL) {
-        WEIR_LOG_ERROR("server", NULL, "reload refused, the old configuration stays",
-                       weir_log_cstr("why", why), weir_log_u64("errors", problems.n_errors),
-                       weir_log_cstr("revision", sv->env->conf->revision));
-        weir_conf_problems_dispose(&problems);
-        return;
-    }
-    weir_conf_problems_dispose(&problems);
+    WEIR_LOG_ERROR("server", NULL, "reload refused, the old configuration stays",
+                   weir_log_cstr("why", why), weir_log_u64("errors", problems->n_errors),
+                   weir_log_cstr("revision", sv->env->conf->revision));
+}
+
+static void apply_reload(struct server *sv, struct weir_env *env, const char *why)
+{
     weir_env_unref(sv->env);
     sv->env = env;
     weir_admin_set_env(&sv->admin, env);
@@ -164,6 +161,27 @@ static void reload(struct server *sv, const char *why)
     weir_stats_revision(env->conf->revision);
     WEIR_LOG_INFO("server", NULL, "configuration reloaded", weir_log_cstr("why", why),
                   weir_log_cstr("revision", env->conf->revision));
+}
+
+static void on_built(void *ctx, struct weir_env *env, struct weir_conf_problems *problems,
+                     const char *why)
+{
+    struct server *sv = ctx;
+    log_problems(problems);
+    weir_stats_reload(env != NULL);
+    if (env == NULL) {
+        refuse_reload(sv, problems, why);
+    } else {
+        apply_reload(sv, env, why);
+    }
+}
+
+static void reload(struct server *sv, const char *why)
+{
+    if (sv->admin.state == WEIR_ADMIN_READY) {
+        WEIR_LOG_INFO("server", NULL, "reloading", weir_log_cstr("why", why));
+        weir_rebuild_start(&sv->rebuild, why);
+    }
 }
 
 static void on_reload_signal(uv_signal_t *handle, int signum)
@@ -281,8 +299,20 @@ static void on_handle_closed(uv_handle_t *handle)
     (void)handle;
 }
 
+/* A thread that reads from a dead disk cannot be ended, only left. */
+static void leave_if_building(const struct server *sv)
+{
+    if (sv->rebuild.is_running) {
+        WEIR_LOG_INFO("server", NULL, "stopped",
+                      weir_log_cstr("left", "a new configuration was still being made"));
+        weir_log_flush();
+        _exit(0);
+    }
+}
+
 static void close_all(struct server *sv, bool is_started)
 {
+    weir_rebuild_cancel(&sv->rebuild);
     for (unsigned i = 0; i < sv->n_workers; i++) {
         weir_worker_dispose(&sv->workers[i]);
     }
@@ -300,6 +330,7 @@ static void close_all(struct server *sv, bool is_started)
     if (sv->is_watching) {
         weir_watch_close(&sv->watch, NULL, NULL);
     }
+    leave_if_building(sv);
     weir_loop_dispose(&sv->loop);
     weir_admin_dispose(&sv->admin);
     weir_export_free(sv->export);
@@ -338,8 +369,38 @@ static unsigned count_workers(const struct weir_server_options *options)
     return n != 0 ? n : 1;
 }
 
+static const char *host_of(const struct weir_server_options *options, const struct weir_env *env)
+{
+    if (options->host != NULL) {
+        return options->host;
+    }
+    return env->conf->is_embedded ? "127.0.0.1" : "0.0.0.0";
+}
+
+/* From the first listener to the end. */
+static bool serve(struct server *sv)
+{
+    bool is_started = start_admin(sv) == 0 && start_export(sv) == 0 && is_world_well(sv) &&
+                      start_workers(sv) == 0;
+    if (is_started) {
+        start_listening_to_the_outside(sv);
+        sv->admin.state = WEIR_ADMIN_READY;
+        WEIR_LOG_INFO("server", NULL, "ready", weir_log_cstr("version", WEIR_VERSION),
+                      weir_log_cstr("config", sv->env->conf->file),
+                      weir_log_cstr("revision", sv->env->conf->revision));
+        tell_playground(sv);
+        weir_loop_run(&sv->loop);
+    }
+    close_all(sv, is_started);
+    if (is_started) {
+        WEIR_LOG_INFO("server", NULL, "stopped");
+    }
+    return is_started;
+}
+
 int weir_server_run(const struct weir_server_options *options)
 {
+    unsigned n_workers = count_workers(options);
     raise_descriptor_limit();
     signal(SIGHUP, SIG_IGN); /* a reload before there is something to reload; the loop takes over */
     weir_stats_declare();
@@ -348,29 +409,16 @@ int weir_server_run(const struct weir_server_options *options)
         return 1;
     }
     weir_stats_revision(env->conf->revision);
-    struct server sv = {.options = options, .env = env};
-    sv.host = options->host;
-    if (sv.host == NULL) {
-        sv.host = env->conf->is_embedded ? "127.0.0.1" : "0.0.0.0";
-    }
+    struct server sv = {
+        .options = options, .host = host_of(options, env), .env = env, .n_workers = n_workers};
     int rc = weir_loop_init(&sv.loop);
-    WEIR_ASSERT(rc == 0);
-    sv.n_workers = count_workers(options);
+    if (rc != 0) {
+        WEIR_LOG_ERROR("server", NULL, "cannot start", weir_log_cstr("why", weir_err_text(rc)));
+        weir_env_unref(env);
+        return 1;
+    }
+    sv.rebuild = (struct weir_rebuild){
+        .loop = &sv.loop, .options = options, .on_built = on_built, .ctx = &sv};
     sv.workers = weir_mem_array(sv.n_workers, sizeof *sv.workers);
-    bool is_started = start_admin(&sv) == 0 && start_export(&sv) == 0 && is_world_well(&sv) &&
-                      start_workers(&sv) == 0;
-    if (is_started) {
-        start_listening_to_the_outside(&sv);
-        sv.admin.state = WEIR_ADMIN_READY;
-        WEIR_LOG_INFO("server", NULL, "ready", weir_log_cstr("version", WEIR_VERSION),
-                      weir_log_cstr("config", env->conf->file),
-                      weir_log_cstr("revision", env->conf->revision));
-        tell_playground(&sv);
-        weir_loop_run(&sv.loop);
-    }
-    close_all(&sv, is_started);
-    if (is_started) {
-        WEIR_LOG_INFO("server", NULL, "stopped");
-    }
-    return is_started ? 0 : 1;
+    return serve(&sv) ? 0 : 1;
 }

@@ -8,6 +8,8 @@
 #include "route/stream_stats.h"
 #include "task/promise.h"
 
+#include <stdio.h>
+
 enum { N_LISTENERS = 2, N_CLASSES = 6 };
 
 static struct weir_metric_counter requests[N_LISTENERS][N_CLASSES];
@@ -56,10 +58,9 @@ static const struct weir_metric_def RELOADS = {
 };
 static const struct weir_metric_def INFO = {
     .name = "weir_config_info",
-    .help = "1 for the revision of the configuration in use, 0 for earlier ones.",
+    .help = "Always 1; the label is the revision of the configuration in use.",
     .type = WEIR_METRIC_GAUGE,
     .labels = {"revision"},
-    .max_series = 64,
 };
 
 void weir_stats_declare(void)
@@ -117,8 +118,10 @@ void weir_stats_reload(bool ok)
 
 void weir_stats_revision(const char *revision)
 {
-    static struct weir_metric_gauge current;
-    weir_metric_set(current, 0);
-    current = weir_metric_gauge(info, WEIR_METRIC_LABELS(weir_slice_cstr(revision)));
-    weir_metric_set(current, 1);
+    static char shown[WEIR_METRIC_MAX_VALUE_BYTES];
+    if (shown[0] != '\0') {
+        weir_metric_forget(info, WEIR_METRIC_LABELS(weir_slice_cstr(shown)));
+    }
+    snprintf(shown, sizeof shown, "%s", revision);
+    weir_metric_set(weir_metric_gauge(info, WEIR_METRIC_LABELS(weir_slice_cstr(shown))), 1);
 }

@@ -16,6 +16,6 @@ void weir_stats_request(enum weir_stats_listener listener, const struct weir_htt
 void weir_stats_connection(enum weir_stats_listener listener, int change);
 void weir_stats_rejected(enum weir_stats_listener listener);
 void weir_stats_reload(bool ok);
-void weir_stats_revision(const char *revision);
+void weir_stats_revision(const char *revision); /* in use from now on; main thread only */
 
 #endif

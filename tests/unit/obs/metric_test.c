@@ -57,6 +57,27 @@ static void test_same_series_same_slot(void **state)
     assert_int_not_equal(a.slot, c.slot);
 }
 
+static void test_a_gauge_is_forgotten(void **state)
+{
+    (void)state;
+    static const struct weir_metric_def def = {
+        .name = "t_now", .help = "h", .type = WEIR_METRIC_GAUGE, .labels = {"k"}, .max_series = 2};
+    struct weir_metric_family *f = weir_metric_declare(&def);
+    /* More of them, one after the other, than there is room for at once. */
+    for (int i = 0; i < 9; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", i);
+        struct weir_metric_labels labels = WEIR_METRIC_LABELS(weir_slice_cstr(key));
+        char want[128];
+        snprintf(want, sizeof want, "# HELP t_now h\n# TYPE t_now gauge\nt_now{k=\"%d\"} 1\n", i);
+        weir_metric_set(weir_metric_gauge(f, labels), 1);
+        assert_rendered(f, want);
+        weir_metric_forget(f, labels);
+        weir_metric_forget(f, labels); /* there is none any more */
+    }
+    assert_rendered(f, "# HELP t_now h\n# TYPE t_now gauge\n");
+}
+
 static void test_gauge_text(void **state)
 {
     (void)state;
@@ -422,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counter_text),
         cmocka_unit_test(test_same_series_same_slot),
+        cmocka_unit_test(test_a_gauge_is_forgotten),
         cmocka_unit_test(test_gauge_text),
         cmocka_unit_test(test_callback_values),
         cmocka_unit_test(test_histogram_text),
