@@ -77,9 +77,9 @@ static void on_close(void *ctx)
     (void)ctx;
 }
 
-static void on_connection(void *ctx, uv_stream_t *listener)
+static void on_connection(void *ctx, int fd)
 {
-    weir_http_endpoint_accept(ctx, listener);
+    weir_http_endpoint_accept(ctx, fd);
 }
 
 static pid_t fork_peer(uint16_t *port)

@@ -5,16 +5,15 @@
 #include "app/mock_openai.h"
 #include "app/mock_patterns.h"
 #include "app/mock_reply.h"
-#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "io/fds.h"
 #include "obs/trace.h"
 #include "route/reply.h"
 #include "route/table.h"
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 /* Patient, so that a test can hold a stream open as long as it likes. */
@@ -199,17 +198,19 @@ static const struct weir_http_service SERVICE = {
 
 /* ---- workers ---- */
 
-static void on_connection(void *ctx, uv_stream_t *listener)
+static void on_connection(void *ctx, int fd)
 {
     struct weir_mock_worker *w = ctx;
-    weir_http_endpoint_accept(&w->endpoint, listener);
+    weir_http_endpoint_accept(&w->endpoint, fd);
 }
 
 static int open_worker(struct weir_mock_worker *w, uint16_t port)
 {
     const struct weir_mock_server *sv = w->server;
     int rc = weir_loop_init(&w->loop);
-    WEIR_ASSERT(rc == 0);
+    if (rc != 0) {
+        return rc;
+    }
     w->is_open = true;
     w->patterns = weir_mock_patterns_new();
     weir_http_endpoint_init(&w->endpoint, &w->loop);
@@ -289,16 +290,6 @@ static int start_workers(struct weir_mock_server *sv)
     return 0;
 }
 
-/* Every connection is a descriptor. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static void free_failures(struct weir_map *failures)
 {
     const struct weir_map_entry *e;
@@ -317,7 +308,7 @@ int weir_mock_server_run(struct weir_mock_server *sv)
     sigaddset(&stops, SIGINT);
     /* Before the first thread, so that none of them is interrupted. */
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
-    raise_descriptor_limit();
+    weir_fds_raise_limit(); /* every connection is one */
     pthread_mutex_init(&sv->lock, NULL);
     sv->workers = weir_mem_array(sv->n_workers, sizeof *sv->workers);
     int rc = start_workers(sv);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "http/http_int.h"
+#include "io/fds.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -19,7 +20,8 @@
  */
 enum { LINGER_QUIET_MS = 2000, LINGER_MS = 30 * 1000, LINGER_BYTES = 64 * 1024 * 1024 };
 
-/* Connections over the limit that are told so; beyond this many they are closed without a word. */
+/* Connections over the limit that are told so; beyond this many, and when descriptors are short,
+ * they are closed without a word. */
 enum { MAX_REJECTED = 128 };
 
 static const char H2_PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -32,10 +34,11 @@ static void on_sock_closed(void *ctx)
     struct weir_http_endpoint *ep = c->ep;
     weir_list_remove(&c->link);
     ep->n_conns--;
-    if (c->is_rejected) {
-        ep->n_rejected--;
-    } else {
+    if (!c->is_rejected) {
         ep->service->on_close(ep->ctx);
+    } else if (c->is_told) {
+        ep->n_rejected--;
+        weir_fds_give(WEIR_FDS_REFUSED);
     }
     free(c);
     if (ep->is_draining && ep->n_conns == 0 && ep->on_empty != NULL) {
@@ -161,7 +164,9 @@ static void reject(struct weir_http_conn *c)
 {
     struct weir_buf body = {0};
     c->ep->service->render_error(c->ep->ctx, NULL, 503,
-                                 "too many connections: limits.max_connections", &body);
+                                 "too many connections: limits.max_connections, or the limit of "
+                                 "open files",
+                                 &body);
     struct weir_buf out = {0};
     weir_buf_printf(&out,
                     "HTTP/1.1 503 %s\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
@@ -294,24 +299,34 @@ static const struct weir_sock_events SOCK_EVENTS = {
     .on_error = on_error,
 };
 
-void weir_http_endpoint_accept(struct weir_http_endpoint *ep, uv_stream_t *listener)
+/* May a connection over the limit stay until it has been told? */
+static bool may_tell(struct weir_http_endpoint *ep)
+{
+    if (ep->n_rejected == MAX_REJECTED || !weir_fds_take(WEIR_FDS_REFUSED)) {
+        return false;
+    }
+    ep->n_rejected++;
+    return true;
+}
+
+void weir_http_endpoint_accept(struct weir_http_endpoint *ep, int fd)
 {
     struct weir_http_conn *c = weir_mem_zalloc(sizeof *c);
     bool may_open = !ep->is_draining && ep->service->may_open(ep->ctx);
     c->ep = ep;
     c->limits = *ep->limits;
     c->is_rejected = !may_open;
+    c->is_told = !may_open && may_tell(ep);
     c->timer.fn = on_timer;
     c->timer.ctx = c;
     c->post.fn = on_post;
     c->sniffed.max = sizeof H2_PREFACE + WEIR_LOOP_READ_BYTES;
     c->since_ms = weir_loop_now_ms(ep->loop);
     /* A failed accept leaves an initialised handle that still has to be closed. */
-    int rc = weir_sock_accept(&c->sock, ep->loop, listener, ep->tls);
+    int rc = weir_sock_accept(&c->sock, ep->loop, fd, ep->tls);
     weir_list_append(&ep->conns, &c->link);
     ep->n_conns++;
-    ep->n_rejected += c->is_rejected;
-    if (rc != 0 || ep->n_rejected > MAX_REJECTED) {
+    if (rc != 0 || (c->is_rejected && !c->is_told)) {
         weir_http__conn_close(c, rc, false);
         return;
     }

@@ -58,8 +58,8 @@ struct weir_http_endpoint {
 
 void weir_http_endpoint_init(struct weir_http_endpoint *ep, struct weir_loop *loop);
 
-/* Takes a connection that the listener announced. */
-void weir_http_endpoint_accept(struct weir_http_endpoint *ep, uv_stream_t *listener);
+/* Takes the descriptor of a connection that the listener accepted. */
+void weir_http_endpoint_accept(struct weir_http_endpoint *ep, int fd);
 
 /* No new requests: idle connections close, HTTP/2 says GOAWAY, running exchanges go on. */
 void weir_http_endpoint_drain(struct weir_http_endpoint *ep);

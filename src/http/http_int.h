@@ -80,6 +80,7 @@ struct weir_http_conn {
     const struct weir_http_proto *proto; /* NULL while opening */
     enum weir_http_conn_state state;
     bool is_rejected;
+    bool is_told; /* rejected, and stays until it has been told so */
     bool peer_ended;
     struct weir_h1 h1;
     struct weir_h2 *h2;

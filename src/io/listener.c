@@ -1,12 +1,13 @@
 /*
- * The socket is made by hand and then handed to libuv, which has no way to ask for SO_REUSEPORT
- * before bind. Accepted connections inherit TCP_NODELAY and keep-alive from it, which saves each of
- * them three system calls.
+ * The socket is ours and libuv only says when somebody waits: it has no way to ask for SO_REUSEPORT
+ * before bind, and out of descriptors its own accept tries for ever without coming back. Accepted
+ * connections inherit TCP_NODELAY and keep-alive, which saves each of them three system calls.
  */
 #include "io/listener.h"
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "io/fds.h"
 #include "io/io_int.h"
 
 #include <errno.h>
@@ -17,7 +18,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096, KEEPALIVE_S = 60 };
+enum {
+    BACKLOG = 4096,
+    KEEPALIVE_S = 60,
+    ACCEPTS_PER_TURN = 64, /* then those who are here have their turn */
+    REST_MS = 100,
+};
 
 /* IPv6 literals come with or without brackets. */
 static int parse_host(const char *host, uint16_t port, struct sockaddr_storage *addr)
@@ -108,6 +114,52 @@ static int bind_socket(const char *host, bool reuse_port, uint16_t *port)
     return fd;
 }
 
+static bool is_out_of_descriptors(int sys)
+{
+    return sys == EMFILE || sys == ENFILE || sys == ENOBUFS || sys == ENOMEM;
+}
+
+static void rest(struct weir_listener *l)
+{
+    weir_fds_turn_away(l->fd);
+    uv_poll_stop(&l->poll);
+    weir_loop_after(l->loop, &l->rest, REST_MS);
+}
+
+/* Any other error belongs to a connection that broke before it was accepted: the next one may be
+ * good. */
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct weir_listener *l = poll->data;
+    (void)status; /* found out by trying */
+    (void)events;
+    for (int i = 0; i < ACCEPTS_PER_TURN && !uv_is_closing((uv_handle_t *)poll); i++) {
+        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            l->on_connection(l->ctx, fd);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (is_out_of_descriptors(errno)) {
+            rest(l);
+            return;
+        }
+    }
+}
+
+static int start_polling(struct weir_listener *l)
+{
+    return weir_io__err(uv_poll_start(&l->poll, UV_READABLE, on_readable));
+}
+
+static void on_rested(struct weir_timer *t, void *ctx)
+{
+    struct weir_listener *l = ctx;
+    (void)t;
+    if (start_polling(l) != 0) {
+        weir_loop_after(l->loop, &l->rest, REST_MS);
+    }
+}
+
 int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const char *host,
                        uint16_t port, bool reuse_port)
 {
@@ -116,11 +168,15 @@ int weir_listener_open(struct weir_listener *l, struct weir_loop *loop, const ch
     if (fd < 0) {
         return fd;
     }
+    int err = uv_poll_init(&loop->uv, &l->poll, fd);
+    if (err != 0) {
+        close(fd);
+        return weir_io__err(err);
+    }
     l->loop = loop;
-    uv_tcp_init(&loop->uv, &l->tcp);
-    l->tcp.data = l;
-    /* It only takes note of a descriptor that is new and does not block already. */
-    WEIR_ASSERT(uv_tcp_open(&l->tcp, fd) == 0);
+    l->fd = fd;
+    l->poll.data = l;
+    l->rest = (struct weir_timer){.fn = on_rested, .ctx = l};
     return 0;
 }
 
@@ -136,20 +192,13 @@ int weir_listener_probe(const char *host, uint16_t port)
     return err;
 }
 
-/* An error here is the kernel's (out of descriptors, a peer gone before accept): libuv goes on
- * listening, and there is no connection to take. */
-static void on_connection(uv_stream_t *server, int status)
-{
-    struct weir_listener *l = server->data;
-    if (status == 0) {
-        l->on_connection(l->ctx, server);
-    }
-}
-
 int weir_listener_start(struct weir_listener *l)
 {
     WEIR_ASSERT(l->on_connection != NULL);
-    return weir_io__err(uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection));
+    if (listen(l->fd, BACKLOG) != 0) {
+        return weir_err_from_errno(errno);
+    }
+    return start_polling(l);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -164,5 +213,7 @@ void weir_listener_close(struct weir_listener *l, void (*fn)(void *ctx), void *c
 {
     l->close_fn = fn;
     l->close_ctx = ctx;
-    uv_close((uv_handle_t *)&l->tcp, on_closed);
+    weir_loop_cancel(l->loop, &l->rest);
+    uv_close((uv_handle_t *)&l->poll, on_closed);
+    close(l->fd);
 }

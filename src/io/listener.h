@@ -10,15 +10,20 @@
 /*
  * A listening TCP socket on a loop. Several workers listen on one port, each with its own socket
  * (SO_REUSEPORT): a connection stays with the worker that the kernel gave it to.
+ *
+ * When the process is out of descriptors, who waits is turned away (io/fds.h) and the listener
+ * rests for a moment before it accepts again.
  */
 struct weir_listener {
-    uv_tcp_t tcp;
-    struct weir_loop *loop;                                /* NULL: not open */
-    void (*on_connection)(void *ctx, uv_stream_t *server); /* must weir_sock_accept from it */
+    uv_poll_t poll;
+    struct weir_loop *loop; /* NULL: not open */
+    int fd;
+    void (*on_connection)(void *ctx, int fd); /* takes the descriptor: weir_sock_accept */
     void *ctx;
     void (*close_fn)(void *ctx);
     void *close_ctx;
-    uint16_t port; /* the real one, also when 0 was asked for */
+    uint16_t port;          /* the real one, also when 0 was asked for */
+    struct weir_timer rest; /* out of descriptors: when to try again */
 };
 
 /*

@@ -168,6 +168,7 @@ int weir_loop_init(struct weir_loop *loop)
     uv_prepare_init(&loop->uv, &loop->end_of_turn);
     uv_idle_init(&loop->uv, &loop->again);
     uv_timer_init(&loop->uv, &loop->clock);
+    uv_tcp_init(&loop->uv, &loop->first);
     loop->end_of_turn.data = loop;
     loop->wake.data = loop;
     loop->clock.data = loop;
@@ -220,6 +221,7 @@ void weir_loop_dispose(struct weir_loop *loop)
     uv_close((uv_handle_t *)&loop->again, NULL);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_close((uv_handle_t *)&loop->clock, NULL);
+    uv_close((uv_handle_t *)&loop->first, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     WEIR_ASSERT(uv_loop_close(&loop->uv) == 0);
     weir_timers_dispose(&loop->timers);

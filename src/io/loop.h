@@ -40,6 +40,7 @@ struct weir_loop {
     uv_prepare_t end_of_turn;
     uv_idle_t again; /* active while posted work is left for the next turn */
     uv_async_t wake;
+    uv_tcp_t first; /* never used: libuv opens a descriptor of its own with the first, so now */
     uv_timer_t clock;
     struct weir_timers timers;
     struct weir_list posted;

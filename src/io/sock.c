@@ -14,12 +14,14 @@
 #include "base/assert.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "io/fds.h"
 #include "io/io_int.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum {
     OUT_MAX_BYTES = 64 * 1024,
@@ -270,16 +272,16 @@ static void init(struct weir_sock *s, struct weir_loop *loop)
     loop->flush_dirty = flush_dirty;
 }
 
-int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, uv_stream_t *listener,
-                     struct weir_tls *tls)
+int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, int fd, struct weir_tls *tls)
 {
     init(s, loop);
-    int err = uv_accept(listener, stream_of(s));
+    int err = uv_tcp_open(&s->tcp, fd);
     if (err != 0) {
+        close(fd);
         s->state = WEIR_SOCK_FAILED;
         return weir_io__err(err);
     }
-    uv_fileno((uv_handle_t *)&s->tcp, &s->fd);
+    s->fd = fd;
     /* No delay and keep-alive are inherited from the listener. */
     if (tls != NULL) {
         s->state = WEIR_SOCK_SHAKING;
@@ -314,12 +316,24 @@ static void on_connect(uv_connect_t *req, int status)
     start_reading(s);
 }
 
+/* In the same words whether we have counted to the limit or the kernel has. */
+static void fail_for_want_of_descriptors(struct weir_sock *s)
+{
+    weir_sock__set_why(s, "out of file descriptors", NULL);
+    weir_sock__fail(s, WEIR_ELIMIT);
+}
+
 int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct sockaddr *addr,
                       struct weir_tls *tls, const char *server_name)
 {
     init(s, loop);
     s->state = WEIR_SOCK_CONNECTING;
     s->connect_req.data = s;
+    s->is_counted = weir_fds_take(WEIR_FDS_SERVICE);
+    if (!s->is_counted) {
+        fail_for_want_of_descriptors(s);
+        return 0;
+    }
     if (tls != NULL) {
         weir_sock__tls_open(s, tls, server_name);
     }
@@ -328,7 +342,10 @@ int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct 
     }
     int err = uv_tcp_connect(&s->connect_req, &s->tcp, addr, on_connect);
     uv_fileno((uv_handle_t *)&s->tcp, &s->fd);
-    if (err != 0) {
+    if (err == UV_EMFILE || err == UV_ENFILE) {
+        weir_fds_note_unconnected();
+        fail_for_want_of_descriptors(s);
+    } else if (err != 0) {
         weir_sock__fail(s, weir_io__err(err));
     }
     return 0;
@@ -368,6 +385,10 @@ void weir_sock_close(struct weir_sock *s, bool reset, void (*fn)(void *ctx), voi
     s->is_reading = false;
     uv_close((uv_handle_t *)&s->tcp, on_closed);
     s->fd = -1;
+    if (s->is_counted) {
+        s->is_counted = false;
+        weir_fds_give(WEIR_FDS_SERVICE);
+    }
     /* The descriptor is closed now: a write under way looks at its bytes no more. */
     s->is_writing = false;
     weir_sock__drop_output(s);

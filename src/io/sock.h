@@ -74,6 +74,7 @@ struct weir_sock {
     bool tell_open;
     bool tell_drain;
     bool tell_sent_end;
+    bool is_counted; /* among the connections to services: io/fds.h */
     struct weir_sock_tls *tls;
     uint64_t read_turn;
     size_t read_bytes;    /* in turn `read_turn` */
@@ -92,15 +93,15 @@ struct weir_sock {
 };
 
 /*
- * Takes a connection from a listener (in its on_connection). `tls` NULL: plain. After an error the
- * socket needs weir_sock_close like any other. `tls` may be unreferenced right after.
+ * Takes the descriptor of a connection (from a listener's on_connection). `tls` NULL: plain. After
+ * an error the socket needs weir_sock_close like any other. `tls` may be unreferenced right after.
  */
-int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, uv_stream_t *listener,
-                     struct weir_tls *tls);
+int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, int fd, struct weir_tls *tls);
 
 /*
  * Connects. `server_name` (a host name or an address literal) is used for SNI and verification
- * when tls is given. Always 0: a failure, even an immediate one, comes as on_error.
+ * when tls is given. Always 0: a failure, even an immediate one, comes as on_error; WEIR_ELIMIT is
+ * that the process has no descriptor left for it.
  */
 int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct sockaddr *addr,
                       struct weir_tls *tls, const char *server_name);

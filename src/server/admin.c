@@ -1,6 +1,7 @@
 #include "server/admin.h"
 
 #include "base/buf.h"
+#include "io/fds.h"
 #include "obs/metric.h"
 #include "route/reply.h"
 #include "route/table.h"
@@ -95,7 +96,8 @@ static void render_error(void *ctx, const struct weir_http_request *req, int sta
 static bool may_open(void *ctx)
 {
     struct weir_admin *a = ctx;
-    if (a->n_connections >= a->env->conf->limits.max_connections) {
+    if (a->n_connections >= a->env->conf->limits.max_connections ||
+        !weir_fds_take(WEIR_FDS_HEALTH)) {
         weir_stats_rejected(WEIR_STATS_HEALTH);
         return false;
     }
@@ -108,6 +110,7 @@ static void on_close(void *ctx)
 {
     struct weir_admin *a = ctx;
     a->n_connections--;
+    weir_fds_give(WEIR_FDS_HEALTH);
     weir_stats_connection(WEIR_STATS_HEALTH, -1);
 }
 
@@ -119,10 +122,10 @@ static const struct weir_http_service SERVICE = {
     .on_close = on_close,
 };
 
-static void on_connection(void *ctx, uv_stream_t *listener)
+static void on_connection(void *ctx, int fd)
 {
     struct weir_admin *a = ctx;
-    weir_http_endpoint_accept(&a->endpoint, listener);
+    weir_http_endpoint_accept(&a->endpoint, fd);
 }
 
 int weir_admin_open(struct weir_admin *a, struct weir_loop *loop, const char *host, uint16_t port)

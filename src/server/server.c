@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "io/fds.h"
 #include "io/watch.h"
 #include "obs/log.h"
 #include "server/admin.h"
@@ -21,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 struct server {
@@ -284,16 +284,6 @@ static void start_listening_to_the_outside(struct server *sv)
     }
 }
 
-/* As many descriptors as the system lets us have: every connection is one. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static void on_handle_closed(uv_handle_t *handle)
 {
     (void)handle;
@@ -362,6 +352,32 @@ static struct weir_env *first_env(const struct weir_server_options *options)
     return env;
 }
 
+/* Too few descriptors are an error now, with what to do about it, and not a failure under load. */
+static int divide_descriptors(unsigned n_workers, struct weir_fds_room *room)
+{
+    int rc = weir_fds_init((size_t)n_workers + 1, room);
+    if (rc != 0) {
+        WEIR_LOG_ERROR("server", NULL,
+                       "too few file descriptors: raise the limit of open files (ulimit -n, "
+                       "LimitNOFILE= of systemd) or start fewer workers (--workers)",
+                       weir_log_u64("limit", room->limit), weir_log_u64("needed", room->needed),
+                       weir_log_u64("workers", n_workers));
+    }
+    return rc;
+}
+
+static void tell_room(const struct weir_fds_room *room, const struct weir_env *env)
+{
+    if (room->callers < env->conf->limits.max_connections) {
+        WEIR_LOG_INFO("server", NULL,
+                      "the limit of open files allows fewer connections than "
+                      "limits.max_connections",
+                      weir_log_u64("connections", room->callers),
+                      weir_log_u64("max_connections", env->conf->limits.max_connections),
+                      weir_log_u64("open_files", room->limit));
+    }
+}
+
 static unsigned count_workers(const struct weir_server_options *options)
 {
     unsigned n =
@@ -400,8 +416,11 @@ static bool serve(struct server *sv)
 
 int weir_server_run(const struct weir_server_options *options)
 {
+    struct weir_fds_room room;
     unsigned n_workers = count_workers(options);
-    raise_descriptor_limit();
+    if (divide_descriptors(n_workers, &room) != 0) {
+        return 1;
+    }
     signal(SIGHUP, SIG_IGN); /* a reload before there is something to reload; the loop takes over */
     weir_stats_declare();
     struct weir_env *env = first_env(options);
@@ -417,6 +436,7 @@ int weir_server_run(const struct weir_server_options *options)
         weir_env_unref(env);
         return 1;
     }
+    tell_room(&room, env);
     sv.rebuild = (struct weir_rebuild){
         .loop = &sv.loop, .options = options, .on_built = on_built, .ctx = &sv};
     sv.workers = weir_mem_array(sv.n_workers, sizeof *sv.workers);

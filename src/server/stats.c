@@ -1,5 +1,6 @@
 #include "server/stats.h"
 
+#include "io/fds.h"
 #include "obs/log.h"
 #include "obs/metric.h"
 #include "obs/process.h"
@@ -46,7 +47,7 @@ static const struct weir_metric_def CONNECTIONS = {
 };
 static const struct weir_metric_def REJECTED = {
     .name = "weir_http_connections_rejected_total",
-    .help = "Connections refused because of limits.max_connections.",
+    .help = "Connections refused: limits.max_connections, or too few file descriptors.",
     .type = WEIR_METRIC_COUNTER,
     .labels = {"listener"},
 };
@@ -69,6 +70,7 @@ void weir_stats_declare(void)
     static const char *const classes[N_CLASSES] = {"aborted", "1xx", "2xx", "3xx", "4xx", "5xx"};
     weir_process_declare_metrics();
     weir_log_declare_metrics();
+    weir_fds_declare_metrics();
     struct weir_metric_family *f_requests = weir_metric_declare(&REQUESTS);
     struct weir_metric_family *f_seconds = weir_metric_declare(&SECONDS);
     struct weir_metric_family *f_connections = weir_metric_declare(&CONNECTIONS);

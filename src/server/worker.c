@@ -1,9 +1,9 @@
 #include "server/worker.h"
 
-#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "client/client.h"
+#include "io/fds.h"
 #include "obs/log.h"
 #include "obs/trace.h"
 #include "route/api.h"
@@ -86,7 +86,7 @@ static bool may_open(void *ctx)
 {
     struct weir_worker *w = ctx;
     unsigned n = atomic_fetch_add_explicit(w->n_connections, 1, memory_order_relaxed);
-    if (n >= w->env->conf->limits.max_connections) {
+    if (n >= w->env->conf->limits.max_connections || !weir_fds_take(WEIR_FDS_CALLER)) {
         atomic_fetch_sub_explicit(w->n_connections, 1, memory_order_relaxed);
         weir_stats_rejected(WEIR_STATS_API);
         return false;
@@ -99,6 +99,7 @@ static void on_close(void *ctx)
 {
     struct weir_worker *w = ctx;
     atomic_fetch_sub_explicit(w->n_connections, 1, memory_order_relaxed);
+    weir_fds_give(WEIR_FDS_CALLER);
     weir_stats_connection(WEIR_STATS_API, -1);
 }
 
@@ -110,10 +111,10 @@ static const struct weir_http_service SERVICE = {
     .on_close = on_close,
 };
 
-static void on_connection(void *ctx, uv_stream_t *listener)
+static void on_connection(void *ctx, int fd)
 {
     struct weir_worker *w = ctx;
-    weir_http_endpoint_accept(&w->endpoint, listener);
+    weir_http_endpoint_accept(&w->endpoint, fd);
 }
 
 /* The endpoint borrows from the environment, so both change together. */
@@ -129,7 +130,9 @@ static void take_env(struct weir_worker *w, struct weir_env *env)
 int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *host, uint16_t port)
 {
     int rc = weir_loop_init(&w->loop);
-    WEIR_ASSERT(rc == 0);
+    if (rc != 0) {
+        return rc;
+    }
     w->client = weir_client_new(&w->loop);
     if (w->traces != NULL) {
         w->export = weir_export_worker_new(w->traces, &w->loop);

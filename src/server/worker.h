@@ -34,7 +34,8 @@ struct weir_worker {
     bool is_draining;
 };
 
-/* Binds, but does not run yet. `port` 0 picks one (w->listener.port tells). */
+/* Binds, but does not run yet. `port` 0 picks one (w->listener.port tells). 0, WEIR_ELIMIT when out
+ * of descriptors, or as weir_listener_open; dispose it in any case. */
 int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *host, uint16_t port);
 int weir_worker_start(struct weir_worker *w);
 

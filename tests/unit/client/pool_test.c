@@ -16,11 +16,11 @@ struct town {
 
 static struct town town;
 
-static void on_second_connection(void *ctx, uv_stream_t *server)
+static void on_second_connection(void *ctx, int fd)
 {
     struct stage *s = ctx;
     town.is_second[s->n_peers] = true;
-    stage_on_connection(s, server);
+    stage_on_connection(s, fd);
 }
 
 static void open_second(struct stage *s)

@@ -176,14 +176,14 @@ static inline bool peer_has_request(struct peer *peer)
 
 /* The stage */
 
-static inline void stage_on_connection(void *ctx, uv_stream_t *server)
+static inline void stage_on_connection(void *ctx, int fd)
 {
     struct stage *s = ctx;
     assert_true(s->n_peers < STAGE_PEERS);
     struct peer *peer = &s->peers[s->n_peers++];
     peer->stage = s;
     weir_loop_stop(&s->loop);
-    assert_int_equal(weir_sock_accept(&peer->sock, &s->loop, server, s->peer_tls), 0);
+    assert_int_equal(weir_sock_accept(&peer->sock, &s->loop, fd, s->peer_tls), 0);
     weir_sock_listen_to(&peer->sock, &PEER_EVENTS, peer);
 }
 

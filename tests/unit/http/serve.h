@@ -185,18 +185,17 @@ static const struct weir_http_service SERVE_SERVICE = {
     .on_close = serve_on_close,
 };
 
-static inline void serve_on_connection(void *ctx, uv_stream_t *listener)
+static inline void serve_on_connection(void *ctx, int fd)
 {
     struct served *sv = ctx;
-    weir_http_endpoint_accept(&sv->endpoint, listener);
+    weir_http_endpoint_accept(&sv->endpoint, fd);
 }
 
 /* Accepted sockets inherit it: what the kernel holds is small beside what the tests send. */
 static inline void serve_shrink_kernel_buffer(struct served *sv)
 {
-    uv_os_fd_t fd;
+    int fd = sv->pair->listener.fd;
     int bytes = 32 * 1024;
-    assert_int_equal(uv_fileno((uv_handle_t *)&sv->pair->listener.tcp, &fd), 0);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes), 0);
 }
 

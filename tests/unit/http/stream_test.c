@@ -97,10 +97,10 @@ static const struct weir_http_service SERVICE = {
     .on_close = on_close,
 };
 
-static void on_connection(void *ctx, uv_stream_t *listener)
+static void on_connection(void *ctx, int fd)
 {
     struct served *sv = ctx;
-    weir_http_endpoint_accept(&sv->endpoint, listener);
+    weir_http_endpoint_accept(&sv->endpoint, fd);
 }
 
 static int setup(void **state)

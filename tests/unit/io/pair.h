@@ -178,11 +178,11 @@ static inline enum weir_flow side_say(struct side *side, const char *text)
     return weir_sock_write(&side->sock, weir_slice_cstr(text));
 }
 
-static inline void pair_on_connection(void *ctx, uv_stream_t *server)
+static inline void pair_on_connection(void *ctx, int fd)
 {
     struct pair *p = ctx;
     struct side *up = &p->up;
-    p->accept_err = weir_sock_accept(&up->sock, &p->loop, server, p->up_tls);
+    p->accept_err = weir_sock_accept(&up->sock, &p->loop, fd, p->up_tls);
     assert_int_equal(p->accept_err, 0);
     weir_sock_listen_to(&up->sock, &SIDE_EVENTS, up);
 }
