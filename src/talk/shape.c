@@ -112,6 +112,11 @@ struct weir_shape *weir_shapes_add(struct weir_shapes *shapes, const struct weir
     if (of->event.n - of->text_n > MOST_EVENT_BYTES || shapes->n_wasted >= MOST_WASTED) {
         return NULL;
     }
+    for (size_t i = 0; i < WEIR_SHAPES_MOST && shapes->items[i] != NULL; i++) {
+        if (has_shape(shapes->items[i], of->event) && shapes->items[i]->head.n == of->text_at) {
+            return shapes->items[i];
+        }
+    }
     shapes->n_wasted++;
     weir_shape_unref(shapes->items[WEIR_SHAPES_MOST - 1]);
     put_first(shapes, weir_shape_new(of), WEIR_SHAPES_MOST - 1);

@@ -69,7 +69,8 @@ void weir_shapes_dispose(struct weir_shapes *shapes);
 struct weir_shape *weir_shapes_find(struct weir_shapes *shapes, struct weir_slice event,
                                     struct weir_slice *escaped);
 
-/* Keeps the shape of an event that was read; borrowed like that of find. NULL: not worth it. */
+/* Keeps the shape of an event that was read (it may be known: find does not recognise every event);
+ * borrowed like that of find. NULL: not worth it. */
 struct weir_shape *weir_shapes_add(struct weir_shapes *shapes, const struct weir_shape_of *of);
 
 /* Appends what a string that find has told stands for. */

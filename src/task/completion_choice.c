@@ -22,16 +22,18 @@ static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD: also what a lone ha
 struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice json)
 {
     struct weir_cs_item *item = weir_mem_alloc(sizeof *item + json.n);
-    *item = (struct weir_cs_item){.seq = cs->seq++, .frame = cs->n_frames, .n = json.n};
+    *item = (struct weir_cs_item){
+        .seq = cs->seq++, .frame = cs->n_frames, .n_held = json.n, .n = json.n};
     memcpy(item->json, json.p, json.n);
-    cs->held_bytes += json.n;
+    cs->held_bytes += item->n_held;
     return item;
 }
 
 void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item)
 {
     weir_list_remove(&item->link);
-    cs->held_bytes -= item->n;
+    cs->held_bytes -= item->n_held;
+    weir_shape_unref(item->shape);
     free(item);
 }
 
@@ -48,11 +50,6 @@ void weir_cs__drop_event(struct weir_cs *cs, struct weir_buf *place)
 {
     cs->held_bytes -= place->n;
     weir_buf_dispose(place);
-}
-
-static struct weir_slice json_of(const struct weir_cs_item *item)
-{
-    return weir_slice_make(item->json, item->n);
 }
 
 int weir_cs__read_single(struct weir_cs *cs, struct weir_slice event, struct weir_json *json,
@@ -213,14 +210,13 @@ void weir_cs__keep_whole(struct weir_cs_choice *choice, struct weir_slice text)
     }
 }
 
-static void add_text(struct weir_cs_choice *choice, struct weir_slice json, struct weir_slice text,
-                     bool has_logprobs)
+/* The item's text goes to the path. */
+static void push_text(struct weir_cs_choice *choice, struct weir_cs_item *item,
+                      struct weir_slice text)
 {
     struct weir_cs *cs = choice->cs;
     weir_cs__keep_whole(choice, text);
-    struct weir_cs_item *item = weir_cs__item_new(cs, json);
     item->has_text = true;
-    item->has_logprobs = has_logprobs;
     item->start_cp = weir_path_length_cp(choice->path);
     weir_list_append(&choice->items, &item->link);
     int rc = weir_path_push(choice->path, cs->n_frames, text, NULL);
@@ -229,6 +225,24 @@ static void add_text(struct weir_cs_choice *choice, struct weir_slice json, stru
         weir_cs__fail_held(cs);
     } else if (rc != 0) {
         weir_cs__fail_model(cs, "an event's text is not UTF-8");
+    }
+}
+
+static void add_text(struct weir_cs_choice *choice, struct weir_slice json, struct weir_slice text,
+                     bool has_logprobs)
+{
+    struct weir_cs_item *item = weir_cs__item_new(choice->cs, json);
+    item->has_logprobs = has_logprobs;
+    push_text(choice, item, text);
+}
+
+void weir_cs__take_shaped_text(struct weir_cs_choice *choice, struct weir_shape *shape,
+                               struct weir_slice text)
+{
+    choice->cs->has_spoken = true;
+    push_text(choice, weir_cs__item_of_shape(choice->cs, shape, text.n), text);
+    if (!choice->cs->is_over) {
+        weir_cs__drain(choice);
     }
 }
 
@@ -526,6 +540,27 @@ static void emit_held_finish(struct weir_cs_choice *choice)
 
 /* ---- one event ---- */
 
+/* Is the text all it says, in an event that may leave again with another one for it? */
+static bool says_one_text(const struct weir_cs_choice *choice, const struct weir_json *json,
+                          const struct weir_event_choice *c)
+{
+    static const char *const others[] = {"usage", "detections", "warnings"};
+    bool is_told = choice->path == NULL || weir_path_is_told(choice->path);
+    if (is_told || !c->has_text || c->has_finish || c->has_reasoning || c->has_rest ||
+        json->nodes[weir_json_get(json, 0, WEIR_SLICE("choices"))].n != 1 ||
+        json->nodes[c->text].has_lone_surrogate) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (weir_json_get_set(json, 0, weir_slice_cstr(others[i])) != WEIR_JSON_NONE) {
+            return false;
+        }
+    }
+    struct weir_event_choice without = *c;
+    without.has_text = false;
+    return weir_event_is_silent(json, &without);
+}
+
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
                           const struct weir_event_choice *c, bool is_last)
 {
@@ -542,6 +577,9 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
     if (hold_route_finish(choice, json, c, is_last)) {
         weir_cs__drain(choice);
         return;
+    }
+    if (says_one_text(choice, json, c)) {
+        weir_cs__keep_shape(choice, json, c->text, WEIR_CHANNEL_CONTENT);
     }
     if (c->has_text && (c->has_reasoning || c->has_rest)) {
         take_parts(choice, json, c, is_last);
@@ -591,7 +629,7 @@ static void emit_leading(struct weir_cs_choice *choice)
             return;
         }
         weir_cs__drain_misc(choice->cs);
-        weir_cs__emit(choice->cs, json_of(item));
+        weir_cs__emit(choice->cs, weir_cs__item_json(choice->cs, item));
         weir_cs__item_free(choice->cs, item);
     }
 }
@@ -614,7 +652,7 @@ struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *
         if (item->has_logprobs && !item->is_tainted && item->end_cp <= end_cp) {
             struct weir_json json;
             struct weir_event_choice c;
-            if (weir_cs__read_single(cs, json_of(item), &json, &c) == 0) {
+            if (weir_cs__read_single(cs, weir_cs__item_json(cs, item), &json, &c) == 0) {
                 weir_event_logprobs_add(logprobs, &json, &c);
             }
         }
@@ -666,6 +704,46 @@ static void add_ending(struct weir_cs_choice *choice, struct weir_cs_item *last,
     weir_buf_dispose(&event);
 }
 
+/* How events of the shape leave is learned from the first of them, once the role has left. */
+static void learn_shape(struct weir_cs_choice *choice, struct weir_shape *shape,
+                        const struct weir_json *json, const struct weir_event_choice *c)
+{
+    struct weir_buf written[2] = {{0}, {0}};
+    struct weir_event_batch batch = {.role = role_of_batch(choice)};
+    for (size_t i = 0; i < 2; i++) {
+        batch.text = i == 0 ? WEIR_SLICE("a") : WEIR_SLICE("b");
+        weir_event_write_batch(json, c, choice->cs->request.is_chat, &batch, &written[i]);
+    }
+    weir_cs__keep_written(shape, weir_buf_slice(&written[0]), weir_buf_slice(&written[1]));
+    weir_buf_dispose(&written[0]);
+    weir_buf_dispose(&written[1]);
+}
+
+/* The short way out, if the event that lends its envelope is one of those known by their shape. */
+static bool emit_shaped(struct weir_cs_choice *choice, const struct weir_gather_batch *batch,
+                        const struct weir_cs_item *last, bool has_logprobs)
+{
+    struct weir_cs *cs = choice->cs;
+    bool has_role = weir_cs__is_route(cs) && choice->role == WEIR_CS_ROLE_WITH_TEXT;
+    if (last == NULL || last->shape == NULL || has_role || has_logprobs) {
+        return false;
+    }
+    struct weir_cs_written written = {.text = weir_path_text(choice->path, batch),
+                                      .results = WEIR_RESULTS_COMPLETION,
+                                      .findings = batch->findings,
+                                      .n_findings = batch->n_findings};
+    if (!weir_cs__write_shaped(cs, last->shape, &written)) {
+        return false;
+    }
+    if (batch->n_findings != 0) {
+        weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
+    }
+    weir_cs__forget_until(cs, &choice->items, batch->end_cp);
+    weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
+    weir_path_release(choice->path, batch->end_cp);
+    return true;
+}
+
 static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_batch *batch)
 {
     struct weir_cs *cs = choice->cs;
@@ -679,7 +757,10 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     }
     weir_cs__drain_misc(cs);
     struct weir_cs_item *last = weir_cs__touch(cs, &choice->items, batch->end_cp, false, &logprobs);
-    if (last == NULL || weir_cs__read_single(cs, json_of(last), &json, &c) != 0) {
+    if (emit_shaped(choice, batch, last, logprobs.has_any)) {
+        return;
+    }
+    if (last == NULL || weir_cs__read_single(cs, weir_cs__item_json(cs, last), &json, &c) != 0) {
         weir_event_logprobs_dispose(&logprobs);
         weir_cs__fail_model(cs, "a batch has no event");
         return;
@@ -701,6 +782,9 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     }
     weir_buf_clear(&cs->scratch->out);
     weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch->out);
+    if (last->shape != NULL) {
+        learn_shape(choice, last->shape, &json, &c);
+    }
     if (overtakes) {
         add_ending(choice, last, &json, &c);
     }

@@ -51,6 +51,7 @@ void weir_cs__enforce_free(struct weir_cs_choice *choice)
     }
     weir_cs__drop_held(choice);
     weir_guard_free(e->guard);
+    weir_shape_unref(e->last_shape);
     weir_cs__drop_event(choice->cs, &e->last);
     weir_cs__drop_event(choice->cs, &e->finish);
     weir_buf_dispose(&e->audio_id);
@@ -78,17 +79,12 @@ static void reduce(struct weir_cs *cs, const struct weir_known *k, const struct 
     cs->held_bytes += place->n;
 }
 
-static void push(struct weir_cs_choice *choice, enum weir_channel channel, struct weir_slice event,
-                 struct weir_slice text)
+static void push_item(struct weir_cs_choice *choice, enum weir_channel channel,
+                      struct weir_cs_item *item, struct weir_slice text)
 {
     struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
-    if (text.n == 0) {
-        return;
-    }
-    struct weir_cs_item *item = weir_cs__item_new(cs, event);
     item->has_text = true;
-    item->has_logprobs = true; /* joined if it has any */
     item->start_cp = weir_guard_length_cp(e->guard, channel);
     weir_list_append(&e->held[channel], &item->link);
     int rc = weir_guard_push(e->guard, channel, cs->n_frames, text);
@@ -98,6 +94,76 @@ static void push(struct weir_cs_choice *choice, enum weir_channel channel, struc
     } else if (rc != 0) {
         weir_cs__fail_model(cs, "an event's text is not UTF-8");
     }
+}
+
+static void push(struct weir_cs_choice *choice, enum weir_channel channel, struct weir_slice event,
+                 struct weir_slice text)
+{
+    if (text.n != 0) {
+        struct weir_cs_item *item = weir_cs__item_new(choice->cs, event);
+        item->has_logprobs = true; /* joined if it has any */
+        push_item(choice, channel, item, text);
+    }
+}
+
+static void forget_last_shape(struct weir_cs_enforced *e)
+{
+    weir_shape_unref(e->last_shape);
+    e->last_shape = NULL;
+}
+
+void weir_cs__enforce_take_shaped(struct weir_cs_choice *choice, struct weir_shape *shape,
+                                  struct weir_slice text)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_cs_enforced *e = choice->enforced;
+    if (e->is_blocked) {
+        return;
+    }
+    cs->has_spoken = true;
+    struct weir_cs_item *item = weir_cs__item_of_shape(cs, shape, text.n);
+    if (e->last_shape != shape) {
+        forget_last_shape(e);
+        e->last_shape = weir_shape_ref(shape);
+        weir_cs__keep_event(cs, &e->last, weir_cs__item_json(cs, item));
+    }
+    if (shape->channel == WEIR_CHANNEL_CONTENT) {
+        weir_cs__keep_whole(choice, text);
+    }
+    push_item(choice, (enum weir_channel)shape->channel, item, text);
+    if (!cs->is_over) {
+        weir_cs__enforce_drain(choice);
+    }
+}
+
+/* Is one string all it says, with nothing else in it that leaves or is counted? */
+static bool says_one_text(const struct weir_known *k, enum weir_channel *channel)
+{
+    static const char *const others[] = {"usage", "prompt_logprobs", "prompt_token_ids"};
+    static const char *const of_choice[] = {"logprobs", "token_ids", "prompt_logprobs",
+                                            "prompt_token_ids", "stop_reason"};
+    const struct weir_json *json = k->json;
+    size_t n = 0;
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        if (k->texts[i] != WEIR_JSON_NONE) {
+            *channel = (enum weir_channel)i;
+            n++;
+        }
+    }
+    bool says_more = k->tool_calls != WEIR_JSON_NONE || k->function_call != WEIR_JSON_NONE ||
+                     k->audio != WEIR_JSON_NONE || k->has_finish || k->n_unknown != 0;
+    if (n != 1 || says_more || json->nodes[k->texts[*channel]].has_lone_surrogate ||
+        json->nodes[weir_json_get(json, 0, WEIR_SLICE("choices"))].n != 1 ||
+        weir_known_count_top(json) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        n += weir_json_get_set(json, 0, weir_slice_cstr(others[i])) != WEIR_JSON_NONE;
+    }
+    for (size_t i = 0; i < sizeof of_choice / sizeof of_choice[0]; i++) {
+        n += weir_json_get_set(json, k->choice, weir_slice_cstr(of_choice[i])) != WEIR_JSON_NONE;
+    }
+    return n == 1;
 }
 
 static void take_text(struct weir_cs_choice *choice, const struct weir_known *k,
@@ -327,6 +393,11 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
     if (choice->enforced->is_blocked) {
         return;
     }
+    enum weir_channel channel = WEIR_CHANNEL_CONTENT;
+    if (says_one_text(&k, &channel)) {
+        weir_cs__keep_shape(choice, json, k.texts[channel], channel);
+    }
+    forget_last_shape(choice->enforced);
     take_unknown(choice, &k, is_last);
     struct weir_cs_event how = {
         .finish = WEIR_ENFORCE_WAITS, .with_usage = is_last, .is_tainted = true};

@@ -30,6 +30,71 @@ static void write_detections(const struct weir_cs_choice *choice,
     weir_json_write_end_object(&w);
 }
 
+/* An event for this text: to `out`. */
+static void write_text(struct weir_cs_choice *choice, const struct weir_cs_item *last,
+                       const struct weir_guard_piece *piece, struct weir_buf *out)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_buf body = {0};
+    struct weir_buf detections = {0};
+    struct weir_json json;
+    weir_cs__write_said(choice, piece->channel, piece->text, &body);
+    write_detections(choice, piece, &detections);
+    if (weir_json_parse_reuse(&json, weir_cs__item_json(cs, last), NULL, &cs->scratch->envelope,
+                              NULL) == 0) {
+        uint32_t choices = weir_json_get(&json, 0, WEIR_SLICE("choices"));
+        struct weir_cs_event event = {.body = weir_buf_slice(&body),
+                                      .finish = WEIR_ENFORCE_WAITS,
+                                      .is_tainted = true,
+                                      .detections = weir_buf_slice(&detections)};
+        weir_cs__write_event(cs, &json, weir_json_first(&json, choices), &event, out);
+    }
+    weir_buf_dispose(&body);
+    weir_buf_dispose(&detections);
+}
+
+/* How events of the shape leave is learned from the first of them, once the role has left. */
+static void learn_shape(struct weir_cs_choice *choice, const struct weir_cs_item *last,
+                        enum weir_channel channel)
+{
+    struct weir_guard_piece one = {.channel = channel, .text = WEIR_SLICE("a")};
+    struct weir_guard_piece other = {.channel = channel, .text = WEIR_SLICE("b")};
+    struct weir_buf written[2] = {{0}, {0}};
+    write_text(choice, last, &one, &written[0]);
+    write_text(choice, last, &other, &written[1]);
+    weir_cs__keep_written(last->shape, weir_buf_slice(&written[0]), weir_buf_slice(&written[1]));
+    weir_buf_dispose(&written[0]);
+    weir_buf_dispose(&written[1]);
+}
+
+static bool says_nothing(const struct weir_guard_piece *piece)
+{
+    return piece->text.n == 0 && piece->n_findings == 0; /* swallowed */
+}
+
+/* The short way out, if the event that lends its envelope is one of those known by their shape. */
+static bool emit_shaped(struct weir_cs_choice *choice, const struct weir_guard_piece *piece,
+                        const struct weir_cs_item *last, bool has_logprobs)
+{
+    struct weir_cs *cs = choice->cs;
+    bool has_role = cs->request.is_chat && choice->role == WEIR_CS_ROLE_UNSAID;
+    if (last->shape == NULL || has_role || has_logprobs) {
+        return false;
+    }
+    if (last->shape->out_head.n == 0) {
+        learn_shape(choice, last, piece->channel);
+    }
+    struct weir_cs_written written = {.text = piece->text,
+                                      .results = WEIR_RESULTS_TERSE,
+                                      .findings = piece->findings,
+                                      .n_findings = piece->n_findings};
+    if (!weir_cs__write_shaped(cs, last->shape, &written)) {
+        return false;
+    }
+    weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
+    return true;
+}
+
 static void emit_text(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
     struct weir_cs *cs = choice->cs;
@@ -48,19 +113,18 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_guard_pie
         weir_event_logprobs_write(&logprobs, cs->request.is_chat, &joined);
     }
     bool is_partial = last->end_cp > piece->end_cp;
-    bool says_nothing = piece->text.n == 0 && piece->n_findings == 0; /* swallowed */
-    if (!says_nothing) {
+    if (!says_nothing(piece) && !emit_shaped(choice, piece, last, logprobs.has_any)) {
         weir_cs__write_said(choice, piece->channel, piece->text, &body);
         write_detections(choice, piece, &detections);
-        weir_cs__emit_event(
-            choice, &(struct weir_cs_event){.envelope = weir_slice_make(last->json, last->n),
-                                            .body = weir_buf_slice(&body),
-                                            .finish = WEIR_ENFORCE_WAITS,
-                                            .with_usage = !is_partial,
-                                            .is_tainted = is_partial || last->is_tainted,
-                                            .logprobs = weir_buf_slice(&joined),
-                                            .detections = weir_buf_slice(&detections),
-                                            .is_found = piece->n_findings != 0});
+        weir_cs__emit_event(choice,
+                            &(struct weir_cs_event){.envelope = weir_cs__item_json(cs, last),
+                                                    .body = weir_buf_slice(&body),
+                                                    .finish = WEIR_ENFORCE_WAITS,
+                                                    .with_usage = !is_partial,
+                                                    .is_tainted = is_partial || last->is_tainted,
+                                                    .logprobs = weir_buf_slice(&joined),
+                                                    .detections = weir_buf_slice(&detections),
+                                                    .is_found = piece->n_findings != 0});
     }
     if (piece->is_changed) {
         weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);

@@ -15,11 +15,6 @@
 #include "task/completion_stream_int.h"
 #include "wire/json_edit.h"
 
-static struct weir_slice json_of(const struct weir_cs_item *item)
-{
-    return weir_slice_make(item->json, item->n);
-}
-
 static bool is_told(const struct weir_cs_choice *choice)
 {
     return choice->path != NULL && weir_path_is_told(choice->path);
@@ -91,7 +86,8 @@ static void add_logprobs(struct weir_cs *cs, const struct weir_cs_item *item,
 {
     struct weir_json json;
     struct weir_event_choice c;
-    if (item->has_logprobs && weir_cs__read_single(cs, json_of(item), &json, &c) == 0) {
+    if (item->has_logprobs &&
+        weir_cs__read_single(cs, weir_cs__item_json(cs, item), &json, &c) == 0) {
         weir_event_logprobs_add(logprobs, &json, &c);
     }
 }
@@ -182,7 +178,7 @@ void weir_cs__emit_told(struct weir_cs_choice *choice, const struct weir_gather_
     struct weir_event_choice c;
     weir_cs__drain_misc(cs);
     struct weir_cs_item *last = touch(choice, batch->told, &logprobs);
-    if (last == NULL || weir_cs__read_single(cs, json_of(last), &json, &c) != 0) {
+    if (last == NULL || weir_cs__read_single(cs, weir_cs__item_json(cs, last), &json, &c) != 0) {
         weir_event_logprobs_dispose(&logprobs);
         fail_unnamed(choice);
         return;

@@ -392,6 +392,10 @@ static void take_misc(struct weir_cs *cs, const struct weir_json *json)
 static void take_event(struct weir_cs *cs, struct weir_slice event)
 {
     struct weir_json json;
+    if (weir_cs__take_shaped(cs, event)) {
+        cs->n_frames++;
+        return;
+    }
     if (weir_json_parse_reuse(&json, event, NULL, &cs->scratch->event, NULL) != 0) {
         weir_cs__fail_model(cs, "an event is not JSON");
         return;
@@ -593,6 +597,7 @@ static void undo(void *ctx)
     while ((link = weir_list_first(&cs->misc)) != NULL) {
         weir_cs__item_free(cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
     }
+    weir_shapes_dispose(&cs->shapes);
     weir_task_scratch_trim(cs->scratch);
     weir_buf_dispose(&cs->usage);
     weir_buf_dispose(&cs->first);

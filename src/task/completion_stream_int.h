@@ -4,10 +4,12 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "io/loop.h"
+#include "talk/shape.h"
 #include "task/completion_stream.h"
 #include "task/enforce.h"
 #include "task/event.h"
 #include "task/path.h"
+#include "task/results.h"
 #include "task/scratch.h"
 #include "task/source.h"
 
@@ -28,9 +30,11 @@ struct weir_cs_item {
     bool has_text;
     bool is_hollow; /* no text and nothing else: belongs to the text around it */
     bool has_logprobs;
-    bool is_ending;  /* its finish_reason waits for the path's end */
-    bool is_tainted; /* its text does not leave as it was */
-    size_t n;        /* bytes of JSON behind this struct */
+    bool is_ending;           /* its finish_reason waits for the path's end */
+    bool is_tainted;          /* its text does not leave as it was */
+    struct weir_shape *shape; /* the event, but for its text; NULL: the JSON behind this struct */
+    size_t n_held;            /* bytes that count as held */
+    size_t n;                 /* bytes of JSON behind this struct */
     char json[];
 };
 
@@ -55,7 +59,8 @@ struct weir_cs_enforced {
     struct weir_guard *guard;
     struct weir_list held[WEIR_CHANNEL_TEXTS]; /* events whose text the guard has, per channel */
     uint16_t halves[WEIR_CHANNEL_TEXTS]; /* first halves of surrogate pairs, as `high` below */
-    struct weir_buf last;                /* the last event, without what it said */
+    struct weir_buf last;                /* the last event, without what it said … */
+    struct weir_shape *last_shape;       /* … which has this shape; NULL: another one */
     struct weir_buf finish;              /* the last event that said a finish_reason, likewise */
     bool finish_has_usage;               /* and it says what the answer cost */
     struct weir_buf audio_id;            /* JSON; empty: none, or it has left */
@@ -122,6 +127,7 @@ struct weir_cs {
     struct weir_list misc;    /* events without choices, in order */
     uint64_t n_frames;
     uint64_t seq;
+    struct weir_shapes shapes; /* of events that say one string */
     size_t held_bytes;
     struct weir_source source;
     struct weir_task_completion request;
@@ -163,6 +169,8 @@ void weir_cs__note_finish(struct weir_cs_choice *choice, bool has_finish);
 void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
                           const struct weir_event_choice *c, bool is_last);
 struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index);
+void weir_cs__take_shaped_text(struct weir_cs_choice *choice, struct weir_shape *shape,
+                               struct weir_slice text);
 void weir_cs__drain(struct weir_cs_choice *choice);
 void weir_cs__end_choice(struct weir_cs_choice *choice);
 void weir_cs__free_choice(struct weir_cs_choice *choice);
@@ -197,11 +205,37 @@ struct weir_cs_part {
 bool weir_cs__split(const struct weir_cs_choice *choice, struct weir_gather_batch *rest,
                     struct weir_cs_part *part);
 
+/* completion_shape.c */
+/* The event has a shape that was seen before: it is taken. False: it must be read. */
+bool weir_cs__take_shaped(struct weir_cs *cs, struct weir_slice event);
+/* The event was read and the string at `text`, of this channel, is all it says. */
+void weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t text,
+                         enum weir_channel channel);
+struct weir_cs_item *weir_cs__item_of_shape(struct weir_cs *cs, struct weir_shape *shape,
+                                            size_t text_bytes);
+/* The item's event as it came, with an empty text where it has a shape. In the scratch buffer. */
+struct weir_slice weir_cs__item_json(struct weir_cs *cs, const struct weir_cs_item *item);
+/* Keeps how events of that shape leave: the same event written twice without findings, its text a
+ * single letter, another one each time. */
+void weir_cs__keep_written(struct weir_shape *shape, struct weir_slice one,
+                           struct weir_slice other);
+struct weir_cs_written {
+    struct weir_slice text;
+    enum weir_results_shape results;
+    const struct weir_detection *const *findings;
+    size_t n_findings;
+};
+/* To the scratch buffer. False: it is not known how events of that shape leave. */
+bool weir_cs__write_shaped(struct weir_cs *cs, const struct weir_shape *shape,
+                           const struct weir_cs_written *w);
+
 /* completion_enforce.c */
 void weir_cs__enforce_init(struct weir_cs_choice *choice);
 void weir_cs__enforce_free(struct weir_cs_choice *choice);
 void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uint32_t at,
                            bool is_last);
+void weir_cs__enforce_take_shaped(struct weir_cs_choice *choice, struct weir_shape *shape,
+                                  struct weir_slice text);
 void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json);
 void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json);
 void weir_cs__enforce_end(struct weir_cs_choice *choice);

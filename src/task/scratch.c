@@ -22,6 +22,7 @@ void weir_task_scratch_trim(struct weir_task_scratch *s)
     trim_tape(&s->envelope);
     trim_buf(&s->text);
     trim_buf(&s->out);
+    trim_buf(&s->kept);
 }
 
 void weir_task_scratch_dispose(struct weir_task_scratch *s)
@@ -30,4 +31,5 @@ void weir_task_scratch_dispose(struct weir_task_scratch *s)
     weir_json_tape_dispose(&s->envelope);
     weir_buf_dispose(&s->text);
     weir_buf_dispose(&s->out);
+    weir_buf_dispose(&s->kept);
 }

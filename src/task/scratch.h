@@ -14,6 +14,7 @@ struct weir_task_scratch {
     struct weir_json_tape envelope; /* of an event that was kept */
     struct weir_buf text;           /* the arriving event's */
     struct weir_buf out;            /* an event as it leaves */
+    struct weir_buf kept;           /* a kept event put together again */
 };
 
 /* Gives back what one large event has made large. */

@@ -591,7 +591,7 @@ static void test_held_ceiling(void **state)
 {
     (void)state;
     struct stage *st = stage_with("a");
-    st->env.max_held_bytes = 300;
+    st->env.max_held_bytes = 160;
     script_run(st, &CHAT,
                "say 0 One.\n"
                "reading\n"
