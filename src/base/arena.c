@@ -54,6 +54,12 @@ static size_t next_size(const struct weir_arena *a)
     return size < LARGEST_BLOCK_BYTES ? size : LARGEST_BLOCK_BYTES;
 }
 
+static void count(struct weir_arena *a, size_t n)
+{
+    a->total_bytes += n;
+    weir_account_add(a->account, n);
+}
+
 static void add_block(struct weir_arena *a, size_t need)
 {
     size_t size = next_size(a);
@@ -66,7 +72,7 @@ static void add_block(struct weir_arena *a, size_t need)
     a->blocks = b;
     a->cursor = b->data;
     a->limit = b->data + size;
-    a->total_bytes += sizeof *b + size;
+    count(a, sizeof *b + size);
     ASAN_POISON_MEMORY_REGION(b->data, size);
 }
 
@@ -77,7 +83,7 @@ static void *alloc_large(struct weir_arena *a, size_t n)
     b->size = n;
     b->next = a->blocks->next;
     a->blocks->next = b;
-    a->total_bytes += sizeof *b + n;
+    count(a, sizeof *b + n);
     return b->data;
 }
 
@@ -141,9 +147,16 @@ struct weir_slice weir_arena_take_buf(struct weir_arena *a, struct weir_buf *b)
         return taken;
     }
     taken = weir_slice_make(weir_buf_cstr(b), b->n);
-    weir_arena_defer(a, free, b->p);
-    *b = (struct weir_buf){.max = b->max};
+    weir_account_sub(b->account, b->cap);
+    weir_arena_take(a, b->p, b->cap);
+    *b = (struct weir_buf){.max = b->max, .account = b->account};
     return taken;
+}
+
+void weir_arena_take(struct weir_arena *a, void *p, size_t n)
+{
+    weir_arena_defer(a, free, p);
+    count(a, n);
 }
 
 char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
@@ -183,5 +196,6 @@ void weir_arena_dispose(struct weir_arena *a)
         free(b);
         b = next;
     }
-    *a = (struct weir_arena){0};
+    weir_account_sub(a->account, a->total_bytes);
+    *a = (struct weir_arena){.account = a->account};
 }

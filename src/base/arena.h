@@ -1,6 +1,7 @@
 #ifndef WEIR_BASE_ARENA_H
 #define WEIR_BASE_ARENA_H
 
+#include "base/account.h"
 #include "base/buf.h"
 #include "base/slice.h"
 
@@ -14,7 +15,8 @@
  *   undo  ◄── undo  ◄── …        run newest first by dispose
  *
  * What is not memory (a timer, a call, a lease) registers its own undoing with weir_arena_defer
- * when it is made. All-zero is a valid empty arena.
+ * when it is made. With an account (set while empty) its memory counts there. All-zero is a valid
+ * empty arena.
  */
 struct weir_arena_block;
 
@@ -29,7 +31,8 @@ struct weir_arena {
     char *cursor;
     char *limit;
     struct weir_arena_undo *undos;
-    size_t total_bytes; /* of all blocks */
+    size_t total_bytes; /* of all blocks, and of what was taken */
+    struct weir_account *account;
 };
 
 typedef void (*weir_arena_undo_fn)(void *ctx);
@@ -45,6 +48,9 @@ struct weir_slice weir_arena_dup(struct weir_arena *a, struct weir_slice s);
 /* The contents of `b`, which is left empty. Large ones are not copied. A NUL follows too. */
 struct weir_slice weir_arena_take_buf(struct weir_arena *a, struct weir_buf *b);
 
+/* Takes `n` bytes of heap memory over and frees them in dispose. */
+void weir_arena_take(struct weir_arena *a, void *p, size_t n);
+
 /* printf into the arena, NUL-terminated. */
 char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -57,7 +63,8 @@ struct weir_arena_undo *weir_arena_defer(struct weir_arena *a, weir_arena_undo_f
 /* Takes a deferred undoing back without running it; its place is not reused. */
 void weir_arena_forget(struct weir_arena_undo *undo);
 
-/* Runs what was deferred, newest first, and frees all memory. Safe twice; leaves all-zero. */
+/* Runs what was deferred, newest first, and frees all memory. Safe twice; leaves all-zero but
+ * for `account`. */
 void weir_arena_dispose(struct weir_arena *a);
 
 #endif

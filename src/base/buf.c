@@ -19,8 +19,9 @@ void weir_buf_init(struct weir_buf *b, size_t max_bytes)
 
 void weir_buf_dispose(struct weir_buf *b)
 {
+    weir_account_sub(b->account, b->cap);
     free(b->p);
-    *b = (struct weir_buf){.max = b->max};
+    *b = (struct weir_buf){.max = b->max, .account = b->account};
 }
 
 /* `spare` bytes (a NUL that is not content) may lie beyond the ceiling. */
@@ -40,6 +41,7 @@ static int grow(struct weir_buf *b, size_t n, size_t spare)
     }
     if (cap > b->cap) {
         b->p = weir_mem_realloc(b->p, cap);
+        weir_account_add(b->account, cap - b->cap);
         b->cap = cap;
     }
     return 0;

@@ -1,6 +1,7 @@
 #ifndef WEIR_BASE_BUF_H
 #define WEIR_BASE_BUF_H
 
+#include "base/account.h"
 #include "base/slice.h"
 
 #include <stddef.h>
@@ -8,13 +9,15 @@
 /*
  * A growing contiguous run of bytes with a ceiling. Full is an answer (WEIR_ELIMIT), not an
  * accident, and a refused append changes nothing. `max` 0 means no ceiling: only for what no peer
- * can size. All-zero is a valid empty buffer.
+ * can size. With an account (set after init, while empty) its memory counts there. All-zero is a
+ * valid empty buffer.
  */
 struct weir_buf {
     char *p; /* NULL while nothing was ever appended */
     size_t n;
     size_t cap;
     size_t max;
+    struct weir_account *account;
 };
 
 static inline struct weir_slice weir_buf_slice(const struct weir_buf *b)
@@ -23,7 +26,7 @@ static inline struct weir_slice weir_buf_slice(const struct weir_buf *b)
 }
 
 void weir_buf_init(struct weir_buf *b, size_t max_bytes);
-void weir_buf_dispose(struct weir_buf *b); /* keeps `max` */
+void weir_buf_dispose(struct weir_buf *b); /* keeps `max` and `account` */
 
 int weir_buf_append(struct weir_buf *b, struct weir_slice s);
 int weir_buf_append_byte(struct weir_buf *b, char c);

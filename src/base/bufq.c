@@ -22,14 +22,20 @@ void weir_bufq_init(struct weir_bufq *q, size_t max_bytes)
     *q = (struct weir_bufq){.max = max_bytes};
 }
 
+static void drop_head(struct weir_bufq *q)
+{
+    struct weir_bufq_block *b = q->head;
+    q->head = b->next;
+    weir_account_sub(q->account, sizeof *b + b->cap);
+    free(b);
+}
+
 void weir_bufq_dispose(struct weir_bufq *q)
 {
     while (q->head != NULL) {
-        struct weir_bufq_block *b = q->head;
-        q->head = b->next;
-        free(b);
+        drop_head(q);
     }
-    *q = (struct weir_bufq){.max = q->max};
+    *q = (struct weir_bufq){.max = q->max, .account = q->account};
 }
 
 static struct weir_bufq_block *add_block(struct weir_bufq *q, size_t want)
@@ -41,6 +47,7 @@ static struct weir_bufq_block *add_block(struct weir_bufq *q, size_t want)
     }
     struct weir_bufq_block *b = weir_mem_alloc(sizeof *b + cap);
     *b = (struct weir_bufq_block){.cap = cap};
+    weir_account_add(q->account, sizeof *b + cap);
     if (q->tail != NULL) {
         q->tail->next = b;
     } else {
@@ -121,17 +128,15 @@ void weir_bufq_consume(struct weir_bufq *q, size_t n)
         return;
     }
     while (q->head->end - q->head->begin <= n) {
-        struct weir_bufq_block *b = q->head;
-        n -= b->end - b->begin;
-        q->head = b->next;
-        free(b);
+        n -= q->head->end - q->head->begin;
+        drop_head(q);
     }
     q->head->begin += n;
 }
 
 void weir_bufq_move(struct weir_bufq *to, struct weir_bufq *from)
 {
-    WEIR_ASSERT(to != from);
+    WEIR_ASSERT(to != from && to->account == from->account);
     if (from->n == 0) {
         weir_bufq_dispose(from);
         return;
@@ -143,5 +148,5 @@ void weir_bufq_move(struct weir_bufq *to, struct weir_bufq *from)
     }
     to->tail = from->tail;
     to->n += from->n;
-    *from = (struct weir_bufq){.max = from->max};
+    *from = (struct weir_bufq){.max = from->max, .account = from->account};
 }

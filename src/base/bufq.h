@@ -1,6 +1,7 @@
 #ifndef WEIR_BASE_BUFQ_H
 #define WEIR_BASE_BUFQ_H
 
+#include "base/account.h"
 #include "base/slice.h"
 
 #include <stdbool.h>
@@ -15,7 +16,8 @@
  * Bytes never move once queued, so an asynchronous write may point into the queue until it takes
  * them off with consume. A drained queue keeps no memory. The ceiling is soft on purpose (the flow
  * contract: a writer's bytes are always accepted, then it is told FULL); weir_bufq_is_full tells.
- * All-zero is a valid empty queue without ceiling.
+ * With an account (set after init, while empty) its blocks count there. All-zero is a valid empty
+ * queue without ceiling.
  */
 struct weir_bufq_block;
 
@@ -24,10 +26,11 @@ struct weir_bufq {
     struct weir_bufq_block *tail;
     size_t n;   /* bytes queued */
     size_t max; /* full at or above this; 0: never */
+    struct weir_account *account;
 };
 
 void weir_bufq_init(struct weir_bufq *q, size_t max_bytes);
-void weir_bufq_dispose(struct weir_bufq *q); /* keeps `max` */
+void weir_bufq_dispose(struct weir_bufq *q); /* keeps `max` and `account` */
 
 void weir_bufq_append(struct weir_bufq *q, struct weir_slice s);
 
@@ -47,7 +50,8 @@ int weir_bufq_iov(const struct weir_bufq *q, struct iovec *iov, int max_iov, siz
 /* Takes `n` bytes (at most q->n) off the front. */
 void weir_bufq_consume(struct weir_bufq *q, size_t n);
 
-/* Moves everything in `from`, another queue, behind what `to` has, without copying. */
+/* Moves everything in `from`, another queue with the same account, behind what `to` has, without
+ * copying. */
 void weir_bufq_move(struct weir_bufq *to, struct weir_bufq *from);
 
 static inline bool weir_bufq_is_full(const struct weir_bufq *q)

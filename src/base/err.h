@@ -26,7 +26,8 @@
     X(EINUSE, -17, "address already in use")                                                       \
     X(EDENIED, -18, "permission denied")                                                           \
     X(EPEER, -19, "the service answered nonsense")                                                 \
-    X(EINTERNAL, -20, "an internal error")
+    X(EINTERNAL, -20, "an internal error")                                                         \
+    X(EFULL, -21, "too much is held already")
 
 enum weir_err {
     WEIR_OK = 0,

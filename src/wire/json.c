@@ -27,6 +27,8 @@
 
 enum { DEFAULT_DEPTH = 64, SMALLEST_TAPE = 64 };
 
+enum { COPY_BYTES = 16 * 1024 }; /* a tape up to this is copied, a larger one cut to size */
+
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 struct reader {
@@ -42,6 +44,7 @@ struct reader {
     struct weir_json_tape *tape;
     const char *where; /* of the failure */
     const char *what;
+    enum weir_json_limit over;
     int rc;
 };
 
@@ -54,11 +57,12 @@ __attribute__((noinline, cold)) static const char *fail(struct reader *r, const 
     return NULL;
 }
 
-__attribute__((noinline, cold)) static const char *refuse(struct reader *r, const char *where,
-                                                          const char *what)
+__attribute__((noinline, cold)) static const char *
+refuse(struct reader *r, const char *where, enum weir_json_limit over, const char *what)
 {
     r->where = where;
     r->what = what;
+    r->over = over;
     r->rc = WEIR_ELIMIT;
     return NULL;
 }
@@ -76,6 +80,7 @@ static void make_room(struct reader *r, size_t need)
         /* A source under 4 GiB cannot ask for more, not even with a table of names behind it. */
         WEIR_ASSERT(need <= UINT32_MAX);
         size_t cap = (size_t)tape->cap * 2;
+        cap = cap > r->max_nodes ? r->max_nodes : cap;
         cap = cap < need ? need : cap;
         cap = cap > UINT32_MAX ? UINT32_MAX : cap;
         tape->nodes = weir_mem_realloc(tape->nodes, cap * sizeof *tape->nodes);
@@ -88,7 +93,7 @@ static void make_room(struct reader *r, size_t need)
 __attribute__((noinline, cold)) static bool grow(struct reader *r, const char *p)
 {
     if (r->n_nodes == r->max_nodes) {
-        refuse(r, p, "too many values");
+        refuse(r, p, WEIR_JSON_NODES, "too many values");
         return false;
     }
     make_room(r, (size_t)r->n_nodes + 1);
@@ -344,7 +349,7 @@ static inline const char *read_literal(struct reader *r, const char *p, struct l
 static inline const char *open_container(struct reader *r, const char *p, enum weir_json_type type)
 {
     if (!LIKELY(r->depth != r->max_depth)) {
-        return refuse(r, p, "nested too deep");
+        return refuse(r, p, WEIR_JSON_DEPTH, "nested too deep");
     }
     struct weir_json_node *node = push(r, p);
     if (node == NULL) {
@@ -540,8 +545,11 @@ static void read_document(struct reader *r)
 
 static void locate(const struct reader *r, struct weir_json_error *err)
 {
-    *err = (struct weir_json_error){
-        .at_byte = (size_t)(r->where - r->base), .line = 1, .column = 1, .what = r->what};
+    *err = (struct weir_json_error){.limit = r->over,
+                                    .at_byte = (size_t)(r->where - r->base),
+                                    .line = 1,
+                                    .column = 1,
+                                    .what = r->what};
     const char *line = r->base;
     const char *nl;
     while (line != r->where && (nl = memchr(line, '\n', (size_t)(r->where - line))) != NULL) {
@@ -565,7 +573,7 @@ int weir_json_parse_reuse(struct weir_json *j, struct weir_slice src,
                        .max_nodes = limits->max_nodes != 0 ? limits->max_nodes : UINT32_MAX,
                        .tape = tape};
     if (src.n >= UINT32_MAX) {
-        refuse(&r, r.base, "larger than 4 GiB");
+        refuse(&r, r.base, WEIR_JSON_BYTES, "larger than 4 GiB");
     } else {
         make_room(&r, SMALLEST_TAPE);
         read_document(&r);
@@ -584,9 +592,14 @@ int weir_json_parse(struct weir_json *j, struct weir_slice src,
     /* Read on the heap, then keep exactly what is needed: an arena cannot take growth back. */
     struct weir_json_tape tape = {0};
     int rc = weir_json_parse_reuse(j, src, limits, &tape, err);
-    if (rc == 0) {
-        size_t n_bytes = j->n_nodes * sizeof *j->nodes;
+    size_t n_bytes = j->n_nodes * sizeof *j->nodes;
+    if (rc == 0 && n_bytes <= COPY_BYTES) {
         j->nodes = memcpy(weir_arena_alloc(arena, n_bytes), j->nodes, n_bytes);
+    } else if (rc == 0) {
+        void *kept = weir_mem_realloc(tape.nodes, n_bytes);
+        weir_arena_take(arena, kept, n_bytes);
+        j->nodes = kept;
+        tape = (struct weir_json_tape){0};
     }
     weir_json_tape_dispose(&tape);
     return rc;

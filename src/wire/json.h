@@ -62,9 +62,18 @@ struct weir_json_limits {
     uint32_t max_nodes; /* keys count too; 0: no limit but the source's size */
 };
 
+/* Which of its limits a source is over, with WEIR_ELIMIT. */
+enum weir_json_limit {
+    WEIR_JSON_NO_LIMIT,
+    WEIR_JSON_DEPTH,
+    WEIR_JSON_NODES,
+    WEIR_JSON_BYTES, /* 4 GiB */
+};
+
 /* Where and why reading stopped. `what` is a static phrase: "expected a value". What ends too early
  * stopped at its end, at_byte == src.n. */
 struct weir_json_error {
+    enum weir_json_limit limit;
     size_t at_byte;
     size_t line;   /* from 1 */
     size_t column; /* from 1, in bytes */

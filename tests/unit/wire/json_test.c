@@ -426,11 +426,38 @@ static void test_node_limit(void **state)
     assert_int_equal(weir_json_parse_reuse(&j, WEIR_SLICE("[1,2,{\"a\":3}]"), &limits, &tape, &err),
                      WEIR_ELIMIT);
     assert_string_equal(err.what, "too many values");
+    assert_int_equal(err.limit, WEIR_JSON_NODES);
     assert_int_equal(err.at_byte, 10);
     limits.max_nodes = 6;
     assert_int_equal(weir_json_parse_reuse(&j, WEIR_SLICE("[1,2,{\"a\":3}]"), &limits, &tape, NULL),
                      0);
     weir_json_tape_dispose(&tape);
+}
+
+/* A large tape is taken as it is, cut to what is used. */
+static void test_large_tape_in_an_arena(void **state)
+{
+    (void)state;
+    enum { N = 30000 };
+    struct weir_arena arena = {0};
+    struct weir_buf text = {0};
+    struct weir_json j;
+    struct weir_json_limits limits = {.max_nodes = N + 1};
+    weir_buf_append_byte(&text, '[');
+    for (int i = 0; i < N; i++) {
+        weir_buf_append(&text, i + 1 < N ? WEIR_SLICE("7,") : WEIR_SLICE("7]"));
+    }
+    assert_int_equal(weir_json_parse(&j, weir_buf_slice(&text), &limits, &arena, NULL), 0);
+    assert_int_equal(j.n_nodes, N + 1);
+    assert_int_equal(j.nodes[N].start, 2 * N - 1);
+    assert_in_range(arena.total_bytes, (N + 1) * sizeof *j.nodes, (N + 1) * sizeof *j.nodes + 4096);
+    limits.max_nodes = N;
+    struct weir_json_error err;
+    assert_int_equal(weir_json_parse(&j, weir_buf_slice(&text), &limits, &arena, &err),
+                     WEIR_ELIMIT);
+    assert_int_equal(err.limit, WEIR_JSON_NODES);
+    weir_buf_dispose(&text);
+    weir_arena_dispose(&arena);
 }
 
 static void test_too_large(void **state)
@@ -524,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_depth_limit),
         cmocka_unit_test(test_depth_comes_back),
         cmocka_unit_test(test_node_limit),
+        cmocka_unit_test(test_large_tape_in_an_arena),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_duplicates_in_objects_of_all_sizes),
         cmocka_unit_test(test_reuse),

@@ -1,0 +1,54 @@
+#include "base/account.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+static atomic_ptrdiff_t total; /* below zero for a moment when one thread is ahead of another */
+static atomic_size_t limit;
+
+_Thread_local ptrdiff_t weir_account__unsettled;
+
+void weir_account__settle(void)
+{
+    atomic_fetch_add_explicit(&total, weir_account__unsettled, memory_order_relaxed);
+    weir_account__unsettled = 0;
+}
+
+size_t weir_account_total(void)
+{
+    ptrdiff_t n = atomic_load_explicit(&total, memory_order_relaxed) + weir_account__unsettled;
+    return n > 0 ? (size_t)n : 0;
+}
+
+static size_t left(size_t max, size_t used)
+{
+    if (max == 0) {
+        return SIZE_MAX;
+    }
+    return used < max ? max - used : 0;
+}
+
+static size_t left_of_process(void)
+{
+    return left(atomic_load_explicit(&limit, memory_order_relaxed), weir_account_total());
+}
+
+size_t weir_account_room(const struct weir_account *a)
+{
+    size_t of_process = left_of_process();
+    size_t own = a != NULL ? left(a->max, a->bytes) : SIZE_MAX;
+    return own < of_process ? own : of_process;
+}
+
+const char *weir_account_full_words(const struct weir_account *a)
+{
+    bool is_own = a != NULL && left(a->max, a->bytes) < left_of_process();
+    return is_own ? "this connection makes the server hold too much: half of "
+                    "limits.max_held_bytes_total"
+                  : "the server holds too much for its callers: limits.max_held_bytes_total";
+}
+
+void weir_account_set_limit(size_t max_bytes)
+{
+    atomic_store_explicit(&limit, max_bytes, memory_order_relaxed);
+}
