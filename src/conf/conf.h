@@ -159,7 +159,9 @@ struct weir_conf_limits {
     uint64_t max_body_bytes;
     uint64_t max_header_bytes;
     uint32_t max_json_depth;
+    uint32_t max_json_nodes; /* values and names in one request body */
     uint32_t header_timeout_ms;
+    uint32_t body_timeout_ms;
     uint32_t idle_timeout_ms;
     uint32_t write_timeout_ms;
     uint32_t drain_timeout_ms;

@@ -12,6 +12,7 @@ enum { MAX_HEADERS = 256, MAX_KEYS = 10000, DAY_SECONDS = 86400 };
 #define MEBIBYTE (1024.0 * 1024.0)
 #define GIBIBYTE (1024.0 * 1024.0 * 1024.0)
 #define DEFAULT_MEMORY_SHARE 0.25
+#define DEFAULT_BYTES_PER_NODE 8 /* of a request body */
 
 /* ---- limits */
 
@@ -71,7 +72,9 @@ static const struct weir_conf_key limits_keys[] = {
     BYTES(max_body_bytes, KIBIBYTE, GIBIBYTE),
     BYTES(max_header_bytes, KIBIBYTE, MEBIBYTE),
     COUNT(max_json_depth, 4, 1024),
+    COUNT(max_json_nodes, 100, GIBIBYTE),
     SECONDS(header_timeout),
+    SECONDS(body_timeout),
     SECONDS(idle_timeout),
     SECONDS(write_timeout),
     SECONDS(drain_timeout),
@@ -94,6 +97,7 @@ void weir_conf__limits_defaults(struct weir_conf_limits *limits)
         .max_header_bytes = 65536,
         .max_json_depth = 64,
         .header_timeout_ms = 10000,
+        .body_timeout_ms = 120000,
         .idle_timeout_ms = 120000,
         .write_timeout_ms = 60000,
         .drain_timeout_ms = 30000,
@@ -415,6 +419,10 @@ void weir_conf__root(struct weir_conf_reader *r, const struct weir_conf_node *n)
     weir_conf__add_whole_doc(r);
     if (!r->has_memory_limit) {
         r->conf->limits.max_held_bytes_total = share_of_memory(r, DEFAULT_MEMORY_SHARE);
+    }
+    if (r->conf->limits.max_json_nodes == 0) {
+        uint64_t n_nodes = r->conf->limits.max_body_bytes / DEFAULT_BYTES_PER_NODE;
+        r->conf->limits.max_json_nodes = (uint32_t)n_nodes;
     }
     const struct weir_conf_node *limits = weir_conf__get(n, "limits");
     join_stream_buffers(r,

@@ -13,16 +13,28 @@
 #include <stdlib.h>
 #include <time.h>
 
-/*
- * After our last byte a peer may still send what it is in the middle of, a refused upload perhaps:
- * closing on it would be a reset, and it would never see the answer. So long without a byte, so
- * long in all, so much.
- */
-enum { LINGER_QUIET_MS = 2000, LINGER_MS = 30 * 1000, LINGER_BYTES = 64 * 1024 * 1024 };
-
 /* Connections over the limit that are told so; beyond this many, and when descriptors are short,
  * they are closed without a word. */
 enum { MAX_REJECTED = 128 };
+
+void weir_http__rest_begin(struct weir_http_rest *rest, uint64_t now_ms)
+{
+    *rest = (struct weir_http_rest){.since_ms = now_ms, .last_ms = now_ms};
+}
+
+bool weir_http__rest_drop(struct weir_http_rest *rest, uint64_t now_ms, size_t n)
+{
+    rest->last_ms = now_ms;
+    rest->bytes += n;
+    return rest->bytes <= WEIR_HTTP__REST_BYTES;
+}
+
+uint64_t weir_http__rest_deadline(const struct weir_http_rest *rest)
+{
+    uint64_t quiet_ms = rest->last_ms + WEIR_HTTP__REST_QUIET_MS;
+    uint64_t all_ms = rest->since_ms + WEIR_HTTP__REST_MS;
+    return quiet_ms < all_ms ? quiet_ms : all_ms;
+}
 
 static const char H2_PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -40,6 +52,7 @@ static void on_sock_closed(void *ctx)
         ep->n_rejected--;
         weir_fds_give(WEIR_FDS_REFUSED);
     }
+    WEIR_ASSERT(c->account.bytes == 0);
     free(c);
     if (ep->is_draining && ep->n_conns == 0 && ep->on_empty != NULL) {
         ep->on_empty(ep->ctx);
@@ -68,10 +81,10 @@ void weir_http__conn_linger(struct weir_http_conn *c)
     }
     c->state = WEIR_HTTP_CONN_LINGER;
     c->since_ms = weir_loop_now_ms(c->ep->loop);
-    c->lingered_ms = c->since_ms;
+    weir_http__rest_begin(&c->lingered, c->since_ms);
     weir_sock_shutdown(&c->sock);
     weir_sock_resume(&c->sock);
-    weir_http__conn_tick_at(c, c->since_ms + LINGER_QUIET_MS);
+    weir_http__conn_tick_at(c, weir_http__rest_deadline(&c->lingered));
 }
 
 void weir_http__conn_post(struct weir_http_conn *c)
@@ -116,9 +129,7 @@ static void tick_linger(struct weir_http_conn *c, uint64_t now_ms)
 {
     uint64_t deadline = weir_http__conn_write_deadline(c, now_ms);
     if (deadline == UINT64_MAX) {
-        uint64_t quiet_ms = c->lingered_ms + LINGER_QUIET_MS;
-        uint64_t all_ms = c->since_ms + LINGER_MS;
-        deadline = quiet_ms < all_ms ? quiet_ms : all_ms;
+        deadline = weir_http__rest_deadline(&c->lingered);
     }
     if (now_ms >= deadline) {
         weir_http__conn_close(c, WEIR_ETIMEOUT, weir_sock_pending(&c->sock) != 0);
@@ -211,7 +222,7 @@ static void sniff(struct weir_http_conn *c, struct weir_slice bytes)
         return;
     }
     struct weir_buf first = c->sniffed;
-    c->sniffed = (struct weir_buf){0};
+    c->sniffed = (struct weir_buf){.account = first.account};
     begin(c, is_h2 ? &weir_h2__proto : &weir_h1__proto, bytes);
     weir_buf_dispose(&first);
 }
@@ -227,9 +238,7 @@ static void on_data(void *ctx, struct weir_slice bytes)
         c->proto->input(c, bytes);
         break;
     case WEIR_HTTP_CONN_LINGER:
-        c->lingered_bytes += bytes.n;
-        c->lingered_ms = weir_loop_now_ms(c->ep->loop);
-        if (c->lingered_bytes > LINGER_BYTES) {
+        if (!weir_http__rest_drop(&c->lingered, weir_loop_now_ms(c->ep->loop), bytes.n)) {
             weir_http__conn_close(c, 0, true);
         }
         break;
@@ -321,9 +330,11 @@ void weir_http_endpoint_accept(struct weir_http_endpoint *ep, int fd)
     c->timer.ctx = c;
     c->post.fn = on_post;
     c->sniffed.max = sizeof H2_PREFACE + WEIR_LOOP_READ_BYTES;
+    c->sniffed.account = &c->account;
     c->since_ms = weir_loop_now_ms(ep->loop);
     /* A failed accept leaves an initialised handle that still has to be closed. */
     int rc = weir_sock_accept(&c->sock, ep->loop, fd, ep->tls);
+    weir_sock_count_on(&c->sock, &c->account);
     weir_list_append(&ep->conns, &c->link);
     ep->n_conns++;
     if (rc != 0 || (c->is_rejected && !c->is_told)) {

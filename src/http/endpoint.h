@@ -19,9 +19,11 @@
 struct weir_http_limits {
     size_t max_header_bytes; /* request line and fields */
     size_t max_headers;
-    size_t max_out_bytes; /* response bytes waiting for the socket; FULL at this */
-    uint32_t max_streams; /* HTTP/2: open at once on one connection */
+    size_t max_out_bytes;  /* response bytes waiting for the socket; FULL at this */
+    uint32_t max_streams;  /* HTTP/2: open at once on one connection */
+    size_t max_held_bytes; /* HTTP/2: memory that one connection makes us hold; 0: no limit */
     uint64_t header_timeout_ms;
+    uint64_t body_timeout_ms; /* of a whole request body; 0: none */
     uint64_t idle_timeout_ms;
     uint64_t write_timeout_ms;
 };

@@ -6,8 +6,9 @@
  *   respond / write / end ─► the socket's queue
  *   advance: the one place that ends an exchange, starts the next, or ends the connection
  *
- * A response that is complete before its request body is closes the connection: the rest of the
- * body is not worth reading, and what followed it could not be told from it.
+ * A response that is complete before its request body is says `connection: close` where that is
+ * known in time. A streamed one cannot know: the rest of the body is then read and dropped, within
+ * bounds, so that the caller can use the connection for its next request.
  */
 #include "base/assert.h"
 #include "base/err.h"
@@ -63,6 +64,12 @@ static enum weir_h1_out out_of(const struct weir_http_stream *s, const struct we
     return s->req.version == WEIR_HTTP_1_0 ? WEIR_H1_OUT_UNTIL_CLOSE : WEIR_H1_OUT_CHUNKED;
 }
 
+/* Would more of the request's body have to be dropped than we care to? */
+static bool has_long_rest(const struct weir_http_stream *s)
+{
+    return s->req.has_length && s->req.length - s->body_bytes > WEIR_HTTP__REST_BYTES;
+}
+
 /* Decides how the body ends and whether the connection lives on, and says so. */
 static void append_framing(struct weir_http_conn *c, const struct weir_http_response *r)
 {
@@ -78,7 +85,7 @@ static void append_framing(struct weir_http_conn *c, const struct weir_http_resp
         append_field(c, WEIR_SLICE("transfer-encoding"), WEIR_SLICE("chunked"));
     }
     /* A streamed answer may outlast the request's body, any other is given at once. */
-    bool is_early = !s->body_ended && !is_stream;
+    bool is_early = !s->body_ended && (!is_stream || h->owes_continue || has_long_rest(s));
     if (is_early || h->out == WEIR_H1_OUT_UNTIL_CLOSE || c->ep->is_draining) {
         h->close_after = true;
     }
@@ -240,9 +247,11 @@ static void begin_exchange(struct weir_http_conn *c)
     copy_head(s, head);
     s->body_ended = !s->req.has_body;
     h->close_after = !head->keep_alive;
+    h->owes_continue = wants_continue && s->req.has_body;
     h->head_since_ms = 0;
     c->ep->service->on_request(c->ep->ctx, s);
-    if (wants_continue && s->status == 0 && s->req.has_body) {
+    if (h->owes_continue && s->status == 0) {
+        h->owes_continue = false;
         append(c, WEIR_SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
         weir_sock_mark_dirty(&c->sock);
     }
@@ -294,6 +303,9 @@ static bool can_parse(const struct weir_http_conn *c)
     if (c->state != WEIR_HTTP_CONN_OPEN || c->h1.aborted) {
         return false;
     }
+    if (c->h1.is_leaving) {
+        return true;
+    }
     if (s == NULL) {
         /* Whoever does not read the answers gets no more of them. */
         return weir_sock_pending(&c->sock) < c->sock.out_max;
@@ -303,9 +315,26 @@ static bool can_parse(const struct weir_http_conn *c)
     return !s->body_paused && !is_unwanted && !weir_http1_is_idle(&c->h1.reader);
 }
 
+/* What comes behind a complete answer. */
+static void drop_rest(struct weir_http_conn *c, enum weir_http1_event event)
+{
+    struct weir_h1 *h = &c->h1;
+    uint64_t now_ms = weir_loop_now_ms(c->ep->loop);
+    if (event == WEIR_HTTP1_END) {
+        h->is_leaving = false;
+        c->since_ms = now_ms;
+    } else if (!weir_http__rest_drop(&h->left, now_ms, h->reader.data.n)) {
+        weir_http__conn_linger(c);
+    }
+}
+
 static void on_event(struct weir_http_conn *c, enum weir_http1_event event)
 {
     struct weir_http_stream *s = c->h1.stream;
+    if (c->h1.is_leaving) {
+        drop_rest(c, event);
+        return;
+    }
     switch (event) {
     case WEIR_HTTP1_HEAD:
         begin_exchange(c);
@@ -331,10 +360,14 @@ static void settle_exchange(struct weir_http_conn *c)
     if (s->body_ended && !weir_http1_is_idle(&c->h1.reader)) {
         return; /* no body, but the reader still has its END to give */
     }
-    bool is_last = !s->body_ended || c->h1.close_after || c->ep->is_draining;
+    bool is_early = !s->body_ended;
+    bool is_last = c->h1.close_after || c->ep->is_draining;
     end_exchange(c);
     if (is_last) {
         weir_http__conn_linger(c);
+    } else if (is_early) {
+        c->h1.is_leaving = true;
+        weir_http__rest_begin(&c->h1.left, c->since_ms);
     }
 }
 
@@ -358,6 +391,8 @@ static size_t pump(struct weir_http_conn *c, struct weir_slice in)
         }
         if (rc == 0) {
             on_event(c, event);
+        } else if (c->h1.is_leaving) {
+            weir_http__conn_linger(c); /* answered already */
         } else {
             break_off(c, c->h1.reader.bad_status, c->h1.reader.bad_what, WEIR_EPROTO);
         }
@@ -408,8 +443,11 @@ static uint64_t read_deadline(const struct weir_http_conn *c)
     const struct weir_h1 *h = &c->h1;
     const struct weir_http_limits *l = &c->limits;
     if (h->stream != NULL) {
-        bool is_awaited = !h->stream->body_ended && !h->stream->body_paused;
-        return is_awaited ? h->stream->last_in_ms + l->idle_timeout_ms : UINT64_MAX;
+        const char *why;
+        return weir_http__stream_body_deadline(h->stream, l, &why);
+    }
+    if (h->is_leaving) {
+        return weir_http__rest_deadline(&h->left);
     }
     if (h->head_since_ms != 0) {
         return h->head_since_ms + l->header_timeout_ms;
@@ -444,9 +482,14 @@ static void advance(struct weir_http_conn *c)
         weir_sock_resume(&c->sock);
     }
     uint64_t now_ms = weir_loop_now_ms(c->ep->loop);
-    bool in_head = h->stream == NULL && !weir_http1_is_idle(&h->reader);
+    bool in_head = h->stream == NULL && !h->is_leaving && !weir_http1_is_idle(&h->reader);
     if (in_head && h->head_since_ms == 0) {
         h->head_since_ms = now_ms;
+    }
+    if (in_head && weir_account_room(&c->account) == 0) {
+        break_off(c, 503, weir_account_full_words(&c->account), WEIR_ELIMIT);
+        weir_http__conn_post(c);
+        return;
     }
     weir_http__conn_tick_at(c, next_deadline(c, now_ms));
 }
@@ -458,6 +501,8 @@ static void h1_start(struct weir_http_conn *c)
         .max_headers = c->limits.max_headers,
     };
     weir_http1_init(&c->h1.reader, WEIR_HTTP1_REQUESTS, &c->h1.reader_limits);
+    c->h1.reader.held.account = &c->account;
+    c->h1.stash.account = &c->account;
     /* The first head is timed from the connection's beginning. */
     c->h1.head_since_ms = c->since_ms != 0 ? c->since_ms : 1;
 }
@@ -516,9 +561,12 @@ static uint64_t h1_tick(struct weir_http_conn *c, uint64_t now_ms)
     if (h->stream != NULL && weir_http__stream_is_late(h->stream)) {
         return next_deadline(c, now_ms);
     }
+    const char *why = NULL;
     if (h->stream != NULL) {
-        break_off(c, 408, "no more of the request body came in time: limits.idle_timeout",
-                  WEIR_ETIMEOUT);
+        weir_http__stream_body_deadline(h->stream, &c->limits, &why);
+        break_off(c, 408, why, WEIR_ETIMEOUT);
+    } else if (h->is_leaving) {
+        weir_http__conn_linger(c);
     } else if (!weir_http1_is_idle(&h->reader)) {
         break_off(c, 408, "the request head did not come in time: limits.header_timeout",
                   WEIR_ETIMEOUT);

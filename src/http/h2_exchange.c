@@ -92,7 +92,7 @@ static bool deliver_held(struct weir_http_exchange *ex)
 {
     struct weir_bufq held = ex->in;
     bool is_alive = true;
-    ex->in = (struct weir_bufq){0};
+    ex->in = (struct weir_bufq){.account = held.account};
     ex->is_alive = &is_alive;
     while (held.n != 0 && is_alive && !ex->is_paused) {
         struct weir_slice run = weir_bufq_peek(&held);

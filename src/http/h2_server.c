@@ -20,9 +20,6 @@ enum {
     GOAWAY_GRACE_MS = 100, /* between announcing a shutdown and refusing new streams */
     TICK_MAX_MS = 5000,
     TICK_MIN_MS = 10,
-    LEFT_QUIET_MS = 2000, /* how long the rest of a body is waited for, behind a complete answer */
-    LEFT_MS = 30 * 1000,
-    LEFT_BYTES = 64 * 1024 * 1024,
 };
 
 static uint64_t tick_interval_ms(const struct weir_http_limits *l)
@@ -30,6 +27,7 @@ static uint64_t tick_interval_ms(const struct weir_http_limits *l)
     uint64_t ms = l->header_timeout_ms;
     ms = l->idle_timeout_ms < ms ? l->idle_timeout_ms : ms;
     ms = l->write_timeout_ms < ms ? l->write_timeout_ms : ms;
+    ms = l->body_timeout_ms != 0 && l->body_timeout_ms < ms ? l->body_timeout_ms : ms;
     ms /= 2;
     ms = ms > TICK_MAX_MS ? TICK_MAX_MS : ms;
     return ms < TICK_MIN_MS ? TICK_MIN_MS : ms;
@@ -66,11 +64,10 @@ static void stop_left(struct weir_h2_stream *hs)
 
 static void discard(struct weir_h2_stream *hs, size_t n)
 {
-    bool was_enough = hs->left_bytes > LEFT_BYTES;
-    hs->left_last_ms = weir_loop_now_ms(hs->conn->ep->loop);
-    hs->left_bytes += n;
+    bool was_enough = hs->left.bytes > WEIR_HTTP__REST_BYTES;
+    bool is_enough = !weir_http__rest_drop(&hs->left, weir_loop_now_ms(hs->conn->ep->loop), n);
     nghttp2_session_consume(weir_h2__session_of(hs), hs->id, n);
-    if (!was_enough && hs->left_bytes > LEFT_BYTES) {
+    if (!was_enough && is_enough) {
         stop_left(hs);
     }
 }
@@ -112,6 +109,8 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     hs->conn = c;
     hs->id = frame->hd.stream_id;
     weir_bufq_init(&hs->out, c->limits.max_out_bytes);
+    hs->out.account = &c->account;
+    hs->in.account = &c->account;
     weir_http__stream_init(&hs->base, c, &weir_h2__stream_ops);
     hs->base.req.version = WEIR_HTTP_2;
     weir_list_append(&c->h2->streams, &hs->link);
@@ -264,10 +263,10 @@ static void mark_left(struct weir_h2_stream *hs)
     release(hs, WEIR_ECLOSED);
     hs->is_left = true;
     hs->resume_owed = false;
-    hs->left_ms = weir_loop_now_ms(c->ep->loop);
+    weir_http__rest_begin(&hs->left, weir_loop_now_ms(c->ep->loop));
     discard(hs, hs->in.n);
     weir_bufq_dispose(&hs->in);
-    weir_http__conn_tick_at(c, hs->left_ms + LEFT_QUIET_MS);
+    weir_http__conn_tick_at(c, weir_http__rest_deadline(&hs->left));
 }
 
 /*
@@ -357,6 +356,7 @@ static void h2_start(struct weir_http_conn *c)
     c->h2 = weir_mem_zalloc(sizeof *c->h2);
     weir_list_init(&c->h2->streams);
     c->h2->session = new_session(c);
+    c->account.max = c->limits.max_held_bytes;
     c->sock.out_max = WEIR_H2__SOCK_BYTES;
     nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, c->limits.max_streams},
@@ -459,9 +459,7 @@ static void h2_eof(struct weir_http_conn *c)
 /* Says when to look again. */
 static uint64_t check_left(struct weir_h2_stream *hs, uint64_t now_ms)
 {
-    uint64_t quiet_ms = hs->left_last_ms + LEFT_QUIET_MS;
-    uint64_t all_ms = hs->left_ms + LEFT_MS;
-    uint64_t due_ms = quiet_ms < all_ms ? quiet_ms : all_ms;
+    uint64_t due_ms = weir_http__rest_deadline(&hs->left);
     if (now_ms < due_ms) {
         return due_ms;
     }
@@ -474,16 +472,15 @@ static void check_stream(struct weir_h2_stream *hs, uint64_t now_ms)
     const struct weir_http_limits *l = &hs->conn->limits;
     struct weir_http_stream *s = &hs->base;
     bool is_head_late = !hs->head_done && now_ms >= s->started_ms + l->header_timeout_ms;
-    bool waits_for_body = hs->head_done && !s->body_ended && !s->body_paused;
-    bool is_body_late = waits_for_body && now_ms >= s->last_in_ms + l->idle_timeout_ms;
+    const char *why = NULL;
+    bool is_body_late = hs->head_done && now_ms >= weir_http__stream_body_deadline(s, l, &why);
     bool is_out_late = hs->out.n != 0 && now_ms >= s->last_out_ms + l->write_timeout_ms;
     if (is_body_late && !is_out_late && weir_http__stream_is_late(s)) {
         return;
     }
     if (is_body_late && s->status == 0) {
         weir_http__stream_gone(s, WEIR_ETIMEOUT);
-        weir_http__stream_refuse(s, hs->conn, 408,
-                                 "no more of the request body came in time: limits.idle_timeout");
+        weir_http__stream_refuse(s, hs->conn, 408, why);
     } else if (is_head_late || is_out_late || is_body_late) {
         weir_http__stream_gone(s, WEIR_ETIMEOUT);
         nghttp2_submit_rst_stream(weir_h2__session_of(hs), NGHTTP2_FLAG_NONE, hs->id,

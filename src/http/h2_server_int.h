@@ -44,9 +44,7 @@ struct weir_h2_stream {
     bool no_body_out;
     bool keeps_writes;
     bool is_left; /* answered and disposed: only what is left of the request body still comes */
-    uint64_t left_ms;
-    uint64_t left_last_ms; /* when the latest bytes of it came */
-    size_t left_bytes;
+    struct weir_http_rest left; /* is_left */
 };
 
 static inline struct weir_h2_stream *weir_h2__of(struct weir_http_stream *s)

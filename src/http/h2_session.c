@@ -40,7 +40,6 @@ nghttp2_option *weir_h2__options(void)
     int rc = nghttp2_option_new(&option);
     WEIR_ASSERT(rc == 0);
     nghttp2_option_set_no_auto_window_update(option, 1);
-    nghttp2_option_set_no_closed_streams(option, 1);
     nghttp2_option_set_max_settings(option, MAX_SETTINGS_ENTRIES);
     nghttp2_option_set_stream_reset_rate_limit(option, RESET_BURST, RESETS_PER_S);
     return option;

@@ -25,7 +25,8 @@ struct weir_h2_calm {
 /* Is this one too many? Then the connection should end. */
 bool weir_h2__is_flood(struct weir_h2_calm *calm, const nghttp2_frame *frame, uint64_t now_ms);
 
-/* Options for a new session, to be deleted by the caller. Windows are given back by hand. */
+/* Options for a new session, to be deleted by the caller. Windows are given back by hand. The
+ * serving side remembers closed streams, as many as may be open: frames on them are errors. */
 nghttp2_option *weir_h2__options(void);
 
 static inline nghttp2_nv weir_h2__nv(struct weir_slice name, struct weir_slice value)

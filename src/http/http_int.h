@@ -1,6 +1,7 @@
 #ifndef WEIR_HTTP_HTTP_INT_H
 #define WEIR_HTTP_HTTP_INT_H
 
+#include "base/account.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "http/endpoint.h"
@@ -47,6 +48,31 @@ enum weir_http_conn_state {
     WEIR_HTTP_CONN_CLOSING, /* the socket is closing; the memory goes with it */
 };
 
+/*
+ * Behind our last byte, or a complete answer, a peer may still send what it is in the middle of, a
+ * refused upload perhaps: closing on it would be a reset, and it would never see the answer. So it
+ * is read and dropped: so long without a byte, so long in all, so much.
+ */
+enum {
+    WEIR_HTTP__REST_QUIET_MS = 2000,
+    WEIR_HTTP__REST_MS = 30 * 1000,
+    WEIR_HTTP__REST_BYTES = 64 * 1024 * 1024,
+};
+
+struct weir_http_rest {
+    uint64_t since_ms;
+    uint64_t last_ms; /* when the latest bytes of it came */
+    size_t bytes;
+};
+
+void weir_http__rest_begin(struct weir_http_rest *rest, uint64_t now_ms);
+
+/* `n` more bytes came. False: enough is enough. */
+bool weir_http__rest_drop(struct weir_http_rest *rest, uint64_t now_ms, size_t n);
+
+/* When waiting for more of it ends. */
+uint64_t weir_http__rest_deadline(const struct weir_http_rest *rest);
+
 /* How the body of the present response is sent. */
 enum weir_h1_out {
     WEIR_H1_OUT_NOTHING, /* HEAD, 204: body bytes are dropped */
@@ -60,6 +86,9 @@ struct weir_h1 {
     bool is_pumping;
     bool close_after; /* this exchange is the connection's last */
     bool aborted;
+    bool owes_continue; /* the caller waits for 100 before it sends the body, and has not got it */
+    bool is_leaving;    /* answered: the rest of the request's body comes and is dropped */
+    struct weir_http_rest left; /* is_leaving */
     uint64_t out_left;
     struct weir_http_stream *stream; /* the exchange under way, or NULL */
     uint64_t head_since_ms;          /* when the head being read began; 0: none */
@@ -75,6 +104,7 @@ struct weir_http_conn {
     struct weir_list link;
     struct weir_post post;
     struct weir_http_limits limits; /* those of the configuration it began with */
+    struct weir_account account;    /* all that this caller makes us hold */
     struct weir_timer timer;
     struct weir_http_endpoint *ep;
     const struct weir_http_proto *proto; /* NULL while opening */
@@ -84,12 +114,11 @@ struct weir_http_conn {
     bool peer_ended;
     struct weir_h1 h1;
     struct weir_h2 *h2;
-    uint64_t since_ms;       /* of the present state, or of the last exchange's end */
-    uint64_t seen_sent;      /* bytes the kernel had taken when last looked at */
-    uint64_t seen_sent_ms;   /* and when that number last changed */
-    size_t lingered_bytes;   /* LINGER: what still came … */
-    uint64_t lingered_ms;    /* … and when the last of it did */
-    struct weir_buf sniffed; /* first bytes while they could still be either protocol */
+    uint64_t since_ms;              /* of the present state, or of the last exchange's end */
+    struct weir_http_rest lingered; /* LINGER: what still came */
+    uint64_t seen_sent;             /* bytes the kernel had taken when last looked at */
+    uint64_t seen_sent_ms;          /* and when that number last changed */
+    struct weir_buf sniffed;        /* first bytes while they could still be either protocol */
 };
 
 /* Sends what is queued and the end of stream, discards what still comes for a moment, closes. */
@@ -112,6 +141,11 @@ uint64_t weir_http__conn_write_deadline(struct weir_http_conn *c, uint64_t now_m
 /* A zeroed stream with the common members set. */
 void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c,
                             const struct weir_http_stream_ops *ops);
+
+/* When more of the request's body must have come, or all of it, and what the caller is told then.
+ * UINT64_MAX, and `why` untouched: it is not waited for. */
+uint64_t weir_http__stream_body_deadline(const struct weir_http_stream *s,
+                                         const struct weir_http_limits *l, const char **why);
 
 /* Up-calls, where the handler is there, wants them, and has not answered already. */
 bool weir_http__stream_wants_body(const struct weir_http_stream *s);

@@ -97,9 +97,24 @@ void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c
 {
     s->ops = ops;
     s->loop = c->ep->loop;
+    s->arena.account = &c->account;
+    s->body_timeout_ms = c->limits.body_timeout_ms;
     s->started_ms = weir_loop_now_ms(c->ep->loop);
     s->last_in_ms = s->started_ms;
     s->last_out_ms = s->started_ms;
+}
+
+uint64_t weir_http__stream_body_deadline(const struct weir_http_stream *s,
+                                         const struct weir_http_limits *l, const char **why)
+{
+    if (s->body_ended || s->body_paused) {
+        return UINT64_MAX;
+    }
+    uint64_t idle_ms = s->last_in_ms + l->idle_timeout_ms;
+    uint64_t all_ms = s->body_timeout_ms != 0 ? s->started_ms + s->body_timeout_ms : UINT64_MAX;
+    *why = all_ms < idle_ms ? "the request body did not come in time: limits.body_timeout"
+                            : "no more of the request body came in time: limits.idle_timeout";
+    return all_ms < idle_ms ? all_ms : idle_ms;
 }
 
 /* Nobody listens to a request that has been answered. */
@@ -166,10 +181,13 @@ void weir_http__stream_refuse(struct weir_http_stream *s, struct weir_http_conn 
 {
     const struct weir_http_endpoint *ep = c->ep;
     struct weir_buf body = {0};
-    struct weir_http_field type = {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
+    struct weir_http_field fields[] = {
+        {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")},
+        {WEIR_SLICE("retry-after"), WEIR_SLICE("1")},
+    };
     ep->service->render_error(ep->ctx, &s->req, status, what, &body);
     s->handler = NULL;
-    weir_http_stream_reply(s, status, &type, 1, weir_buf_slice(&body));
+    weir_http_stream_reply(s, status, fields, status == 503 ? 2 : 1, weir_buf_slice(&body));
     weir_buf_dispose(&body);
 }
 

@@ -68,6 +68,8 @@ struct weir_http_stream {
     uint64_t last_in_ms;  /* when body bytes last came */
     uint64_t last_out_ms; /* when response bytes last left, or were first queued */
     uint64_t body_bytes;  /* of the request, so far */
+    uint64_t
+        body_timeout_ms; /* for all of it; on_request may set 0: it takes as long as it likes */
 };
 
 /* Sends the head. Once per stream, before write and end. */

@@ -209,6 +209,8 @@ void weir_http_up_begin(struct weir_http_up *up, struct weir_http_exchange *ex,
     ex->out_ms = weir_loop_now_ms(up->loop);
     ex->in_ms = ex->out_ms;
     weir_bufq_init(&ex->out, WEIR_HTTP_UP__OUT_BYTES);
+    ex->out.account = ex->arena->account;
+    ex->in.account = ex->arena->account;
     weir_list_append(&up->exchanges, &ex->link);
     up->n_exchanges++;
     up->n_begun++;

@@ -8,6 +8,7 @@
 
 /* What the files of this folder share and nobody else sees. */
 
+struct weir_account;
 struct weir_sock;
 struct weir_bufq;
 struct weir_tls;
@@ -42,6 +43,7 @@ bool weir_sock__tls_has_input(const struct weir_sock *s);
 void weir_sock__tls_encrypt(struct weir_sock *s, size_t max);
 /* Puts close_notify into s->out, once. */
 void weir_sock__tls_end(struct weir_sock *s);
+void weir_sock__tls_count_on(struct weir_sock *s, struct weir_account *account);
 struct weir_bufq *weir_sock__tls_stage(struct weir_sock *s);
 size_t weir_sock__tls_staged(const struct weir_sock *s);
 

@@ -106,6 +106,9 @@ int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, int fd, struct
 int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct sockaddr *addr,
                       struct weir_tls *tls, const char *server_name);
 
+/* What is queued counts there. Right after accept or connect. */
+void weir_sock_count_on(struct weir_sock *s, struct weir_account *account);
+
 /* Set right after accept/connect, before any event can come. Reading starts by itself. */
 void weir_sock_listen_to(struct weir_sock *s, const struct weir_sock_events *events, void *ctx);
 

@@ -28,6 +28,14 @@ size_t weir_sock_pending(const struct weir_sock *s)
     return s->out.n + (s->tls != NULL ? weir_sock__tls_staged(s) : 0);
 }
 
+void weir_sock_count_on(struct weir_sock *s, struct weir_account *account)
+{
+    s->out.account = account;
+    if (s->tls != NULL) {
+        weir_sock__tls_count_on(s, account);
+    }
+}
+
 struct weir_bufq *weir_sock_out(struct weir_sock *s)
 {
     return s->tls != NULL ? weir_sock__tls_stage(s) : &s->out;

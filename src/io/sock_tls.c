@@ -354,6 +354,12 @@ void weir_sock__tls_end(struct weir_sock *s)
     }
 }
 
+void weir_sock__tls_count_on(struct weir_sock *s, struct weir_account *account)
+{
+    s->tls->stage.account = account;
+    s->tls->left.account = account;
+}
+
 struct weir_bufq *weir_sock__tls_stage(struct weir_sock *s)
 {
     return &s->tls->stage;

@@ -13,6 +13,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
+/* Of the room to read a line, for the next one. */
+enum { KEEP_NODES = 1024, KEEP_BYTES = 16 * 1024 };
+
 /* A request whose body is being read. */
 struct reader {
     struct weir_http_stream *s;
@@ -44,7 +47,8 @@ static void refuse_json(struct reader *r, const struct weir_json_error *error)
 static struct weir_json_limits json_limits(const struct reader *r)
 {
     const struct weir_conf_limits *limits = &weir_request_of(r->s)->env->conf->limits;
-    return (struct weir_json_limits){.max_depth = limits->max_json_depth};
+    return (struct weir_json_limits){.max_depth = limits->max_json_depth,
+                                     .max_nodes = limits->max_json_nodes};
 }
 
 /* ---- lines ---- */
@@ -170,6 +174,17 @@ static void take_later(struct reader *r, struct weir_slice line)
     weir_arena_dispose(&scratch);
 }
 
+/* Gives back what one large line has made large. */
+static void trim(struct reader *r)
+{
+    if (r->tape.cap > KEEP_NODES) {
+        weir_json_tape_dispose(&r->tape);
+    }
+    if (r->text.cap > KEEP_BYTES) {
+        weir_buf_dispose(&r->text);
+    }
+}
+
 static void take_line(struct reader *r, struct weir_slice line)
 {
     r->n_lines++;
@@ -178,6 +193,7 @@ static void take_line(struct reader *r, struct weir_slice line)
     } else {
         take_later(r, line);
     }
+    trim(r);
 }
 
 /* ---- the body ---- */
@@ -276,6 +292,9 @@ void weir_content_stream_begin(void *ctx, struct weir_http_stream *s)
     r->s = s;
     r->out = weir_stream_out_new(s, &options);
     weir_ndjson_init(&r->lines, env->tasks.max_event_bytes);
+    r->lines.held.account = s->arena.account;
+    r->text.account = s->arena.account;
+    s->body_timeout_ms = 0; /* it lasts as long as the conversation */
     weir_arena_defer(&s->arena, undo, r);
     s->ctx = r;
     s->handler = &HANDLER;

@@ -15,6 +15,7 @@ static const struct weir_http_limits LIMITS = {
     .max_out_bytes = 256 * 1024,
     .max_streams = 32,
     .header_timeout_ms = 10 * 1000,
+    .body_timeout_ms = 120 * 1000,
     .idle_timeout_ms = 120 * 1000,
     .write_timeout_ms = 30 * 1000,
 };

@@ -17,7 +17,10 @@ static struct weir_http_limits http_limits(const struct weir_conf_limits *l)
         .max_headers = MAX_HEADERS,
         .max_out_bytes = l->max_stream_buffer_bytes,
         .max_streams = MAX_STREAMS,
+        /* One connection may not take everything from all others. */
+        .max_held_bytes = l->max_held_bytes_total / 2,
         .header_timeout_ms = l->header_timeout_ms,
+        .body_timeout_ms = l->body_timeout_ms,
         .idle_timeout_ms = l->idle_timeout_ms,
         .write_timeout_ms = l->write_timeout_ms,
     };

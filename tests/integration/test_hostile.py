@@ -2,6 +2,7 @@
 the server answers, holds no descriptor more than before, and no sanitizer complains (w.unharmed).
 """
 
+import contextlib
 import functools
 import random
 import socket
@@ -30,6 +31,7 @@ HASTE = {
     "write_timeout": WRITE_TIMEOUT,
 }
 JSON = [("Content-Type", "application/json")]
+STREAM = "/api/v2/text/detection/stream-content"
 H2_JSON = [("content-type", "application/json")]
 POST = f"POST {CONTENT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
@@ -163,6 +165,81 @@ def test_a_slow_body_is_fine_while_it_moves(hasty):
         time.sleep(IDLE_TIMEOUT / 7)
         c.send(bytes([byte]))
     assert c.read_response().status == 400
+
+
+BODY_TIMEOUT = 1.5
+
+
+@pytest.fixture(scope="module")
+def brisk_server(module_weir):
+    """Every byte is in time; what is limited is how long a whole body takes."""
+    return module_weir(config(limits=LIMITS | {"body_timeout": BODY_TIMEOUT}))
+
+
+@pytest.fixture
+def brisk(brisk_server):
+    with brisk_server.unharmed():
+        yield brisk_server
+
+
+def drip_body(send, seconds):
+    """A byte now and then, until this time is over or nobody takes it any more."""
+    end = time.monotonic() + seconds
+    with contextlib.suppress(OSError):
+        while time.monotonic() < end:
+            send(b" ")
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("path", [CONTENT, CHAT])
+def test_a_body_that_comes_byte_by_byte(brisk, path):
+    c = brisk.raw()
+    c.request("POST", path, [*JSON, ("Content-Length", "90000")])
+    dripping = threading.Thread(target=drip_body, args=(c.send, 200))
+    dripping.start()
+    try:
+        response = c.read_response()
+        assert (response.status, response.get("connection")) == (408, "close")
+        assert b"limits.body_timeout" in response.body
+    finally:
+        c.reset()
+        dripping.join()
+
+
+def test_a_body_that_comes_byte_by_byte_on_http2(brisk):
+    h2 = brisk.h2()
+    stream = h2.request("POST", CONTENT, H2_JSON, end_stream=False)
+    stopped = threading.Event()
+
+    def send(data):
+        if stopped.is_set():
+            raise OSError
+        h2.send_data(stream, data)
+
+    dripping = threading.Thread(target=drip_body, args=(send, 200))
+    dripping.start()
+    try:
+        response = h2.response(stream)
+        assert response.status == 408
+        assert b"limits.body_timeout" in response.body
+    finally:
+        stopped.set()
+        dripping.join()
+
+
+def test_a_conversation_has_no_total_time(brisk):
+    """The bidirectional endpoint: its body lasts as long as the caller has something to say."""
+    c = brisk.raw()
+    headers = [("Content-Type", "application/x-ndjson"), ("Transfer-Encoding", "chunked")]
+    c.request("POST", STREAM, headers)
+    c.send_chunk(b'{"detectors": {"pii": {}}, "content": "mail bob@example.com. "}\n')
+    drip_body(c.send_chunk, 3 * BODY_TIMEOUT)
+    c.send_chunk(b'{"content": "And no more."}\n')
+    c.send_chunk(b"")
+    response = c.read_response()
+    assert response.status == 200
+    assert b"email_address" in response.body and b"And no more." not in response.body
+    assert b"error" not in response.body
 
 
 def test_a_body_without_end(w):
@@ -554,3 +631,33 @@ def test_more_connections_than_allowed(weir):
                 return c.read_response().status == 404
 
         wait_until(is_let_in, "a place that is free")
+
+
+# --- closed streams ---
+
+
+def half_of_a_request(c):
+    stream = c.request("POST", CONTENT, H2_JSON, end_stream=False)
+    c.reset_stream(stream)
+    return stream
+
+
+def whole_request(c):
+    stream = c.request("GET", "/nothing")
+    assert c.response(stream).status == 404
+    return stream
+
+
+@pytest.mark.parametrize("close", [half_of_a_request, whole_request])
+@pytest.mark.parametrize("kind", ["data", "headers"])
+def test_a_frame_on_a_closed_stream(w, close, kind):
+    """RFC 9113, 5.1: the connection ends, it is not taken for a new request and not passed over."""
+    c = w.h2()
+    stream = close(c)
+    if kind == "data":
+        c.send_data(stream, b"more", end_stream=True)
+    else:
+        pseudo = [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "x")]
+        c.send_headers(pseudo, stream)
+    assert c.goaway().error_code == rawh2.STREAM_CLOSED
+    c.expect_closed()

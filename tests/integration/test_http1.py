@@ -312,3 +312,75 @@ def test_a_large_body_that_is_still_small_enough(w):
     assert c.read_response().status not in (400, 408, 413)
     c.send(chunked(*[body[at : at + 1] for at in range(len(body))]))
     assert c.read_response().status not in (400, 408, 413)
+
+
+# --- a streamed answer that ends before the request's body ---
+
+STREAM = "/api/v2/text/detection/stream-content"
+FIRST = json.dumps({"detectors": {"pii": {}}, "content": "a word " * 300}).encode() + b"\n"
+
+
+def begin_stream(w, headers=(("Transfer-Encoding", "chunked"),)):
+    """A conversation whose answer has begun."""
+    c = w.raw()
+    c.request("POST", STREAM, [("Content-Type", "application/x-ndjson"), *headers])
+    if ("Transfer-Encoding", "chunked") in headers:
+        c.send_chunk(FIRST)
+    else:
+        c.send(FIRST)
+    head = c.read_head()
+    chunks = c.chunks(head)
+    next(chunks)
+    return c, head, chunks
+
+
+def test_the_rest_of_the_body_is_dropped_and_the_connection_kept(w):
+    c, head, chunks = begin_stream(w)
+    c.send_chunk(b"no JSON\n")
+    assert b'"code":422' in b"".join(chunks)
+    assert head.status == 200 and head.get("connection") is None
+    for _ in range(20):
+        c.send_chunk(b"x" * 10000)
+    assert c.is_quiet()
+    c.send(b"0\r\n\r\n" + with_length(b"[1"))
+    assert_well_read(c.read_response())
+    c.send(with_length(b"[1"))
+    assert_well_read(c.read_response())
+
+
+def test_a_pooled_connection_loses_no_request(module_weir):
+    """compat fms answers what is wrong in the first line with an event, before the rest is read."""
+    w = module_weir(config(compat="fms"))
+    c = w.raw()
+    body = b"no JSON\n" + b"x" * 200000
+    lines = [f"POST {STREAM} HTTP/1.1", "Host: x", "Content-Type: application/x-ndjson"]
+    head = "\r\n".join([*lines, f"Content-Length: {len(body)}"]).encode() + b"\r\n\r\n"
+    for _ in range(100):
+        c.send(head + body)
+        response = c.read_response()
+        assert response.status == 200 and b'"code":422' in response.body
+        assert response.get("connection") is None
+
+
+def test_a_rest_that_is_too_long_is_announced(w):
+    headers = [("Content-Length", str(80 << 20))]
+    c, head, chunks = begin_stream(w, headers)
+    assert head.get("connection") == "close"
+    c.send(b"no JSON\n")
+    assert b'"code":422' in b"".join(chunks)
+    c.expect_closed()
+
+
+def test_a_rest_that_never_comes_ends_the_connection(w):
+    c, _, chunks = begin_stream(w)
+    c.send_chunk(b"no JSON\n")
+    assert b'"code":422' in b"".join(chunks)
+    c.expect_closed()
+
+
+def test_a_broken_rest_gets_no_second_answer(w):
+    c, _, chunks = begin_stream(w)
+    c.send_chunk(b"no JSON\n")
+    assert b'"code":422' in b"".join(chunks)
+    c.send(b"nonsense\r\n" + HEALTH)
+    c.expect_closed()

@@ -74,6 +74,7 @@ static void test_limits(void **state)
     (void)state;
     struct loaded l = load_clean(
         DEMO "limits: {max_body_bytes: 1024, max_header_bytes: 2048, max_json_depth: 5,\n"
+             "  max_json_nodes: 500, body_timeout: 1.5,\n"
              "  header_timeout: 0.5, idle_timeout: 1, write_timeout: 2, max_connections: 3,\n"
              "  max_stream_buffer_bytes: 4096, max_held_bytes_per_stream: 5000,\n"
              "  max_held_bytes_total: 6000000, max_event_bytes: 7000,\n"
@@ -83,6 +84,8 @@ static void test_limits(void **state)
     assert_int_equal(m->max_body_bytes, 1024);
     assert_int_equal(m->max_header_bytes, 2048);
     assert_int_equal(m->max_json_depth, 5);
+    assert_int_equal(m->max_json_nodes, 500);
+    assert_int_equal(m->body_timeout_ms, 1500);
     assert_int_equal(m->header_timeout_ms, 500);
     assert_int_equal(m->idle_timeout_ms, 1000);
     assert_int_equal(m->write_timeout_ms, 2000);
@@ -95,6 +98,10 @@ static void test_limits(void **state)
     assert_int_equal(m->max_choices, 9);
     assert_int_equal(m->max_tool_calls, 10);
     assert_int_equal(m->drain_timeout_ms, 11000);
+    drop(&l);
+    l = load_clean(DEMO "limits: {max_body_bytes: 8000}\n");
+    assert_int_equal(l.conf->limits.max_json_nodes, 1000);
+    assert_int_equal(l.conf->limits.body_timeout_ms, 120000);
     drop(&l);
     expect(DEMO "limits: {max_body_bytes: -1}\n",
            "c.yaml:2: error: `max_body_bytes` must be an integer from 1024 to 1073741824, not the "
