@@ -11,6 +11,7 @@
 static const struct weir_decode_limits DECODE = {
     .max_body_bytes = 64 * 1024 * 1024,
     .max_json_depth = 256,
+    .max_json_nodes = UINT32_MAX,
 };
 
 /* Keys of fail_first that are remembered; more are not failed. */

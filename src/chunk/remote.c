@@ -401,6 +401,7 @@ static struct weir_chunk_stream *remote_open(const struct weir_chunker *c,
     struct stream *s = weir_mem_zalloc(sizeof *s);
     s->base.chunker = c;
     s->env = *env;
+    s->arena.account = weir_call_account(env->context);
     s->options = *options;
     s->on_ready = on_ready;
     s->ctx = ctx;

@@ -319,6 +319,9 @@ static void on_body(void *ctx, struct weir_slice bytes)
         call->events->on_body(call->ctx, bytes);
     } else if (bytes.n > call->request.max_body_bytes - call->body.n) {
         fail_too_large(call);
+    } else if (bytes.n > call->body.cap - call->body.n &&
+               !weir_account_has_room(call->body.account, bytes.n + call->body.cap)) {
+        fail(call, WEIR_EFULL, "there is no room for the answer: limits.max_held_bytes_total");
     } else {
         weir_buf_append(&call->body, bytes);
     }
@@ -448,6 +451,9 @@ struct weir_call *weir_call_start(struct weir_client *client,
     call->started_ns = uv_hrtime();
     call->deadline_ms = weir_call__deadline(call);
     call->can_replay = request->has_stream_body;
+    call->arena.account = weir_call_account(request->context);
+    call->body.account = call->arena.account;
+    call->kept.account = call->arena.account;
     weir_list_append(&client->calls, &call->link);
     int err;
     bool may_go_on = weir_pool__enter(call->pool, call, &err);

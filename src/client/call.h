@@ -1,6 +1,7 @@
 #ifndef WEIR_CLIENT_CALL_H
 #define WEIR_CLIENT_CALL_H
 
+#include "base/account.h"
 #include "base/flow.h"
 #include "base/slice.h"
 #include "client/target.h"
@@ -39,11 +40,19 @@ struct weir_call_context {
     const struct weir_log_ctx *log;            /* ids; traceparent is made from its trace */
     const struct weir_http_field *passthrough; /* headers of the caller's to be copied */
     size_t n_passthrough;
-    uint64_t deadline_ms; /* of the whole request, loop time; 0: none */
+    uint64_t deadline_ms;         /* of the whole request, loop time; 0: none */
+    struct weir_account *account; /* what a call holds counts there; may be NULL */
 };
 
+static inline struct weir_account *weir_call_account(const struct weir_call_context *context)
+{
+    return context != NULL ? context->account : NULL;
+}
+
 enum weir_call_answer {
-    WEIR_CALL_WHOLE,  /* the body is gathered, up to max_body_bytes, and given in on_done */
+    /* The body is gathered, up to max_body_bytes, and given in on_done. WEIR_EFULL when the
+     * context's account has no room for it. */
+    WEIR_CALL_WHOLE,
     WEIR_CALL_STREAM, /* on_head and on_body as they come */
 };
 

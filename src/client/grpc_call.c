@@ -457,6 +457,14 @@ static void start(struct weir_grpc_call *g)
     weir_loop_post(g->request.loop, &g->post);
 }
 
+static void count_on(struct weir_grpc_call *g, struct weir_account *account)
+{
+    g->reader.held.account = account;
+    g->body.account = account;
+    g->rest.account = account;
+    g->answer.account = account;
+}
+
 struct weir_grpc_call *weir_grpc_call_start(struct weir_client *client,
                                             const struct weir_grpc_request *request,
                                             const struct weir_grpc_call_events *events, void *ctx)
@@ -474,6 +482,7 @@ struct weir_grpc_call *weir_grpc_call_start(struct weir_client *client,
     g->back_off = (struct weir_timer){.fn = on_back_off_over, .ctx = g};
     g->post.fn = on_post;
     weir_grpc_init(&g->reader, request->max_message_bytes);
+    count_on(g, g->context.account);
     start(g);
     return g;
 }

@@ -88,6 +88,8 @@ static struct weir_detect_call *start(const struct weir_detector *d,
     c->input = *input;
     c->on_done = on_done;
     c->ctx = ctx;
+    c->arena.account = weir_call_account(env->context);
+    c->body.account = c->arena.account;
     fill_fields(c);
     weir_detect_request_write(input, &c->body);
     struct weir_call_request request = {

@@ -390,6 +390,16 @@ static bool is_stream(const struct weir_model_request *request)
     return request->is_stream && can_stream;
 }
 
+static void count_on(struct run *r, struct weir_account *account)
+{
+    r->reader.held.account = account;
+    r->reader.joined.account = account;
+    r->body.account = account;
+    r->rest.account = account;
+    r->refusal.account = account;
+    r->arena.account = account;
+}
+
 static struct run *new_run(const struct weir_model *m, const struct weir_model_env *env,
                            const struct weir_model_request *request)
 {
@@ -405,6 +415,7 @@ static struct run *new_run(const struct weir_model *m, const struct weir_model_e
     r->drain_timer.ctx = r;
     weir_sse_init(&r->reader, env->max_event_bytes);
     weir_buf_init(&r->refusal, MAX_REFUSAL_BYTES);
+    count_on(r, weir_call_account(env->context));
     if (r->op == WEIR_MODEL_TOKENIZE) {
         write_tokenize(r, request->text);
     }

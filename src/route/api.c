@@ -13,7 +13,6 @@
 #include "route/registry.h"
 #include "route/reply.h"
 #include "route/table.h"
-#include "task/source.h"
 
 static bool has_generation(const void *env)
 {
@@ -108,11 +107,8 @@ void weir_api_begin(struct weir_http_stream *s)
                               how);
         return;
     }
-    if (weir_source_total_held() > env->conf->limits.max_held_bytes_total) {
-        struct weir_http_field later = {WEIR_SLICE("retry-after"), WEIR_SLICE("1")};
-        weir_reply_error_with(
-            s, 503, WEIR_SLICE("too much text is being held back: limits.max_held_bytes_total"),
-            later);
+    if (weir_account_room(s->arena.account) == 0) {
+        weir_reply_full(s);
         return;
     }
     const struct weir_route_entry *entry = weir_route_find(TABLE, COUNT(TABLE), s->req.path);

@@ -44,17 +44,59 @@ bool weir_decode_refuses_type(struct weir_http_stream *s, struct weir_slice type
     return false;
 }
 
-static void too_large(struct weir_http_stream *s, const struct decoder *d)
+static void too_large(struct weir_http_stream *s, struct decoder *d)
 {
+    weir_buf_dispose(&d->body);
     weir_reply_errorf(s, 413, "the request body is larger than %llu bytes: limits.max_body_bytes",
                       (unsigned long long)d->limits.max_body_bytes);
+}
+
+/* What was read is given back at once: the next caller may need less. */
+static void no_room(struct weir_http_stream *s, struct decoder *d)
+{
+    weir_buf_dispose(&d->body);
+    weir_reply_full(s);
+}
+
+/* How much memory taking `n` more bytes needs: a buffer doubles, up to its ceiling. */
+static size_t growth(const struct weir_buf *b, size_t n)
+{
+    size_t cap = b->cap * 2 < b->max ? b->cap * 2 : b->max;
+    cap = cap < b->n + n ? b->n + n : cap;
+    return n > b->cap - b->n ? cap - b->cap : 0;
 }
 
 static void on_body(struct weir_http_stream *s, struct weir_slice bytes)
 {
     struct decoder *d = s->ctx;
-    if (weir_buf_append(&d->body, bytes) != 0) {
+    if (bytes.n > d->limits.max_body_bytes - d->body.n) {
         too_large(s, d);
+    } else if (!weir_account_has_room(d->body.account, growth(&d->body, bytes.n))) {
+        no_room(s, d);
+    } else {
+        weir_buf_append(&d->body, bytes);
+    }
+}
+
+/* As many values as are allowed, or as there is memory for. */
+static uint32_t max_nodes(const struct decoder *d)
+{
+    size_t room = weir_account_room(d->body.account) / sizeof(struct weir_json_node);
+    return room < d->limits.max_json_nodes ? (uint32_t)room + 1 : d->limits.max_json_nodes;
+}
+
+static void refuse_limit(struct weir_http_stream *s, struct decoder *d,
+                         const struct weir_json_error *err, uint32_t n_nodes)
+{
+    if (err->limit == WEIR_JSON_NODES && n_nodes < d->limits.max_json_nodes) {
+        no_room(s, d);
+    } else if (err->limit == WEIR_JSON_NODES) {
+        weir_reply_errorf(s, 413,
+                          "the request body has more than %u JSON values: limits.max_json_nodes",
+                          (unsigned)n_nodes);
+    } else {
+        weir_reply_errorf(s, 400, "the request body cannot be read: %s at byte %zu (limits.%s)",
+                          err->what, err->at_byte, "max_json_depth");
     }
 }
 
@@ -62,14 +104,14 @@ static void on_body_end(struct weir_http_stream *s)
 {
     struct decoder *d = s->ctx;
     struct weir_json *json = weir_arena_alloc(&s->arena, sizeof *json);
-    struct weir_json_limits limits = {.max_depth = d->limits.max_json_depth};
+    struct weir_json_limits limits = {.max_depth = d->limits.max_json_depth,
+                                      .max_nodes = max_nodes(d)};
     struct weir_json_error err;
     int rc = weir_json_parse(json, weir_buf_slice(&d->body), &limits, &s->arena, &err);
     if (rc == 0) {
         d->done(d->ctx, s, json);
     } else if (rc == WEIR_ELIMIT) {
-        weir_reply_errorf(s, 400, "the request body cannot be read: %s at byte %zu (limits.%s)",
-                          err.what, err.at_byte, "max_json_depth");
+        refuse_limit(s, d, &err, limits.max_nodes);
     } else {
         weir_reply_errorf(s, 400, "the request body is not JSON: %s at line %zu, column %zu",
                           err.what, err.line, err.column);
@@ -97,8 +139,13 @@ void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_
     d->done = done;
     d->ctx = ctx;
     weir_buf_init(&d->body, limits->max_body_bytes);
+    d->body.account = s->arena.account;
     if (s->req.has_length && s->req.length > limits->max_body_bytes) {
         too_large(s, d);
+        return;
+    }
+    if (s->req.has_length && !weir_account_has_room(s->arena.account, s->req.length)) {
+        no_room(s, d);
         return;
     }
     weir_arena_defer(&s->arena, dispose_body, &d->body);

@@ -9,11 +9,13 @@
 
 /*
  * Reads a request body as JSON. What is wrong with it is answered here: another content type (415),
- * too large (413), not JSON (400, saying where), too deep (400).
+ * too large (413), not JSON (400, saying where), too deep (400), too many values (413), no memory
+ * to be had for it (503).
  */
 struct weir_decode_limits {
     uint64_t max_body_bytes;
     uint32_t max_json_depth;
+    uint32_t max_json_nodes;
 };
 
 /* The whole body, read. It lives in the stream's arena. */

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "obs/metric.h"
 #include "route/env.h"
 #include "wire/json_write.h"
 
@@ -143,6 +144,26 @@ void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_s
     }
 }
 
+static struct weir_metric_counter refused;
+
+void weir_reply_declare(void)
+{
+    static const struct weir_metric_def REFUSED = {
+        .name = "weir_held_refused_total",
+        .help = "Requests answered 503 because of limits.max_held_bytes_total.",
+        .type = WEIR_METRIC_COUNTER,
+    };
+    refused = weir_metric_counter(weir_metric_declare(&REFUSED), WEIR_METRIC_NO_LABELS);
+}
+
+void weir_reply_full(struct weir_http_stream *s)
+{
+    weir_metric_add(refused, 1);
+    struct weir_http_field later = {WEIR_SLICE("retry-after"), WEIR_SLICE("1")};
+    const char *why = weir_account_full_words(s->arena.account);
+    weir_reply_error_with(s, 503, weir_slice_cstr(why), later);
+}
+
 void weir_reply_error_at_once(struct weir_http_stream *s, int status, struct weir_slice details)
 {
     s->ctx = make_error(s, status, details);
@@ -179,6 +200,9 @@ struct weir_reply_problem weir_reply_problem_of(struct weir_http_stream *s,
         return (struct weir_reply_problem){fault->status,
                                            weir_arena_dup(&s->arena, fault->message)};
     }
+    if (fault->err == WEIR_EFULL) {
+        return (struct weir_reply_problem){503, weir_slice_cstr(weir_account_full_words(NULL))};
+    }
     int status = status_of(s, fault);
     if (status != 400 && status != 404 && status != 422 && status != 503) {
         return (struct weir_reply_problem){
@@ -209,7 +233,11 @@ void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault
 {
     struct weir_reply_problem problem = weir_reply_problem_of(s, fault);
     weir_reply_log_fault(fault, problem.status, log);
-    weir_reply_error(s, problem.status, problem.details);
+    struct weir_http_field later = {WEIR_SLICE("retry-after"), WEIR_SLICE("1")};
+    bool is_ours = fault->err == WEIR_EFULL;
+    weir_metric_add(refused, is_ours);
+    weir_reply_error_with(s, problem.status, problem.details,
+                          is_ours ? later : (struct weir_http_field){{0}, {0}});
 }
 
 void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct weir_slice body)

@@ -37,6 +37,12 @@ void weir_reply_error(struct weir_http_stream *s, int status, struct weir_slice 
 void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
                            struct weir_http_field field);
 
+/* At start: the metric of refusals for want of memory. */
+void weir_reply_declare(void);
+
+/* 503 and when to come again: the process, or this connection, holds all the memory it may. */
+void weir_reply_full(struct weir_http_stream *s);
+
 /* The same without waiting for the body: its end may be waiting for this answer. */
 void weir_reply_error_at_once(struct weir_http_stream *s, int status, struct weir_slice details);
 

@@ -104,9 +104,9 @@ static bool is_full(const struct weir_stream_out *o)
 static void settle(struct weir_stream_out *o)
 {
     size_t n = o->chain != NULL ? weir_chain_buffered_bytes(o->chain) : 0;
-    if (n != o->n_buffered) {
-        weir_stream_stats_buffered(n, o->n_buffered);
-        o->n_buffered = n;
+    if (n != o->buffered.bytes) {
+        weir_stream_stats_buffered(n, o->buffered.bytes);
+        weir_account_set(&o->buffered, n);
     }
     if (!o->is_over) {
         arm(o);
@@ -440,7 +440,8 @@ static void undo(void *ctx)
     weir_loop_unpost(&o->room);
     weir_chain_free(o->chain);
     o->chain = NULL;
-    weir_stream_stats_buffered(0, o->n_buffered);
+    weir_stream_stats_buffered(0, o->buffered.bytes);
+    weir_account_set(&o->buffered, 0);
     weir_buf_dispose(&o->scratch);
 }
 
@@ -451,6 +452,7 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
     o->base.ops = &OPS;
     o->stream = s;
     o->options = *options;
+    o->buffered.account = s->arena.account;
     o->timer.fn = on_timer;
     o->timer.ctx = o;
     o->room.fn = on_room;

@@ -56,11 +56,11 @@ struct weir_stream_out {
     uint64_t n_bytes;
     struct weir_stream_out_options options;
     struct weir_timer timer;
-    struct weir_post room;             /* resumes the task from outside of its calls */
-    struct weir_buf scratch;           /* an event on its way to the stream */
-    const struct weir_out_raw *raw;    /* pushed into the chain just now, if it has own bytes */
-    struct weir_reply_problem problem; /* while an error passes the chain */
-    size_t n_buffered;                 /* in the chain, as the metrics know it */
+    struct weir_post room;              /* resumes the task from outside of its calls */
+    struct weir_account_share buffered; /* what the chain holds */
+    struct weir_buf scratch;            /* an event on its way to the stream */
+    const struct weir_out_raw *raw;     /* pushed into the chain just now, if it has own bytes */
+    struct weir_reply_problem problem;  /* while an error passes the chain */
 };
 
 /* Made in the stream's arena; sets the stream's handler, unless it is duplex. */

@@ -14,7 +14,8 @@ void weir_unary_begin(struct weir_http_stream *s, weir_unary_decode_fn decode)
 {
     const struct weir_conf_limits *limits = &weir_request_of(s)->env->conf->limits;
     struct weir_decode_limits decode_limits = {.max_body_bytes = limits->max_body_bytes,
-                                               .max_json_depth = limits->max_json_depth};
+                                               .max_json_depth = limits->max_json_depth,
+                                               .max_json_nodes = limits->max_json_nodes};
     weir_unary_decode_fn *fn = weir_arena_alloc(&s->arena, sizeof *fn);
     *fn = decode;
     weir_decode_json_body(s, &decode_limits, on_json, fn);

@@ -1,11 +1,13 @@
 #include "server/stats.h"
 
+#include "base/account.h"
 #include "io/fds.h"
 #include "obs/log.h"
 #include "obs/metric.h"
 #include "obs/process.h"
 #include "route/completion.h"
 #include "route/openai.h"
+#include "route/reply.h"
 #include "route/stream_stats.h"
 #include "task/promise.h"
 
@@ -57,12 +59,23 @@ static const struct weir_metric_def RELOADS = {
     .type = WEIR_METRIC_COUNTER,
     .labels = {"result"},
 };
+static const struct weir_metric_def HELD = {
+    .name = "weir_held_bytes",
+    .help = "Memory held for callers now: what limits.max_held_bytes_total is about.",
+    .type = WEIR_METRIC_GAUGE,
+};
 static const struct weir_metric_def INFO = {
     .name = "weir_config_info",
     .help = "Always 1; the label is the revision of the configuration in use.",
     .type = WEIR_METRIC_GAUGE,
     .labels = {"revision"},
 };
+
+static double read_held(void *ctx)
+{
+    (void)ctx;
+    return (double)weir_account_total();
+}
 
 void weir_stats_declare(void)
 {
@@ -88,6 +101,8 @@ void weir_stats_declare(void)
     struct weir_metric_family *f_reloads = weir_metric_declare(&RELOADS);
     reloads[0] = weir_metric_counter(f_reloads, WEIR_METRIC_LABELS(WEIR_SLICE("refused")));
     reloads[1] = weir_metric_counter(f_reloads, WEIR_METRIC_LABELS(WEIR_SLICE("applied")));
+    weir_metric_callback(weir_metric_declare(&HELD), WEIR_METRIC_NO_LABELS, read_held, NULL);
+    weir_reply_declare();
     info = weir_metric_declare(&INFO);
     weir_stream_stats_declare();
     weir_completion_declare();

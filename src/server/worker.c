@@ -49,7 +49,7 @@ static void on_request(void *ctx, struct weir_http_stream *s)
     r->task = (struct weir_task_ctx){.env = &r->env->tasks,
                                      .loop = &w->loop,
                                      .client = w->client,
-                                     .call = {.log = &r->log},
+                                     .call = {.log = &r->log, .account = s->arena.account},
                                      .arena = &s->arena,
                                      .scratch = &w->scratch};
     weir_passthrough_collect(r, s);
@@ -124,6 +124,7 @@ static void take_env(struct weir_worker *w, struct weir_env *env)
     w->env = env;
     w->endpoint.limits = &env->http;
     w->endpoint.tls = env->tls;
+    weir_account_set_limit(env->conf->limits.max_held_bytes_total);
     weir_env_unref(old);
 }
 

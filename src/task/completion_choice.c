@@ -92,6 +92,7 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
     choice->index = index;
     weir_list_init(&choice->items);
     weir_buf_init(&choice->whole, cs->task->env->max_held_bytes);
+    choice->whole.account = cs->task->arena->account;
     if (cs->enforces) {
         weir_cs__enforce_init(choice);
     }

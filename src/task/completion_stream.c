@@ -629,6 +629,7 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
     weir_list_init(&cs->misc);
     cs->cleanup.fn = on_cleanup;
     cs->source = (struct weir_source){.loop = task->loop,
+                                      .account = task->arena->account,
                                       .max_held_bytes = task->env->max_held_bytes,
                                       .set_paused = set_paused,
                                       .on_stuck = on_stuck,

@@ -287,6 +287,7 @@ static void open_path(struct weir_content_stream *cs)
     }
     cs->has_whole = weir_path_has_whole(plan);
     weir_buf_init(&cs->whole, cs->source.max_held_bytes);
+    cs->whole.account = cs->source.account;
 }
 
 struct weir_content_stream *
@@ -300,6 +301,7 @@ weir_content_stream_new(struct weir_task_ctx *task,
     options->out->ctx = cs;
     cs->cleanup.fn = on_cleanup;
     cs->source = (struct weir_source){.loop = task->loop,
+                                      .account = task->arena->account,
                                       .max_held_bytes = task->env->max_held_bytes,
                                       .set_paused = set_paused,
                                       .on_stuck = fail_held,

@@ -144,6 +144,7 @@ static void open_path(struct weir_gs *gs)
     }
     gs->has_whole = weir_path_has_whole(&gs->request.output);
     weir_buf_init(&gs->whole, gs->source.max_held_bytes);
+    gs->whole.account = gs->source.account;
 }
 
 static void guard(struct weir_gs *gs, const struct weir_model_generated *m)
@@ -336,6 +337,7 @@ void weir_generation_stream_start(struct weir_task_ctx *task,
     out->ctx = gs;
     gs->cleanup.fn = on_cleanup;
     gs->source = (struct weir_source){.loop = task->loop,
+                                      .account = task->arena->account,
                                       .max_held_bytes = task->env->max_held_bytes,
                                       .set_paused = set_paused,
                                       .on_stuck = fail_held,

@@ -2,26 +2,7 @@
 
 #include "base/err.h"
 
-#include <stdatomic.h>
-
 enum { GRACE_MS = 5000 };
-
-/* Of the process, because memory is: a ceiling per stream alone would be no ceiling. */
-static atomic_size_t total_held;
-
-static void count(struct weir_source *s, size_t held_bytes)
-{
-    if (held_bytes != s->counted_bytes) {
-        /* Unsigned arithmetic wraps to the right sum when less is held than before. */
-        atomic_fetch_add_explicit(&total_held, held_bytes - s->counted_bytes, memory_order_relaxed);
-        s->counted_bytes = held_bytes;
-    }
-}
-
-size_t weir_source_total_held(void)
-{
-    return atomic_load_explicit(&total_held, memory_order_relaxed);
-}
 
 static void on_grace(struct weir_timer *t, void *ctx)
 {
@@ -33,6 +14,7 @@ static void on_grace(struct weir_timer *t, void *ctx)
 void weir_source_init(struct weir_source *s)
 {
     s->grace = (struct weir_timer){.fn = on_grace, .ctx = s};
+    s->share.account = s->account;
 }
 
 void weir_source_set_full(struct weir_source *s, bool is_full)
@@ -52,7 +34,7 @@ static void watch(struct weir_source *s, size_t held_bytes)
 
 bool weir_source_decide(struct weir_source *s, size_t held_bytes, enum weir_path_wait waits)
 {
-    count(s, held_bytes);
+    weir_account_set(&s->share, held_bytes);
     if (s->has_ended) {
         return true;
     }
@@ -77,7 +59,7 @@ bool weir_source_decide(struct weir_source *s, size_t held_bytes, enum weir_path
 void weir_source_end(struct weir_source *s)
 {
     s->has_ended = true;
-    count(s, 0);
+    weir_account_set(&s->share, 0);
     weir_loop_cancel(s->loop, &s->grace);
 }
 

@@ -1,6 +1,7 @@
 #ifndef WEIR_TASK_SOURCE_H
 #define WEIR_TASK_SOURCE_H
 
+#include "base/account.h"
 #include "client/fault.h"
 #include "io/loop.h"
 #include "task/path.h"
@@ -21,6 +22,7 @@
  */
 struct weir_source {
     struct weir_loop *loop;
+    struct weir_account *account; /* what is held back counts there */
     size_t max_held_bytes;
     void (*set_paused)(void *ctx, bool is_paused);
     void (*on_stuck)(void *ctx); /* never from inside a call of the owner's */
@@ -29,8 +31,8 @@ struct weir_source {
 
     /* The rest is the source's own. */
     struct weir_timer grace;
-    size_t held_bytes;    /* when the timer was set */
-    size_t counted_bytes; /* its part of weir_source_total_held */
+    size_t held_bytes; /* when the timer was set */
+    struct weir_account_share share;
     bool is_full;
     bool is_paused;
     bool has_ended;
@@ -47,9 +49,6 @@ bool weir_source_decide(struct weir_source *s, size_t held_bytes, enum weir_path
 
 /* Nothing more will be read, or the stream is over. Safe twice. */
 void weir_source_end(struct weir_source *s);
-
-/* What all guarded streams of the process hold back at this moment. */
-size_t weir_source_total_held(void);
 
 /* What a stuck stream fails with. The words are in the arena. */
 struct weir_fault weir_source_limit_fault(struct weir_arena *arena, size_t max_held_bytes);
