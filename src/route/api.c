@@ -98,9 +98,23 @@ static const struct weir_route_entry *find_guarded(struct weir_env *env, struct 
     return entry;
 }
 
+/* A page of somebody else's whose name leads to this machine (DNS rebinding) must not get in. */
+#define LOCAL_ONLY                                                                                 \
+    "without a configuration file only requests to localhost, 127.0.0.1 or [::1] are served: "     \
+    "start "                                                                                       \
+    "with --config FILE, or --host ADDRESS to serve others"
+
 void weir_api_begin(struct weir_http_stream *s)
 {
     struct weir_env *env = weir_request_of(s)->env;
+    if (env->is_local_only && !weir_auth_is_local(s->req.authority)) {
+        weir_reply_error(s, 403, WEIR_SLICE(LOCAL_ONLY));
+        return;
+    }
+    if (weir_auth_is_ambiguous(&s->req)) {
+        weir_reply_error(s, 400, WEIR_SLICE("more than one `Authorization` header"));
+        return;
+    }
     if (!weir_page_is_open(env, &s->req) && !weir_auth_may_enter(&env->conf->auth, &s->req)) {
         struct weir_http_field how = {WEIR_SLICE("www-authenticate"), WEIR_SLICE("Bearer")};
         weir_reply_error_with(s, 401, WEIR_SLICE("a valid API key is required as bearer token"),

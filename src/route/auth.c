@@ -24,3 +24,32 @@ bool weir_auth_may_enter(const struct weir_conf_auth *auth, const struct weir_ht
     }
     return is_known && token.n != 0;
 }
+
+bool weir_auth_is_ambiguous(const struct weir_http_request *req)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < req->n_fields; i++) {
+        n += weir_slice_eq_nocase(req->fields[i].name, WEIR_SLICE("authorization"));
+    }
+    return n > 1;
+}
+
+static bool is_port(struct weir_slice s)
+{
+    uint64_t port;
+    return s.n == 0 || (s.p[0] == ':' && weir_slice_u64(weir_slice_sub(s, 1, s.n), &port) == 0);
+}
+
+bool weir_auth_is_local(struct weir_slice authority)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct weir_slice name = weir_slice_cstr(names[i]);
+        if (authority.n >= name.n &&
+            weir_slice_eq_nocase(weir_slice_sub(authority, 0, name.n), name) &&
+            is_port(weir_slice_sub(authority, name.n, authority.n))) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "conf/conf_load.h"
+#include "route/auth.h"
 #include "server/server.h"
 #include "server/services.h"
 
@@ -24,6 +25,15 @@ static struct weir_http_limits http_limits(const struct weir_conf_limits *l)
         .idle_timeout_ms = l->idle_timeout_ms,
         .write_timeout_ms = l->write_timeout_ms,
     };
+}
+
+/* Nobody has said who may call: then only this machine's own users, by names that are its own. Who
+ * names another address to listen on has said so. */
+static bool is_local_only(const struct weir_server_options *o, const struct weir_conf *conf)
+{
+    bool is_loopback = o->host == NULL || weir_auth_is_local(weir_slice_cstr(o->host)) ||
+                       strcmp(o->host, "::1") == 0;
+    return conf->is_embedded && conf->auth.n_keys == 0 && is_loopback;
 }
 
 /* The listener's own certificate, from the command line. False: told in `problems`. */
@@ -71,6 +81,7 @@ struct weir_env *weir_server_load(const struct weir_server_options *o,
     env->conf = conf;
     env->tls = tls;
     env->http = http_limits(&conf->limits);
+    env->is_local_only = is_local_only(o, conf);
     weir_services_build(env, problems);
     if (problems->n_errors != 0) {
         weir_env_unref(env);

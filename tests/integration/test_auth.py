@@ -47,7 +47,6 @@ WRONG = {
     "more": [f"Bearer {KEYS[0]}x"],
     "both": [f"Bearer {','.join(KEYS)}"],
     "other case": [f"Bearer {KEYS[0].upper()}"],
-    "the second of two": ["Bearer wrong-key-1234", f"Bearer {KEYS[0]}"],
 }
 
 
@@ -59,6 +58,19 @@ def test_anything_else_does_not(w, name):
     response = post(w, WRONG[name], CHAT)
     assert response.status == 401
     assert response.json()["error"]["type"] == "authentication_error"
+
+
+@pytest.mark.parametrize("keys", [KEYS, KEYS[:1] * 2, ["wrong-key-1234", KEYS[0]]])
+@pytest.mark.parametrize("path", [CONTENT, CHAT, "/registry"])
+def test_two_authorization_headers(w, keys, path):
+    """Who stands in front of us may have looked at the other one."""
+    both = [f"Bearer {key}" for key in keys]
+    response = post(w, both, path)
+    assert response.status == 400
+    assert b"Authorization" in response.body
+    h2 = w.h2()
+    stream = h2.request("GET", path, [("authorization", value) for value in both])
+    assert h2.response(stream).status == 400
 
 
 def test_every_path_is_closed(w):
@@ -135,3 +147,52 @@ def test_keys_change_with_a_reload_of_the_file(weir):
     w.wait_log("configuration reloaded")
     wait_until(lambda: post(w, ["Bearer new-key"]).status == 400, "every worker to know")
     wait_until(lambda: post(w, ["Bearer old-key"]).status == 401, "every worker to forget")
+
+
+# --- the embedded configuration: nobody has said who may call ---
+
+
+@pytest.fixture(scope="module")
+def embedded(module_weir):
+    return module_weir()
+
+
+def status_for(w, host, path="/"):
+    c = w.raw()
+    c.request("GET", path, host=host)
+    return c.read_response().status
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "[::1]"])
+@pytest.mark.parametrize("port", ["", ":80", ":8033"])
+def test_own_names_are_served(embedded, host, port):
+    assert status_for(embedded, host + port) == 200
+
+
+FOREIGN = ["evil.example", "evil.example:8033", "localhost.evil.example", "127.0.0.1.evil.example"]
+FOREIGN += ["localhost:x", "localhost:", "[::2]", "[::1]x", "10.0.0.1", "127.0.0.2", "xlocalhost"]
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+def test_a_foreign_name_is_not(embedded, host):
+    """DNS rebinding: a page of somebody else's whose name now leads to this machine."""
+    for path in ("/", "/registry", CHAT):
+        c = embedded.raw()
+        c.request("GET", path, host=host)
+        response = c.read_response()
+        # What is no host at all is refused before.
+        assert response.status in (400, 403)
+        if response.status == 403:
+            assert b"--config" in response.body
+
+
+def test_a_foreign_name_on_http2(embedded):
+    h2 = embedded.h2()
+    head = [(":method", "GET"), (":scheme", "http"), (":path", "/")]
+    assert h2.response(h2.send_headers([*head, (":authority", "evil.example")])).status == 403
+    assert h2.response(h2.send_headers([*head, (":authority", "localhost:8033")])).status == 200
+
+
+def test_who_asks_for_more_gets_it(weir):
+    assert status_for(weir(args=["--host", "0.0.0.0"]), "gateway.example") == 200
+    assert status_for(weir(config()), "gateway.example", "/registry") == 200
