@@ -296,7 +296,6 @@ UNCOVERED = {
     "a gap": spans((0, 5), (7, 12)),
     "the end is missing": spans((0, 6)),
     "the beginning is missing": spans((1, 12)),
-    "an overlap": spans((0, 8), (6, 12)),
     "out of order": spans((7, 12), (0, 7)),
     "beyond the text": [Token(start=0, end=13, text="Hello, World!")],
     "end before start": [Token(start=5, end=0, text="Hello"), *spans((0, 12))],
