@@ -331,9 +331,10 @@ struct weir_dns_query *weir_dns_lookup(struct weir_dns *dns, const char *host, u
         tell_later(q);
         return q;
     }
-    /* The order is ours: all of them are used in turn. */
-    struct ares_addrinfo_hints hints = {
-        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = ARES_AI_NOSORT};
+    /* The order is ours: all of them are used in turn. CARES_HOSTS may name another hosts file. */
+    struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC,
+                                        .ai_socktype = SOCK_STREAM,
+                                        .ai_flags = ARES_AI_NOSORT | ARES_AI_ENVHOSTS};
     ares_getaddrinfo(dns->channel, host, NULL, &hints, on_answer, q);
     arm_timer(dns);
     return q;

@@ -10,8 +10,9 @@
 #include <sys/socket.h>
 
 /*
- * Names to addresses, on a loop, by c-ares: the hosts file first, then the name servers of the
- * system. Nothing is kept: how long an answer is good for is the asker's business.
+ * Names to addresses, on a loop, by c-ares: the hosts file first (/etc/hosts, or the one that the
+ * environment variable CARES_HOSTS names), then the name servers of the system. Nothing is kept:
+ * how long an answer is good for is the asker's business.
  */
 struct weir_dns;
 struct weir_dns_query;
