@@ -243,7 +243,7 @@ def test_ipv6(weir):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
-        pytest.skip("no IPv6 here")
+        pytest.skip("this machine has no IPv6")
     w = weir(args=["--host", "::1"], ready=False)
     with socket.create_connection(("::1", w.health_port), timeout=PATIENCE) as sock:
         sock.sendall(b"GET /health HTTP/1.0\r\n\r\n")

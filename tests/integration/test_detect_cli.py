@@ -93,7 +93,10 @@ def test_colours_are_for_terminals(weir, tmp_path):
     path.write_text("ann@example.com")
 
     def on_terminal(**extra):
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError:
+            pytest.skip("this machine has no pseudo-terminals: /dev/pts is not mounted")
         env = harness.environment({"TERM": "xterm", **extra})
         subprocess.run([harness.binary(), "detect", path], env=env, stdout=theirs, stderr=theirs)
         os.close(theirs)

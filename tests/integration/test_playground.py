@@ -104,7 +104,7 @@ def other(module_weir, hostile_model):
 def seen(w, other, keyed):
     browser = shutil.which("chromium")
     if browser is None:
-        pytest.skip("CHROMIUM IS NOT INSTALLED, the page was not tried: tools/bootstrap test")
+        pytest.skip("chromium is not installed: tools/bootstrap test")
     folder = harness.build_folder() / "playground"
     folder.mkdir(exist_ok=True)
     job = {

@@ -10,4 +10,11 @@
 #include <cmocka.h>
 /* clang-format on */
 
+/* Leaves this test out, and says why: tools/run-tests looks for these words. */
+#define skip_because(why)                                                                          \
+    do {                                                                                           \
+        print_message("skipped because: %s\n", why);                                               \
+        skip();                                                                                    \
+    } while (0)
+
 #endif

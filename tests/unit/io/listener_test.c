@@ -94,7 +94,7 @@ static void the_ipv6_wildcard_takes_ipv4(void **state)
     struct weir_listener l;
     int err = weir_listener_open(&l, &p->loop, "[::]", 0, false);
     if (err == WEIR_EIO || err == WEIR_EINVAL) {
-        skip(); /* a machine without IPv6 */
+        skip_because("this machine has no IPv6");
     }
     assert_int_equal(err, 0);
     l.on_connection = pair_on_connection;
@@ -116,7 +116,7 @@ static void ipv6_peers_are_written_in_brackets(void **state)
     struct pair *p = *state;
     struct weir_listener l;
     if (weir_listener_open(&l, &p->loop, "::1", 0, false) != 0) {
-        skip();
+        skip_because("this machine has no IPv6");
     }
     l.on_connection = pair_on_connection;
     l.ctx = p;
