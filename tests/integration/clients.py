@@ -11,10 +11,18 @@ import pytest
 SCRIPTS = harness.ROOT / "tests" / "integration" / "node"
 PACKAGES = harness.ROOT / "build" / "node"
 
-needed = pytest.mark.skipif(
-    not (PACKAGES / "installed.json").exists() or shutil.which("node") is None,
-    reason="the npm clients are not there: tools/bootstrap-node",
-)
+
+def why_missing():
+    """Nothing, or the sentence that says why there are no clients."""
+    if shutil.which("node") is None:
+        return "node is not installed: tools/bootstrap test"
+    if (PACKAGES / "installed.json").exists():
+        return ""
+    told = PACKAGES / "missing.txt"
+    return told.read_text().strip() if told.exists() else "no npm clients: tools/bootstrap-node"
+
+
+needed = pytest.mark.skipif(why_missing() != "", reason=why_missing())
 
 
 def run(script, jobs, seconds=250):
