@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test soak check fmt fuzz bench install clean
+.PHONY: help run build test soak fresh check fmt fuzz bench install clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -35,6 +35,10 @@ soak: ## the tests that take their time: a caller that reads a byte a second, fo
 	@cmake --build build/asan -j $(JOBS) --target weir
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_TEST_SOAK=1 \
 		$(PYTHON) -m pytest -q tests/integration/test_streams.py -k byte_a_second
+
+fresh: ## README's commands on a bare Debian made for it, from a clone of HEAD (A=--keep: leave it)
+	@tools/bootstrap fresh
+	@$(PYTHON) tools/fresh $(A)
 
 check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, paths, instructions per token (C=layers: one)
 	@tools/bootstrap build check

@@ -56,7 +56,7 @@ def machine(tmp_path):
 def test_nothing_missing_is_silent(machine):
     machine.lacks()
     machine.sudo()
-    done = machine.bootstrap("build", "test", "check", "fuzz", "bench")
+    done = machine.bootstrap("build", "test", "check", "fresh", "fuzz", "bench")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert machine.log.read_text() == ""
 
