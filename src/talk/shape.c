@@ -19,6 +19,7 @@ struct weir_shape *weir_shape_new(const struct weir_shape_of *of)
     shape->refs = 1;
     shape->channel = of->channel;
     shape->place = of->place;
+    shape->has_ending = of->has_ending;
     memcpy(shape->bytes, of->event.p, of->text_at);
     memcpy(shape->bytes + of->text_at, of->event.p + of->text_at + of->text_n, n_tail);
     shape->head = weir_slice_make(shape->bytes, of->text_at);

@@ -27,6 +27,7 @@ struct weir_shape {
     uint32_t refs;
     uint32_t channel;             /* of the string: the reader's own number */
     uint64_t place;               /* of the choice */
+    bool has_ending;              /* something in it leaves only with the end of its text */
     struct weir_slice head, tail; /* of events that come; the string's quotes are part of them */
     /* Of events that leave, empty until somebody has written one: what stands before the string,
      * behind it where nothing was found, and behind it up to the list of findings. */
@@ -42,6 +43,7 @@ struct weir_shape_of {
     size_t text_n;
     uint32_t channel;
     uint64_t place;
+    bool has_ending;
 };
 
 struct weir_shape *weir_shape_new(const struct weir_shape_of *of);

@@ -33,8 +33,11 @@ void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item)
 {
     weir_list_remove(&item->link);
     cs->held_bytes -= item->n_held;
-    weir_shape_unref(item->shape);
-    free(item);
+    if (item->shape != NULL) {
+        weir_cs__item_spare(cs, item);
+    } else {
+        free(item);
+    }
 }
 
 /* An event that is kept for later, in place of the one kept before. */
@@ -580,7 +583,8 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
         return;
     }
     if (says_one_text(choice, json, c)) {
-        weir_cs__keep_shape(choice, json, c->text, WEIR_CHANNEL_CONTENT);
+        bool has_ending = weir_event_has_ending(json, c);
+        weir_cs__keep_shape(choice, json, c->text, WEIR_CHANNEL_CONTENT, has_ending);
     }
     if (c->has_text && (c->has_reasoning || c->has_rest)) {
         take_parts(choice, json, c, is_last);
@@ -726,7 +730,8 @@ static bool emit_shaped(struct weir_cs_choice *choice, const struct weir_gather_
 {
     struct weir_cs *cs = choice->cs;
     bool has_role = weir_cs__is_route(cs) && choice->role == WEIR_CS_ROLE_WITH_TEXT;
-    if (last == NULL || last->shape == NULL || has_role || has_logprobs) {
+    if (last == NULL || last->shape == NULL || has_role || has_logprobs ||
+        (last->end_cp > batch->end_cp && last->shape->has_ending)) {
         return false;
     }
     struct weir_cs_written written = {.text = weir_path_text(choice->path, batch),

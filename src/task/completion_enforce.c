@@ -395,7 +395,8 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
     }
     enum weir_channel channel = WEIR_CHANNEL_CONTENT;
     if (says_one_text(&k, &channel)) {
-        weir_cs__keep_shape(choice, json, k.texts[channel], channel);
+        bool has_ending = weir_json_get(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
+        weir_cs__keep_shape(choice, json, k.texts[channel], channel, has_ending);
     }
     forget_last_shape(choice->enforced);
     take_unknown(choice, &k, is_last);

@@ -45,7 +45,7 @@ static void write_text(struct weir_cs_choice *choice, const struct weir_cs_item 
         uint32_t choices = weir_json_get(&json, 0, WEIR_SLICE("choices"));
         struct weir_cs_event event = {.body = weir_buf_slice(&body),
                                       .finish = WEIR_ENFORCE_WAITS,
-                                      .is_tainted = true,
+                                      .with_usage = true,
                                       .detections = weir_buf_slice(&detections)};
         weir_cs__write_event(cs, &json, weir_json_first(&json, choices), &event, out);
     }
@@ -78,7 +78,9 @@ static bool emit_shaped(struct weir_cs_choice *choice, const struct weir_guard_p
 {
     struct weir_cs *cs = choice->cs;
     bool has_role = cs->request.is_chat && choice->role == WEIR_CS_ROLE_UNSAID;
-    if (last->shape == NULL || has_role || has_logprobs) {
+    bool is_partial = last->end_cp > piece->end_cp;
+    if (last->shape == NULL || has_role || has_logprobs ||
+        (is_partial && last->shape->has_ending)) {
         return false;
     }
     if (last->shape->out_head.n == 0) {

@@ -8,12 +8,40 @@
 #include "task/completion_enforce_int.h"
 #include "wire/json_write.h"
 
+#include <stdlib.h>
+
 /* ---- arriving ---- */
+
+/* Items with a shape are all of one size and live for a few tokens: the worker's streams pass them
+ * on to each other. */
+static struct weir_cs_item *take_spare(struct weir_task_scratch *scratch)
+{
+    if (scratch->n_spare_items == 0) {
+        return weir_mem_alloc(sizeof(struct weir_cs_item));
+    }
+    scratch->n_spare_items--;
+    return WEIR_LIST_ENTRY(weir_list_pop(&scratch->spare_items), struct weir_cs_item, link);
+}
+
+void weir_cs__item_spare(struct weir_cs *cs, struct weir_cs_item *item)
+{
+    struct weir_task_scratch *scratch = cs->scratch;
+    weir_shape_unref(item->shape);
+    if (scratch->n_spare_items == WEIR_TASK_SPARE_ITEMS) {
+        free(item);
+        return;
+    }
+    if (scratch->n_spare_items == 0) {
+        weir_list_init(&scratch->spare_items);
+    }
+    weir_list_prepend(&scratch->spare_items, &item->link);
+    scratch->n_spare_items++;
+}
 
 struct weir_cs_item *weir_cs__item_of_shape(struct weir_cs *cs, struct weir_shape *shape,
                                             size_t text_bytes)
 {
-    struct weir_cs_item *item = weir_mem_alloc(sizeof *item);
+    struct weir_cs_item *item = take_spare(cs->scratch);
     *item = (struct weir_cs_item){.seq = cs->seq++,
                                   .frame = cs->n_frames,
                                   .shape = weir_shape_ref(shape),
@@ -72,15 +100,16 @@ bool weir_cs__take_shaped(struct weir_cs *cs, struct weir_slice event)
 }
 
 void weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t text,
-                         enum weir_channel channel)
+                         enum weir_channel channel, bool has_ending)
 {
     const struct weir_json_node *node = &json->nodes[text];
-    weir_shapes_add(&choice->cs->shapes,
-                    &(struct weir_shape_of){.event = json->src,
-                                            .text_at = node->start + 1,
-                                            .text_n = node->end - node->start - 2,
-                                            .channel = (uint32_t)channel,
-                                            .place = choice->index});
+    struct weir_shape_of of = {.event = json->src,
+                               .text_at = node->start + 1,
+                               .text_n = node->end - node->start - 2,
+                               .channel = (uint32_t)channel,
+                               .place = choice->index,
+                               .has_ending = has_ending};
+    weir_shapes_add(&choice->cs->shapes, &of);
 }
 
 /* ---- leaving ---- */

@@ -208,11 +208,13 @@ bool weir_cs__split(const struct weir_cs_choice *choice, struct weir_gather_batc
 /* completion_shape.c */
 /* The event has a shape that was seen before: it is taken. False: it must be read. */
 bool weir_cs__take_shaped(struct weir_cs *cs, struct weir_slice event);
-/* The event was read and the string at `text`, of this channel, is all it says. */
+/* The event was read and the string at `text`, of this channel, is all it says; `has_ending`: some
+ * null in it leaves only with the end of that. */
 void weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t text,
-                         enum weir_channel channel);
+                         enum weir_channel channel, bool has_ending);
 struct weir_cs_item *weir_cs__item_of_shape(struct weir_cs *cs, struct weir_shape *shape,
                                             size_t text_bytes);
+void weir_cs__item_spare(struct weir_cs *cs, struct weir_cs_item *item); /* free one of those */
 /* The item's event as it came, with an empty text where it has a shape. In the scratch buffer. */
 struct weir_slice weir_cs__item_json(struct weir_cs *cs, const struct weir_cs_item *item);
 /* Keeps how events of that shape leave: the same event written twice without findings, its text a

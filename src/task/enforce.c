@@ -7,6 +7,14 @@ static struct weir_slice null_for(const struct weir_enforce_choice *c, const cha
     return is_there ? WEIR_SLICE("null") : WEIR_SLICE("");
 }
 
+/* What tells tokens apart is left out where the text is not theirs, and where it says nothing. */
+static bool is_left_out(const struct weir_json *json, uint32_t object, const char *name,
+                        bool is_tainted)
+{
+    uint32_t at = weir_json_get(json, object, weir_slice_cstr(name));
+    return at != WEIR_JSON_NONE && (is_tainted || weir_json_type(json, at) == WEIR_JSON_NULL);
+}
+
 void weir_enforce_write_choice(struct weir_json_write *w, const struct weir_enforce_choice *c)
 {
     struct weir_known_member changes[6] = {{c->body_name, c->body}};
@@ -15,8 +23,10 @@ void weir_enforce_write_choice(struct weir_json_write *w, const struct weir_enfo
         changes[n++] = (struct weir_known_member){
             WEIR_SLICE("logprobs"), c->logprobs.n != 0 ? c->logprobs : null_for(c, "logprobs")};
     }
-    if (c->is_tainted) {
+    if (is_left_out(c->json, c->choice, "token_ids", c->is_tainted)) {
         changes[n++] = (struct weir_known_member){WEIR_SLICE("token_ids"), WEIR_SLICE("")};
+    }
+    if (is_left_out(c->json, c->choice, "prompt_logprobs", c->is_tainted)) {
         changes[n++] = (struct weir_known_member){WEIR_SLICE("prompt_logprobs"), WEIR_SLICE("")};
     }
     if (c->finish != WEIR_ENFORCE_AS_IS) {
@@ -45,8 +55,10 @@ void weir_enforce_write_answer(struct weir_buf *out, const struct weir_enforce_a
     if (!a->with_usage) {
         changes[n++] = (struct weir_known_member){WEIR_SLICE("usage"), WEIR_SLICE("")};
     }
-    if (a->is_tainted) {
+    if (is_left_out(a->json, 0, "prompt_logprobs", a->is_tainted)) {
         changes[n++] = (struct weir_known_member){WEIR_SLICE("prompt_logprobs"), WEIR_SLICE("")};
+    }
+    if (is_left_out(a->json, 0, "prompt_token_ids", a->is_tainted)) {
         changes[n++] = (struct weir_known_member){WEIR_SLICE("prompt_token_ids"), WEIR_SLICE("")};
     }
     struct weir_json_write w;

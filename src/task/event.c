@@ -259,6 +259,16 @@ bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_
            weir_json_get_set(json, c->node, WEIR_SLICE("logprobs")) == WEIR_JSON_NONE;
 }
 
+bool weir_event_has_ending(const struct weir_json *json, const struct weir_event_choice *c)
+{
+    bool has_extras = false;
+    uint32_t key = weir_json_first(json, c->node);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, c->node, key)) {
+        has_extras = has_extras || !is_common(json, key);
+    }
+    return has_extras || weir_json_get(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
+}
+
 /* The envelope goes on behind the batch: only what is about this text leaves now. */
 static void hold_rest(struct weir_json_edit *e, const struct weir_json *json, uint32_t node)
 {

@@ -55,6 +55,9 @@ bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_
  */
 bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *choice);
 
+/* Does it have members that leave with the end of its text only, were it null? */
+bool weir_event_has_ending(const struct weir_json *json, const struct weir_event_choice *choice);
+
 /* What of an event to keep: parts are written as events of their own. */
 enum weir_event_part {
     WEIR_EVENT_ALL,       /* the choice as it is */

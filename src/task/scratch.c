@@ -1,5 +1,7 @@
 #include "task/scratch.h"
 
+#include <stdlib.h>
+
 enum { KEEP_NODES = 4096, KEEP_BYTES = 64 * 1024 };
 
 static void trim_tape(struct weir_json_tape *tape)
@@ -27,6 +29,11 @@ void weir_task_scratch_trim(struct weir_task_scratch *s)
 
 void weir_task_scratch_dispose(struct weir_task_scratch *s)
 {
+    struct weir_list *link;
+    while (s->n_spare_items != 0 && (link = weir_list_pop(&s->spare_items)) != NULL) {
+        free(link); /* the first member of each */
+        s->n_spare_items--;
+    }
     weir_json_tape_dispose(&s->event);
     weir_json_tape_dispose(&s->envelope);
     weir_buf_dispose(&s->text);

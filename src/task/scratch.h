@@ -2,6 +2,7 @@
 #define WEIR_TASK_SCRATCH_H
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "wire/json.h"
 
 /*
@@ -15,7 +16,16 @@ struct weir_task_scratch {
     struct weir_buf text;           /* the arriving event's */
     struct weir_buf out;            /* an event as it leaves */
     struct weir_buf kept;           /* a kept event put together again */
+    struct weir_list spare_items;   /* of streams, for the next token; all-zero is empty */
+    size_t n_spare_items;
 };
+
+/* So few where sanitizers look for memory that is used after it was given back. */
+#ifdef WEIR_DEBUG
+enum { WEIR_TASK_SPARE_ITEMS = 2 };
+#else
+enum { WEIR_TASK_SPARE_ITEMS = 1024 };
+#endif
 
 /* Gives back what one large event has made large. */
 void weir_task_scratch_trim(struct weir_task_scratch *s);
