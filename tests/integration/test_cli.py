@@ -325,8 +325,11 @@ def test_it_goes_on_when_nobody_reads_its_log(weir):
     command = [weir.program, "--http-port", "0", "--health-http-port", "0", "--log-format", "json"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment(None))
     with contextlib.closing(process.stderr):
-        lines = [json.loads(process.stderr.readline()) for _ in range(2)]
-    ports = {line["fields"]["listener"]: line["fields"]["port"] for line in lines}
+        ports = {}
+        while len(ports) < 2:
+            fields = json.loads(process.stderr.readline()).get("fields", {})
+            if "listener" in fields:
+                ports[fields["listener"]] = fields["port"]
     for _ in range(3):
         with contextlib.closing(rawhttp.connect(ports["api"])) as c:
             assert c.get("/nothing").status == 404

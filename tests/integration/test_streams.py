@@ -542,7 +542,7 @@ def test_chunks_that_overlap(fresh):
     results = [r for e in batches for r in e["detections"]["output"][0]["results"]]
     assert [(r["start"], r["end"], r["text"]) for r in results] == [(10, 14, "evil")]
     seen = [r.json()["contents"][0] for r in fresh.asked("five")]
-    assert seen[:3] == [text[0:8], text[4:12], text[8:16]]
+    assert {text[0:8], text[4:12], text[8:16]} <= set(seen)  # asked at once, in any order
 
 
 def test_chunks_of_a_whole_text_that_overlap(fresh):

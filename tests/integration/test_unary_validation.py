@@ -36,7 +36,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, request):
-    limits = {"max_body_bytes": 100_000, "max_json_depth": 20}
+    limits = {"max_body_bytes": 100_000, "max_json_depth": 20, "max_json_nodes": 100_000}
     compat = request.param
     with World(tmp_path_factory, DETECTORS, {"en": sentences}, "tgis", limits=limits, compat=compat) as w:
         w.is_fms = compat == "fms"
