@@ -63,6 +63,7 @@ static void on_drop(struct weir_post *post)
     struct weir_guard *g = WEIR_LIST_ENTRY(post, struct weir_guard, drop);
     weir_scan_cancel(g->scan);
     drop_channels(g);
+    g->options.on_progress(g->options.ctx); /* a chunker that was full holds nobody any more */
 }
 
 struct weir_guard *weir_guard_new(const struct weir_guard_options *options)

@@ -1067,6 +1067,24 @@ static void test_dropped_anywhere(void **state)
                          "done\nanswer doc\nanswer chat\n");
 }
 
+/* A blocked choice's chunker is closed: the others need not wait for it. */
+static void test_blocked_with_full_chunker(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .n_choices = 2};
+    policy_play_with(&POLICY_STREAM, "", "f",
+                     "stuff far\n"
+                     "say 0 A bad one.\n"
+                     "paused\n"
+                     "chunk far 0 10\n"
+                     "answer f A bad one.\n"
+                     "> 0 role \"No.\" [f@2] !UNSUITABLE_OUTPUT\n"
+                     "> 0 content_filter\n"
+                     "reading\n"
+                     "done\n"
+                     "> end\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1109,6 +1127,7 @@ int main(void)
         cmocka_unit_test(test_route_warnings),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_dropped_anywhere),
+        cmocka_unit_test(test_blocked_with_full_chunker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
