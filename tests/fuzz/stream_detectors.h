@@ -1,0 +1,165 @@
+#ifndef WEIR_TESTS_FUZZ_STREAM_DETECTORS_H
+#define WEIR_TESTS_FUZZ_STREAM_DETECTORS_H
+
+/*
+ * Detectors and chunkers that answer when they are told to: late, in any order, with a failure,
+ * with nonsense. What they are given is compared with what was said.
+ */
+#include "base/err.h"
+#include "base/mem.h"
+#include "fuzz/stream_talk.h"
+
+static const char *const DETECTOR_IDS[N_DETECTORS] = {"d0", "d1", "d2"};
+
+struct fake_call {
+    struct weir_detect_call base;
+    struct weir_list link;
+    struct talk *talk;
+    const struct fake_detector *detector;
+    struct weir_arena arena;
+    const struct weir_detect_input *input;
+    weir_detect_done_fn on_done;
+    void *ctx;
+};
+
+static inline struct weir_detection fake_finding(const struct fake_call *call, size_t start_cp)
+{
+    bool has_span = call->base.detector->type == WEIR_DETECT_CONTENTS;
+    return (struct weir_detection){.has_span = has_span,
+                                   .start_cp = has_span ? start_cp : 0,
+                                   .end_cp = has_span ? start_cp + 3 : 0,
+                                   .text = WEIR_SLICE("?"),
+                                   .detection = WEIR_SLICE("word"),
+                                   .detection_type = WEIR_SLICE("word"),
+                                   .detector_id = call->base.detector->id,
+                                   .score = 1};
+}
+
+/* Notes who has seen this, and whether it is what was said. */
+static inline void fake_see(struct fake_call *call, uint32_t cp)
+{
+    struct talk *t = call->talk;
+    if (stream_is_said(cp)) {
+        size_t id = stream_id(cp);
+        CHECK(stream_place(cp) < t->n_said[id] && t->said[id][stream_place(cp)] == cp);
+        t->judged[call->detector->index][id][stream_place(cp)] = 1;
+    }
+}
+
+static inline void fake_note(struct fake_call *call, uint32_t cp)
+{
+    struct talk *t = call->talk;
+    size_t d = call->detector->index;
+    if (call->base.detector->type == WEIR_DETECT_CONTENTS) {
+        t->found[d][stream_id(cp)][stream_place(cp)] = 1;
+    } else {
+        t->n_spanless[d]++;
+    }
+}
+
+static inline struct weir_detect_list fake_look(struct fake_call *call, struct weir_slice text)
+{
+    struct weir_detection *items = weir_arena_array(&call->arena, text.n / 12 + 1, sizeof *items);
+    uint32_t last[3] = {0};
+    size_t n = 0;
+    size_t used;
+    stream_tell(DETECTOR_IDS[call->detector->index], text);
+    for (size_t at = 0, i = 0; at < text.n; at += used, i++) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &used);
+        CHECK(used != 0);
+        fake_see(call, cp);
+        last[0] = last[1];
+        last[1] = last[2];
+        last[2] = cp;
+        if (i >= 2 && stream_is_bad(last) &&
+            (stream_id(cp) != ID_QUESTION || call->base.detector->type == WEIR_DETECT_CONTENTS)) {
+            fake_note(call, last[0]);
+            items[n++] = fake_finding(call, i - 2);
+        }
+    }
+    return (struct weir_detect_list){.items = items, .n = n};
+}
+
+/* The texts are read now: they must still be there, and the same. */
+static inline void fake_look_at_all(struct fake_call *call)
+{
+    const struct weir_detect_input *in = call->input;
+    size_t n = in->type == WEIR_DETECT_CONTENTS ? in->n_contents : 1;
+    struct weir_detect_list *lists = weir_arena_array(&call->arena, n, sizeof *lists);
+    for (size_t i = 0; in->type == WEIR_DETECT_CONTENTS && i < n; i++) {
+        lists[i] = fake_look(call, in->contents[i]);
+    }
+    if (in->type == WEIR_DETECT_CHAT) {
+        lists[0] = fake_look(call, in->messages);
+    } else if (in->type == WEIR_DETECT_GENERATION) {
+        lists[0] = fake_look(call, in->generated_text);
+    }
+    call->base.lists = lists;
+    call->base.n_lists = n;
+    call->base.is_done = true;
+}
+
+static inline struct weir_detect_call *fake_detect(const struct weir_detector *base,
+                                                   const struct weir_detect_env *env,
+                                                   const struct weir_detect_input *input,
+                                                   weir_detect_done_fn on_done, void *ctx)
+{
+    const struct fake_detector *d = (const struct fake_detector *)base;
+    struct fake_call *call = weir_mem_zalloc(sizeof *call);
+    (void)env;
+    *call = (struct fake_call){.base = {.detector = base},
+                               .talk = d->talk,
+                               .detector = d,
+                               .input = input,
+                               .on_done = on_done,
+                               .ctx = ctx};
+    CHECK(d->talk->is_open);
+    d->talk->n_calls++;
+    if (d->is_immediate) {
+        weir_list_init(&call->link);
+        fake_look_at_all(call);
+    } else {
+        weir_list_append(&d->talk->calls, &call->link);
+    }
+    return &call->base;
+}
+
+static inline void fake_detect_free(struct weir_detect_call *base)
+{
+    struct fake_call *call = (struct fake_call *)base;
+    call->talk->n_calls--;
+    weir_list_remove(&call->link);
+    weir_arena_dispose(&call->arena);
+    free(call);
+}
+
+static const struct weir_detect_ops FAKE_DETECT_OPS = {.start = fake_detect,
+                                                       .free = fake_detect_free};
+
+/* Answers one of those that wait. False: there is none. */
+static inline bool fake_answer(struct talk *t, size_t which, bool fails)
+{
+    struct weir_list *at = weir_list_first(&t->calls);
+    if (at == NULL) {
+        return false;
+    }
+    for (; which != 0; which--) {
+        at = at->next != &t->calls ? at->next : t->calls.next;
+    }
+    struct fake_call *call = WEIR_LIST_ENTRY(at, struct fake_call, link);
+    weir_list_remove(&call->link);
+    weir_list_init(&call->link);
+    if (fails) {
+        stream_tell(DETECTOR_IDS[call->detector->index], WEIR_SLICE("fails"));
+        t->has_fault = true;
+        call->base.is_done = true;
+        call->base.fault = (struct weir_fault){
+            .origin = WEIR_FAULT_DETECTOR, .id = call->base.detector->id, .err = WEIR_EPEER};
+    } else {
+        fake_look_at_all(call);
+    }
+    call->on_done(call->ctx, &call->base);
+    return true;
+}
+
+#endif
