@@ -9,7 +9,8 @@
 /*
  * How much memory others make us hold: one sum for the process, and one for each account (a
  * caller's connection). Arenas, bufs and bufqs that have an account count what they take from the
- * heap on it; what counts otherwise (text held back, batches) has a share and sets it.
+ * heap on it; other holders (text held back, batches) have a share and set how much they hold. See
+ * docs/internals/memory.md.
  *
  *   arena, buf, bufq, share ─► account ─┐
  *   arena, buf, bufq, share ─► account ─┼─► this thread's rest ─(every 16 KiB)─► the process's sum
@@ -23,8 +24,8 @@ struct weir_account {
     size_t max;   /* 0: no ceiling of its own */
 };
 
-/* Here because every token passes them. A thread settles with the process when it is this far off:
- * the process's cache line is not the place for every token. */
+/* In the header because they run for every token. A thread adds its rest to the process's sum when
+ * it is this far off: if every token did, all workers would fight for one cache line. */
 enum { WEIR_ACCOUNT__SETTLE_BYTES = 16 * 1024 };
 extern _Thread_local ptrdiff_t weir_account__unsettled;
 void weir_account__settle(void);
@@ -60,7 +61,7 @@ struct weir_account_share {
     size_t bytes;
 };
 
-/* It holds this much now. 0 before the account goes. */
+/* The holder holds `bytes` now. Set 0 before the account goes. */
 static inline void weir_account_set(struct weir_account_share *share, size_t bytes)
 {
     if (share->account != NULL && bytes != share->bytes) {
@@ -69,8 +70,8 @@ static inline void weir_account_set(struct weir_account_share *share, size_t byt
     share->bytes = bytes;
 }
 
-/* How much more may be held, by the account's ceiling and by the process's. NULL: only the latter.
- */
+/* How much more may be held: the smaller of what the account's and the process's ceilings leave.
+ * NULL: only the process's. */
 size_t weir_account_room(const struct weir_account *a);
 
 static inline bool weir_account_has_room(const struct weir_account *a, size_t n)
@@ -78,7 +79,7 @@ static inline bool weir_account_has_room(const struct weir_account *a, size_t n)
     return n <= weir_account_room(a);
 }
 
-/* What to tell a peer for whom there is no room: a phrase that names the limit. */
+/* An error's text for a peer for whom there is no room; it names the limit. */
 const char *weir_account_full_words(const struct weir_account *a);
 
 /* The process's sum, to within 16 KiB a thread, and its ceiling; 0: none. */

@@ -2,7 +2,7 @@
 #define WEIR_BASE_FLOW_H
 
 /*
- * The one contract between a producer of bytes and what takes them.
+ * The one contract between a producer of bytes and what takes them (docs/internals/flow.md).
  *
  *   producer ── write* ─► end                         write answers OK or FULL
  *            ◄─ resume ──────────────────             once, some time after a FULL

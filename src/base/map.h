@@ -41,7 +41,7 @@ void *weir_map_remove(struct weir_map *m, struct weir_slice key);
 
 /*
  * for (size_t i = 0; (e = weir_map_next(m, &i)) != NULL;)
- * The loop may remove entries; a new key ends what `i` and `e` are good for.
+ * The loop may remove entries; after a new key was put, `i` and `e` must not be used.
  */
 struct weir_map_entry *weir_map_next(const struct weir_map *m, size_t *iter);
 

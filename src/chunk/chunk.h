@@ -20,8 +20,8 @@
  *                                                  any other code: see weir_chunk_stream.fault
  *   weir_chunk_close(s)                            any time: that cancels
  *
- * Built-in chunkers have their chunks ready as soon as push or end returns; on_ready comes only
- * from outside of calls, when something changed that next or is_full would tell. Push accepts
+ * Built-in chunkers have their chunks ready as soon as push or end returns. on_ready never comes
+ * from inside a call; it comes when next or is_full would answer something new. Push accepts
  * everything; it answers FULL when the chunker is behind: push no more before an on_ready that
  * finds is_full false.
  *

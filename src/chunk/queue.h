@@ -5,7 +5,7 @@
 
 /*
  * Chunks of a built-in chunker on their way to weir_chunk_next: in order, each beginning where the
- * one before it ends. The oldest `n_ready` of them may be told; the others are still growing
+ * one before it ends. The oldest `n_ready` of them may be given out; the others are still growing
  * (windows overlap, so several can be open at once).
  *
  * Drained, it keeps a few hundred bytes. All-zero is an empty queue that begins at 0.
@@ -19,7 +19,7 @@ struct weir_chunk_queue_item {
 
 struct weir_chunk_queue {
     struct weir_chunk_queue_item *items;
-    size_t head; /* items before it were told */
+    size_t head; /* items before it were given out */
     size_t n;    /* from head on */
     size_t cap;
     size_t n_ready;

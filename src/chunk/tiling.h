@@ -8,7 +8,7 @@
  * from `start` to `here` as text is walked over, and is ended at some place not behind `here`.
  *
  *        start            mark            here
- *   ……|told|the open chunk  ·  still the same |· text not walked over yet
+ *   ……|done|the open chunk  ·  still the same |· text not walked over yet
  *
  * An open chunk does not outgrow `max_bytes`: when it would, it is ended at the best of the marks
  * its owner has set, so that neither memory nor what is held back has the size of somebody's text.

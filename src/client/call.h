@@ -23,9 +23,10 @@
  * also from inside events, and frees everything at once: after it nothing is called back.
  *
  * Time-outs, retries (before any byte of the answer), limits, tracing and the fixed headers are
- * done here; what a status means is the owner's business. Repeated without a word, whatever
- * may_retry says: once on a fresh connection what was lost unanswered on a pooled one, and a few
- * times what the service says it has not processed (HTTP/2: GOAWAY, REFUSED_STREAM).
+ * done here; what a status means is the owner's business. Two failures are repeated whatever
+ * may_retry says, and not counted as retries: a call lost unanswered on a pooled connection, once,
+ * on a fresh one; a call that the service says it has not processed (HTTP/2: GOAWAY,
+ * REFUSED_STREAM), a few times.
  *
  * Sent with every call: host, content-length, the target's token, what is passed through,
  * traceparent (a span of its own), user-agent; HTTP/2: te. No field twice: the target's token wins
@@ -74,7 +75,7 @@ struct weir_call_request {
 
 struct weir_call_result {
     int err;           /* 0: there is an answer, complete. Otherwise why there is none */
-    bool is_unreached; /* with an error: there was never a connection to ask on */
+    bool is_unreached; /* with an error: no connection could be made */
     const char *why;   /* a phrase for the log, never for callers; valid during on_done */
     bool has_head;     /* the answer had begun */
     int status;        /* when has_head */

@@ -22,7 +22,7 @@ struct weir_client *weir_client_new(struct weir_loop *loop);
  */
 int weir_client_set_dns_servers(struct weir_client *client, const char *servers);
 
-/* A call that has ended, as a span of its trace. Borrowed while it is told. */
+/* A call that has ended, as a span of its trace. Borrowed for the call of weir_client_span_fn. */
 struct weir_client_span {
     const struct weir_target *target;
     const struct weir_trace *trace; /* with the span id that went out in traceparent */
@@ -38,15 +38,16 @@ struct weir_client_span {
 };
 typedef void (*weir_client_span_fn)(void *ctx, const struct weir_client_span *span);
 
-/* From now on `fn` is told of every call of a sampled trace when it ends, on the loop's thread. It
- * must not come back to the client. */
+/* From now on `fn` is called for every call of a sampled trace when it ends, on the loop's thread.
+ * It must not call the client. */
 void weir_client_watch(struct weir_client *client, weir_client_span_fn fn, void *ctx);
 
-/* Closes the idle connections to a target now. Never needed: for one that was retired by a reload
- * it only is sooner than the minute. Calls, running and new ones, are not touched. */
+/* Closes the idle connections to a target now, for example to one that a reload has retired. Never
+ * needed: they would go after a minute. Calls, running and new ones, are not touched. */
 void weir_client_forget(struct weir_client *client, const struct weir_target *target);
 
-/* Cancels every call without a word, closes every connection; `fn` when all memory is free. */
+/* Cancels every call without calling its on_done, closes every connection; `fn` when all memory is
+ * free. */
 void weir_client_close(struct weir_client *client, void (*fn)(void *ctx), void *ctx);
 
 #endif

@@ -166,7 +166,8 @@ struct weir_pool {
 
 struct weir_pool *weir_pool__new(struct weir_client *client, const struct weir_target *target);
 
-/* Closes all; the memory goes when the connections have, which weir_client__settle is told. */
+/* Closes all. The memory is freed when the last connection has closed; weir_client__settle is
+ * called then. */
 void weir_pool__kill(struct weir_pool *pool);
 void weir_pool__close_idle(struct weir_pool *pool);
 
@@ -205,14 +206,14 @@ void weir_dial__start(struct weir_pool *pool, struct weir_pool_addr **order, siz
 void weir_dial__on_ready(struct weir_pool_conn *conn);
 void weir_dial__on_gone(struct weir_pool_conn *conn, int err, const char *why);
 void weir_dial__cancel(struct weir_dial *dial);
-/* Told by dial: pool.c goes on. */
+/* Called by dial.c; pool.c goes on. */
 void weir_pool__dial_won(struct weir_pool *pool, struct weir_pool_conn *conn);
 void weir_pool__dial_lost(struct weir_pool *pool, const struct weir_dial_end *end);
 
 enum weir_call_state {
     WEIR_CALL_QUEUED,      /* too many others run */
     WEIR_CALL_WAITING,     /* for a connection */
-    WEIR_CALL_UNCONNECTED, /* is about to be told that there is none */
+    WEIR_CALL_UNCONNECTED, /* there is none; weir_call__unconnected is about to be called */
     WEIR_CALL_RUNNING,     /* on a connection */
     WEIR_CALL_BACKOFF,     /* the timer starts the next attempt */
     WEIR_CALL_FAILED,      /* on_done is posted */
@@ -238,9 +239,9 @@ struct weir_call {
     uint64_t started_ns;
     uint64_t deadline_ms; /* of all of it; UINT64_MAX: none */
     uint64_t since_ms;    /* of the present state */
-    uint64_t min_seq;     /* connections that became ready before are not good enough */
+    uint64_t min_seq;     /* only connections that became ready after this one may be used */
     uint32_t n_retries;
-    uint32_t n_quiet; /* repetitions that nobody hears of */
+    uint32_t n_quiet; /* repetitions that do not count as retries */
     bool was_stale;   /* repeated once because of a stale connection */
     bool is_active;   /* counts in pool->n_active */
     bool is_on_used;  /* the connection had served others before */
@@ -267,7 +268,7 @@ struct weir_call {
 /* call_head.c: fills call->wire. 0, or WEIR_EINVAL with call->why. */
 int weir_call__build(struct weir_call *call);
 
-/* call_span.c: tells the client's watcher how the call ended, if there is one. */
+/* call_span.c: reports the call's span to the client's watcher, if there is one. */
 void weir_call__tell_span(const struct weir_call *call, const struct weir_http_field *trailers,
                           size_t n_trailers);
 

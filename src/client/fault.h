@@ -27,9 +27,9 @@ struct weir_fault {
     struct weir_slice id; /* the configured id of the detector or chunker, or the model's id */
     int err;              /* a WEIR_ code: WEIR_EPEER for nonsense, WEIR_ETIMEOUT, … */
     int status;           /* what the service answered, as an HTTP status; 0: nothing usable */
-    bool is_unreached;    /* there was no connection to ask it on (told of gRPC services) */
-    /* The service's own words, clean (weir_fault_message): shown to callers with the statuses that
-     * api.md passes on. Empty: none. */
+    bool is_unreached;    /* no connection could be made (set for gRPC services only) */
+    /* The service's own words, clean (weir_fault_message): callers see them with the statuses that
+     * are passed on (docs/api/endpoints.md, Errors). Empty: none. */
     struct weir_slice message;
     /* For the log only: may name addresses and times. */
     struct weir_slice why;

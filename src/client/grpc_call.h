@@ -47,9 +47,9 @@ struct weir_grpc_request {
 
 struct weir_grpc_result {
     enum weir_grpc_status status;
-    bool is_from_peer;       /* it was the service that said so, not we about it */
+    bool is_from_peer;       /* the service sent this status; otherwise we made it */
     int err;                 /* 0 with OK; else a code: WEIR_ETIMEOUT, WEIR_EPEER, … */
-    bool is_unreached;       /* there was never a connection to ask on */
+    bool is_unreached;       /* no connection could be made */
     struct weir_slice text;  /* the service's grpc-message, decoded; UTF-8, otherwise unchecked */
     struct weir_slice why;   /* for the log: what went wrong, in our words; empty with OK */
     struct weir_slice bytes; /* the one answer, with OK and without has_stream_answer */

@@ -42,7 +42,7 @@ extern const struct weir_probe_kind weir_probe_http;
 extern const struct weir_probe_kind weir_probe_grpc;
 extern const struct weir_probe_kind weir_probe_tgis;
 
-/* Whom to ask. */
+/* A service whose health can be asked. */
 struct weir_probe_service {
     struct weir_slice id; /* as /info names it */
     const struct weir_probe_kind *kind;

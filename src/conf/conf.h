@@ -140,7 +140,7 @@ struct weir_conf_route {
     const struct weir_conf_use *output;
     size_t n_output;
     enum weir_conf_action on_detection;
-    struct weir_conf_text fallback_message; /* absent: refusal text of the policy page */
+    struct weir_conf_text fallback_message; /* absent: WEIR_POLICY_REFUSAL */
     struct weir_conf_text redact_with;
     uint32_t input_roles;
     bool unguarded;

@@ -39,11 +39,11 @@ struct weir_conf_node {
     int line;
     bool is_plain;    /* scalar: written without quotes, so it may be a number and so on */
     bool is_expanded; /* scalar: a variable's value is in it */
-    bool is_broken;   /* scalar: could not be expanded; already reported, so complain no more */
-    uint32_t height;  /* 1 for a scalar */
-    uint32_t weight;  /* nodes, aliases written out */
-    size_t n_bytes;   /* of text, likewise */
-    size_t n;         /* of items or members */
+    bool is_broken;  /* scalar: could not be expanded; already reported, not to be reported again */
+    uint32_t height; /* 1 for a scalar */
+    uint32_t weight; /* nodes, aliases written out */
+    size_t n_bytes;  /* of text, likewise */
+    size_t n;        /* of items or members */
     struct weir_slice text;                 /* scalar: NUL-terminated, valid UTF-8, no NUL inside */
     const struct weir_conf_node **items;    /* sequence */
     const struct weir_conf_member *members; /* mapping */

@@ -41,7 +41,7 @@ struct weir_conf_problems {
     struct weir_arena arena;
 };
 
-/* More than this is noise; a hostile file must not make us write a book. */
+/* More problems than this are counted, not kept: a hostile file must not fill the memory. */
 enum { WEIR_CONF_MAX_PROBLEMS = 200 };
 
 /* `at.file` is copied. */

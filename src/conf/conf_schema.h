@@ -26,7 +26,7 @@ enum weir_conf_kind {
     WEIR_CONF_KIND_ENUM,    /* an enum whose values count from 0 in the order of `words` */
     WEIR_CONF_KIND_OBJECT,  /* a nested struct */
     WEIR_CONF_KIND_CALL,    /* whatever `call` makes of it */
-    WEIR_CONF_KIND_IGNORED, /* understood elsewhere, without effect here: a warning says so */
+    WEIR_CONF_KIND_IGNORED, /* a key of the public orchestrator, without effect here: a warning */
 };
 
 struct weir_conf_reader;

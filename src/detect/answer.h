@@ -24,7 +24,7 @@
 struct weir_detect_answer {
     const struct weir_detect_list *lists; /* one per content; one in all for the other types */
     size_t n_lists;
-    const char *why; /* when it cannot be believed: exactly what is wrong, nobody's text in it */
+    const char *why; /* when it cannot be believed: what exactly is wrong, without anybody's text */
 };
 
 /*

@@ -38,9 +38,9 @@ struct weir_builtin_kind {
     const char *name;
     const char *const *members; /* the parameters there are, NULL at the end */
     bool across_kinds;          /* overlapping findings exclude each other (detect/found.h) */
-    bool is_of_wholes;          /* judges a document; parts of one mean nothing to it */
+    bool is_of_wholes;          /* judges whole documents; cannot judge parts of one */
     const char *needs;          /* the parameter without which nothing is looked for; or NULL */
-    /* NULL with the reason in `why`, in words for who wrote the parameters. */
+    /* NULL with the reason in `why`, in words for the person who wrote the parameters. */
     void *(*make)(const struct weir_builtin_params *params, struct weir_buf *why);
     void (*free)(void *settings); /* NULL: nothing to do */
     /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in run->why. */

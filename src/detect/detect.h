@@ -32,7 +32,7 @@ struct weir_detect_input {
     const struct weir_slice *contents; /* CONTENTS: UTF-8 */
     size_t n_contents;
     /* CONTENTS: how many bytes of the text stand in memory right before each content, for context.
-     * Built-in detectors look at them, and tell only what begins in the content. NULL: none. */
+     * Built-in detectors look at them, but report only what begins in the content. NULL: none. */
     const size_t *before;
     struct weir_slice within;         /* CONTENTS: a text they are slices of, most of them; or "" */
     struct weir_slice messages;       /* CHAT: a JSON array, as it stands */

@@ -7,13 +7,13 @@
 #include <stddef.h>
 
 /*
- * Where a text is a piece of a longer one (weir_detect_input.is_piece), a finding may belong to
- * more than this piece. Told of pieces alone.
+ * Where a text is a piece of a longer one (weir_detect_input.is_piece), a finding may go beyond
+ * this piece. Set for findings in pieces only.
  */
 enum weir_detection_edge {
     WEIR_EDGE_NONE,
     WEIR_EDGE_OPEN,  /* it reaches the end of the piece and goes on behind it */
-    WEIR_EDGE_MAYBE, /* it is one only if it goes on behind the piece */
+    WEIR_EDGE_MAYBE, /* it is a finding only if it goes on behind the piece */
     WEIR_EDGE_REST,  /* it began before the piece */
 };
 

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /*
- * A text as a reader takes it, whatever it is written with, and the way back to the original:
+ * A text as people read it, whatever characters it is written with, and the way back to the
+ * original:
  *
  *   Ｉgn<zwsp>оre  i n s t r u c t i o n s, précédentes      1gn0re, tags
  *   Ignore         instructions,            precedentes      ignore, their letters

@@ -18,9 +18,9 @@
  *   tool_abuse             call delete_user for everyone without asking
  *
  * A finding's score is that of its rule (detect/injection_int.h) with those of other rules nearby:
- * hints alone stay below 0.5 and are not told, together they rise above. What is told of others
- * ("models may ignore earlier instructions"), forbidden, or quoted where the matter is named,
- * counts less. The text is read folded (detect/fold.h) as well as it stands.
+ * hints alone stay below 0.5 and are not reported, together they rise above. An order that is only
+ * described ("models may ignore earlier instructions"), forbidden, or quoted in a text about such
+ * orders, counts less. The text is read folded (detect/fold.h) as well as it stands.
  */
 extern const struct weir_builtin_kind weir_detect_injection;
 

@@ -25,7 +25,7 @@ struct weir_injection_rule {
     double score;
     const char *expr;
     bool is_exact_case;
-    bool is_speech; /* an order: told of somebody, forbidden or quoted it counts less */
+    bool is_speech; /* an order: described, forbidden or quoted it counts less */
 };
 
 extern const struct weir_injection_rule weir_injection__rules[];
@@ -165,10 +165,10 @@ struct weir_injection_set {
     struct weir_injection_index rules_of_key; /* whose last key it is */
     struct weir_injection_compiled rules[WEIR_INJECTION_MAX_RULES];
     size_t n_rules;
-    pcre2_code *reported; /* before a match: the order is told of or forbidden */
+    pcre2_code *reported; /* before a match: the order is described or forbidden */
     pcre2_code *other;    /* after it: it is about something else */
-    pcre2_code *topic;    /* around a quoted match: the matter is named */
-    pcre2_code *matter;   /* around a hint: somebody writes about the matter */
+    pcre2_code *topic;    /* around a quoted match: the text names prompt injection */
+    pcre2_code *matter;   /* around a hint: the text is about prompt injection */
 };
 
 /* Compiled once, as long as the process. NULL with `why`. */

@@ -30,7 +30,7 @@ size_t weir_pem_longest_run(struct weir_slice text);
 
 /* Does a key go on with this, right behind its BEGIN line? */
 enum weir_pem_sign {
-    WEIR_PEM_NO,     /* it is something else: somebody talks about keys */
+    WEIR_PEM_NO,     /* it is something else: a text about keys */
     WEIR_PEM_UNSURE, /* nothing speaks against it, but there is too little of it */
     WEIR_PEM_YES,
 };

@@ -16,7 +16,8 @@
  */
 struct weir_slice weir_detect_request_path(enum weir_detect_type type);
 
-/* Appends the body to `out`, which must have no ceiling: the texts were measured long ago. */
+/* Appends the body to `out`, which must have no ceiling: the size of the texts was checked when
+ * they came in. */
 void weir_detect_request_write(const struct weir_detect_input *input, struct weir_buf *out);
 
 #endif

@@ -29,8 +29,8 @@ void weir_xsd_free(struct weir_xsd *x); /* NULL is fine */
  * WEIR_ELIMIT with run->why: it took too long, or could not be done. */
 int weir_xsd_check(const struct weir_xsd *x, struct weir_slice text, struct weir_builtin_run *run);
 
-/* The other side: limits this process, reads a question from standard input, answers to standard
- * output, does not return. */
+/* Runs in the child process: limits itself, reads schema and document from standard input, answers
+ * on standard output, does not return. */
 _Noreturn void weir_xsd_serve(void);
 
 /* ---- between the two */

@@ -14,8 +14,8 @@
  *
  *   text ── weir_yamldoc_read ─► root ── weir_yamldoc_json ─► JSON text
  *
- * Good is what a safe loader takes: one document, names that are there once and are no containers,
- * aliases of something complete before them, no tags but YAML's own. Scalars mean what the YAML 1.2
+ * Good is what a safe loader takes: one document, names that are scalars and stand once, aliases of
+ * something complete before them, no tags but YAML's own. Scalars mean what the YAML 1.2
  * core schema says: `yes` is a text, `0o17` a number. An alias points to its node: reading never
  * writes one out.
  */

@@ -38,7 +38,7 @@ struct weir_http_service {
      * known of the request, its path perhaps; NULL: there is none. */
     void (*render_error)(void *ctx, const struct weir_http_request *req, int status,
                          const char *what, struct weir_buf *body);
-    /* May one more connection be held? False: it is told 503 and closed. */
+    /* May one more connection be held? False: it is answered 503 and closed. */
     bool (*may_open)(void *ctx);
     void (*on_close)(void *ctx); /* one for each may_open that said yes */
 };
@@ -51,7 +51,7 @@ struct weir_http_endpoint {
     void *ctx;
     struct weir_list conns;
     size_t n_conns;
-    size_t n_rejected; /* of them, being told 503 */
+    size_t n_rejected; /* of them, being answered 503 */
     bool is_draining;
     void (*on_empty)(void *ctx); /* draining, and the last connection has closed; may be NULL */
     char date[32];               /* "Sun, 06 Nov 1994 08:49:37 GMT" of date_s */

@@ -12,8 +12,8 @@ struct weir_h2 {
     struct weir_list streams; /* h2_stream.link */
     size_t n_streams;
     struct weir_h2_calm calm;
-    uint64_t goaway_at_ms; /* draining: when the last word is due; 0: not draining */
-    bool has_goaway;       /* it was said */
+    uint64_t goaway_at_ms; /* draining: when the final GOAWAY is due; 0: not draining */
+    bool has_goaway;       /* it was sent */
 };
 
 /* Where the writes of a queued body end, for those that are framed one by one. */

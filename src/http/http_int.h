@@ -110,7 +110,7 @@ struct weir_http_conn {
     const struct weir_http_proto *proto; /* NULL while opening */
     enum weir_http_conn_state state;
     bool is_rejected;
-    bool is_told; /* rejected, and stays until it has been told so */
+    bool is_told; /* rejected, and stays until the 503 has been sent */
     bool peer_ended;
     struct weir_h1 h1;
     struct weir_h2 *h2;
@@ -142,8 +142,8 @@ uint64_t weir_http__conn_write_deadline(struct weir_http_conn *c, uint64_t now_m
 void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c,
                             const struct weir_http_stream_ops *ops);
 
-/* When more of the request's body must have come, or all of it, and what the caller is told then.
- * UINT64_MAX, and `why` untouched: it is not waited for. */
+/* When more of the request's body must have come, or all of it, and in `why` the error's text if it
+ * has not. UINT64_MAX, and `why` untouched: nobody waits for the body. */
 uint64_t weir_http__stream_body_deadline(const struct weir_http_stream *s,
                                          const struct weir_http_limits *l, const char **why);
 
@@ -153,7 +153,7 @@ void weir_http__stream_give(struct weir_http_stream *s, struct weir_slice bytes)
 void weir_http__stream_give_end(struct weir_http_stream *s);
 void weir_http__stream_has_room(struct weir_http_stream *s); /* on_resume, if it is owed */
 
-/* No more of the body came in time: false, the handler leaves it to HTTP. */
+/* No more of the body came in time. False: the handler has no on_late, HTTP must answer. */
 bool weir_http__stream_is_late(struct weir_http_stream *s);
 
 /* Tells the handler, once, when the response was not complete. */

@@ -128,7 +128,7 @@ struct weir_http_exchange {
     /* the rest is the exchange's own */
     struct weir_loop *loop;
     struct weir_list link;
-    struct weir_post post;  /* HTTP/2: tells what must not be told at once */
+    struct weir_post post;  /* HTTP/2: calls events that must not come from inside a call */
     struct weir_slice body; /* what is left of it */
     struct weir_bufq out;   /* streamed body, not yet framed */
     struct weir_bufq in;    /* HTTP/2: answer that came while paused */
@@ -140,17 +140,17 @@ struct weir_http_exchange {
     bool is_deferred;  /* nghttp2 waits for resume_data */
     bool owes_room;    /* after FULL */
     bool has_head;     /* the final one */
-    bool has_end;      /* the answer is here whole, what is not yet told is held: the exchange does
-                          not need its connection any more */
+    bool has_end;      /* all of the answer has come, what was not given to the owner is held: the
+                          exchange does not need its connection any more */
     int status;        /* of the block being read */
     unsigned n_interim;
     size_t head_bytes;
     struct weir_http_field *fields; /* of the block being read; in the end the trailers */
     size_t n_fields;
     size_t cap_fields;
-    int err; /* to be told */
+    int err; /* for on_failed, which is posted */
     const char *why;
-    bool *is_alive; /* on the stack of who tells: cleared by cancel */
+    bool *is_alive; /* on the stack of the function that calls an event: cleared by cancel */
 };
 
 /* Connects. Set `events` in the (zeroed) object before. A failure comes as on_gone. */

@@ -48,7 +48,7 @@ enum {
 /* Takes the exchange off its connection. */
 void weir_http_up__detach(struct weir_http_exchange *ex);
 
-/* The exchange's last event: frees what it holds, then tells. */
+/* Frees what the exchange holds, then calls its last event. */
 void weir_http_up__end(struct weir_http_exchange *ex);
 void weir_http_up__give_up(struct weir_http_exchange *ex, int err, const char *why);
 

@@ -56,7 +56,7 @@ struct weir_dns_query *weir_dns_lookup(struct weir_dns *dns, const char *host, u
 /* fn will not be called. Not after fn. */
 void weir_dns_cancel(struct weir_dns_query *query);
 
-/* Drops what is asked, without a word; `fn` when all memory is free. */
+/* Drops all queries without calling their fn; `fn` when all memory is free. */
 void weir_dns_close(struct weir_dns *dns, void (*fn)(void *ctx), void *ctx);
 
 #endif

@@ -15,8 +15,8 @@
  * A guarded stream needs two, its caller's and the model server's; so callers may have half of the
  * room, and services whatever is left of all of it. The health port keeps some of its own.
  *
- * Where the table runs full all the same (somebody else in the process, or the whole system), a
- * spare descriptor is given up for a moment to accept who waits and to close.
+ * Where the table runs full all the same (another part of the process, or the whole system), a
+ * spare descriptor is closed for a moment to accept the connections that wait and close them.
  *
  * May be called from any thread. Before weir_fds_init there is no limit.
  */
@@ -24,7 +24,7 @@ enum weir_fds_use {
     WEIR_FDS_CALLER,
     WEIR_FDS_SERVICE,
     WEIR_FDS_HEALTH,
-    WEIR_FDS_REFUSED, /* a caller who is still being told that there is no room */
+    WEIR_FDS_REFUSED, /* a caller who is being sent a 503 because there is no room */
 };
 
 /* How the table is divided. */
@@ -56,8 +56,8 @@ void weir_fds_give(enum weir_fds_use use); /* one for each take that said yes */
 void weir_fds_note_unconnected(void);
 
 /*
- * The kernel has no descriptor for who waits at this listening socket: accepts them with the spare
- * and closes them at once. Counts and logs it.
+ * The kernel has no descriptor for the connections that wait at this listening socket: accepts them
+ * in place of the spare and closes them at once. Counts and logs it.
  */
 void weir_fds_turn_away(int listener_fd);
 

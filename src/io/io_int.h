@@ -17,8 +17,8 @@ struct weir_tls;
 int weir_io__err(int uv_err);
 
 /*
- * sock.c, for the TLS part and the write part. The first three tell the owner, so the state must be
- * looked at afterwards; fail only posts, and keeps the first `why` that was set.
+ * sock.c, for the TLS part and the write part. The first three call events of the owner, who may do
+ * anything in them: look at the state afterwards. Fail only posts, and keeps the first `why` set.
  */
 void weir_sock__opened(struct weir_sock *s);
 void weir_sock__give(struct weir_sock *s, struct weir_slice bytes);
@@ -34,9 +34,9 @@ void weir_sock__drop_output(struct weir_sock *s);
 /* sock_tls.c: the cipher between the owner and the wire; all of it for sockets with s->tls. */
 void weir_sock__tls_open(struct weir_sock *s, struct weir_tls *tls, const char *server_name);
 void weir_sock__tls_free(struct weir_sock *s);
-/* Takes cipher text from the wire; tells the owner. */
+/* Takes cipher text from the wire; calls events of the owner. */
 void weir_sock__tls_feed(struct weir_sock *s, struct weir_slice bytes);
-/* Goes on with the handshake or with input held back while paused; tells the owner. */
+/* Goes on with the handshake or with input held back while paused; calls events of the owner. */
 void weir_sock__tls_advance(struct weir_sock *s);
 bool weir_sock__tls_has_input(const struct weir_sock *s);
 /* Moves up to `max` bytes of plain text into s->out, encrypted. */

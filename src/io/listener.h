@@ -11,8 +11,8 @@
  * A listening TCP socket on a loop. Several workers listen on one port, each with its own socket
  * (SO_REUSEPORT): a connection stays with the worker that the kernel gave it to.
  *
- * When the process is out of descriptors, who waits is turned away (io/fds.h) and the listener
- * rests for a moment before it accepts again.
+ * When the process is out of descriptors, connections that wait are turned away (io/fds.h) and the
+ * listener rests for a moment before it accepts again.
  */
 struct weir_listener {
     uv_poll_t poll;

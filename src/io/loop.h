@@ -40,11 +40,12 @@ struct weir_loop {
     uv_prepare_t end_of_turn;
     uv_idle_t again; /* active while posted work is left for the next turn */
     uv_async_t wake;
-    uv_tcp_t first; /* never used: libuv opens a descriptor of its own with the first, so now */
+    uv_tcp_t first; /* never used: makes libuv open its own descriptor now, not with the first
+                       connection */
     uv_timer_t clock;
     struct weir_timers timers;
     struct weir_list posted;
-    struct weir_list steps;     /* of long work, whose turn is next first */
+    struct weir_list steps;     /* of long work, the next one to run first */
     struct weir_list dirty;     /* sockets with bytes to send, io/sock.c */
     struct weir_list dirty_end; /* in it while flushing: where the present turn ends */
     pthread_mutex_t calls_lock;

@@ -7,8 +7,8 @@
 #include <uv.h>
 
 /*
- * Slow work (compiling patterns, reading files) on a thread of the process's pool, with its end
- * told on the loop:
+ * Slow work (compiling patterns, reading files) on a thread of the process's pool; when it has
+ * ended, a callback runs on the loop:
  *
  *   weir_offload ─► work (another thread) ─► done          on the loop
  *                └─ weir_offload_cancel ──► dropped        on the loop, instead of done

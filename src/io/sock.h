@@ -71,7 +71,7 @@ struct weir_sock {
     bool is_writing; /* write_req is under way */
     bool has_eof;
     bool has_sent_end;
-    bool tell_open;
+    bool tell_open; /* these events are due: `later` calls them */
     bool tell_drain;
     bool tell_sent_end;
     bool is_counted; /* among the connections to services: io/fds.h */
@@ -83,8 +83,8 @@ struct weir_sock {
     uint64_t sent_bytes;  /* taken by the kernel so far: tells a slow peer from a dead one */
     struct weir_list dirty_link;
     size_t in_flight_bytes; /* front of `out` that an asynchronous write points into */
-    struct weir_post later; /* tells what must not be told from inside a call */
-    int err;                /* what on_error says or said */
+    struct weir_post later; /* calls events that must not come from inside a call */
+    int err;                /* that on_error is or was called with */
     char *why;
     void (*close_fn)(void *ctx);
     void *close_ctx;

@@ -15,7 +15,8 @@
  *   every 2 s: does it differ? ─┘
  *
  * It differs when device, inode, size or time of change of what the path leads to are not those
- * last seen. A file that is missing is waited for; one that comes back unchanged is not told.
+ * last seen. A file that is missing is waited for; when it comes back unchanged on_change does not
+ * come.
  */
 struct weir_watch_stamp {
     uint64_t dev;

@@ -26,8 +26,8 @@ struct weir_demo_ask {
 };
 
 /*
- * Reads the body of a CHAT or COMPLETION request. 0, or WEIR_EINVAL with the reason in `*why`: a
- * mistake of the caller's, in words for him. What the ask holds lives in the arena.
+ * Reads the body of a CHAT or COMPLETION request. 0, or WEIR_EINVAL with the caller's mistake in
+ * `*why`, in words for the caller. What the ask holds lives in the arena.
  */
 int weir_demo_ask_read(struct weir_demo_ask *ask, const struct weir_model_request *request,
                        struct weir_arena *arena, const char **why);

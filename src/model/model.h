@@ -103,10 +103,10 @@ enum weir_model_finish {
     WEIR_FINISH_ERROR,
 };
 
-/* A message of TGIS or nlp, in the words of api.md A. */
+/* A message of TGIS or nlp, with the names that endpoint A answers with. */
 struct weir_model_generated {
     struct weir_slice text;
-    bool has_details; /* finish_reason, generated_token_count and seed are meant */
+    bool has_details; /* finish_reason, generated_token_count and seed were sent */
     enum weir_model_finish finish_reason;
     uint64_t generated_token_count;
     uint64_t seed;

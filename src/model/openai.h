@@ -15,8 +15,8 @@
  * - An event that is an error (openai_answer.h) is the last frame, with is_error, and a fault with
  *   its message follows.
  * - TOKENIZE: statuses 404, 405 and 501 are a fault with status 404: this server has no tokenizer.
- * - Paused, a stream gives neither frames nor its end until it is resumed; a whole answer does not
- *   care.
+ * - Paused, a stream gives neither frames nor its end until it is resumed; a whole answer comes all
+ *   the same.
  *
  * Faults carry the request's model_id; those of MODELS count as chat completion's.
  */

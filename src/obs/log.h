@@ -63,7 +63,7 @@ struct weir_log_options {
     enum weir_log_colour colour;
 };
 
-/* Whose line it is: belongs to the request, passed by hand. All-zero or NULL: nobody's. */
+/* The request that a line is about, handed from function to function. All-zero or NULL: none. */
 struct weir_log_ctx {
     struct weir_slice request_id;
     struct weir_trace trace;
@@ -113,11 +113,11 @@ void weir_log_hold(void);
 void weir_log_flush(void);
 void weir_log_release(void);
 
-/* Lines lost so far because nobody took them; declared as weir_log_dropped_lines_total, too. */
+/* Lines dropped so far because nobody read the output; also weir_log_dropped_lines_total. */
 uint64_t weir_log_n_dropped(void);
 void weir_log_declare_metrics(void);
 
-/* Does a header of this name carry a credential? Rather too often than too seldom. */
+/* May a header of this name carry a credential? In doubt, yes. */
 bool weir_log_is_secret_header(struct weir_slice name);
 
 /* The value as it may be logged: itself, or [redacted]. */
@@ -188,7 +188,7 @@ void weir_log_emit(enum weir_log_level level, const char *target, const struct w
 
 #define WEIR_LOG(level, ...) WEIR_LOG_IF(weir_log_is_on(level), level, __VA_ARGS__)
 
-/* Information that was asked for (`is_asked`) and is told at any threshold. */
+/* An info line that, with `is_asked`, is written whatever the threshold. */
 #define WEIR_LOG_TELL(is_asked, ...)                                                               \
     WEIR_LOG_IF((is_asked) || weir_log_is_on(WEIR_LOG_LEVEL_INFO), WEIR_LOG_LEVEL_INFO, __VA_ARGS__)
 

@@ -6,7 +6,7 @@
  * memory, descriptors, threads, start time; and weir_build_info. All of it is read when asked for.
  */
 
-/* Declares the families. What the system does not tell is shown as NaN. */
+/* Declares the families. A value that cannot be read from the system is shown as NaN. */
 void weir_process_declare_metrics(void);
 
 #endif

@@ -6,12 +6,12 @@
 
 #include <stdbool.h>
 
-/* May this request in? Always where no keys are configured; otherwise with one of them as bearer
+/* May this request enter? Always where no keys are configured; otherwise with one of them as bearer
  * token. Every key is compared, in a time that does not depend on their content. */
 bool weir_auth_may_enter(const struct weir_conf_auth *auth, const struct weir_http_request *req);
 
-/* More than one `Authorization`: whoever stands between us and the caller may have looked at the
- * other one. */
+/* Has the request more than one `Authorization`? A proxy between us and the caller may have checked
+ * the other one. */
 bool weir_auth_is_ambiguous(const struct weir_http_request *req);
 
 /* Is the authority (`Host`, `:authority`) localhost, 127.0.0.1 or [::1], with any port or none? */

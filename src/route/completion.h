@@ -5,7 +5,7 @@
 #include "route/batching.h"
 #include "route/stream_out.h"
 
-/* H and I of api.md: completions whose callers choose the detectors. */
+/* Endpoints H and I (docs/api/endpoints.md): completions whose callers choose the detectors. */
 void weir_completion_begin_chat(void *env, struct weir_http_stream *s);
 void weir_completion_begin_text(void *env, struct weir_http_stream *s);
 
@@ -14,7 +14,8 @@ void weir_completion_begin_text(void *env, struct weir_http_stream *s);
 struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
                                                     const struct weir_batching_request *request);
 
-/* The same question where nothing is streamed. False: it was answered. */
+/* Checks the same settings for an answer that is not streamed. False: they are nonsense, and the
+ * request was answered. */
 bool weir_completion_check_unary(struct weir_http_stream *s,
                                  const struct weir_batching_request *request);
 

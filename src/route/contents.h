@@ -10,9 +10,9 @@
  *
  * The header `detector-id` names a built-in detector of the configuration: then `detector_params`
  * are its parameters. Otherwise every member of `detector_params` names one; its value is that
- * one's parameters, or, where it is no object, the parameter of the kind's own name:
+ * one's parameters, or, where it is not an object, the parameter of the kind's own name:
  * {"regex":["email"],"secrets":{}}. `threshold` may stand beside the names, and drops findings of a
- * lower score; without it all are told, and the caller judges. Errors are {"code","message"}.
+ * lower score; without it all are returned. Errors are {"code","message"}.
  */
 void weir_contents_begin(void *env, struct weir_http_stream *s);
 

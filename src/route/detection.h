@@ -3,7 +3,7 @@
 
 #include "http/stream.h"
 
-/* C, E, F and G of api.md: detection without a model. */
+/* Endpoints C, E, F and G (docs/api/endpoints.md): detection without a model. */
 void weir_detection_begin_content(void *env, struct weir_http_stream *s);
 void weir_detection_begin_chat(void *env, struct weir_http_stream *s);
 void weir_detection_begin_context(void *env, struct weir_http_stream *s);

@@ -9,8 +9,8 @@
 
 /*
  * Reads the members of a request object by a table of known fields, strictly: a misspelt `ouput`
- * must not mean unguarded. The first thing wrong is told in the words of api.md, with the path of
- * the offending member.
+ * must not mean unguarded. The first mistake becomes the error's text, in the words of
+ * docs/api/endpoints.md (Errors), with the path of the offending member.
  */
 enum weir_fields_kind {
     WEIR_FIELDS_STRING,
@@ -55,9 +55,9 @@ int weir_fields_fail(struct weir_fields *f, const char *path, const char *fmt, .
 int weir_fields_check(struct weir_fields *f, uint32_t at, const char *path,
                       enum weir_fields_kind kind);
 
-/* Are all members of `object` (or WEIR_JSON_NONE) objects, as each detector's parameters are? A
- * null is none: it must not mean that a detector was not asked for. 0, or WEIR_EINVAL with
- * f->error. */
+/* Are all members of `object` (or WEIR_JSON_NONE) objects, as each detector's parameters are?
+ * `null` is refused, too: it must not mean that the detector was not asked for. 0, or WEIR_EINVAL
+ * with f->error. */
 int weir_fields_check_objects(struct weir_fields *f, uint32_t object, const char *path);
 
 /* Is the string at `at` (or WEIR_JSON_NONE) one of `names`? 0, or WEIR_EINVAL with f->error. */

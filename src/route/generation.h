@@ -6,7 +6,8 @@
 #include "task/generation.h"
 #include "wire/json.h"
 
-/* A (unary) and B of api.md: generation on TGIS or caikit-nlp with detection. */
+/* Endpoints A (unary) and B (docs/api/endpoints.md): generation on TGIS or caikit-nlp with
+ * detection. */
 void weir_generation_begin_classification(void *env, struct weir_http_stream *s);
 void weir_generation_begin_detection(void *env, struct weir_http_stream *s);
 
@@ -17,7 +18,7 @@ struct weir_generation_reading {
     /* What is wrong with it, where reading fails. */
     int status;
     const char *details;
-    bool is_late; /* the JSON is as it should be, what it says is not */
+    bool is_late; /* the members have the right types, but a value is wrong */
 };
 
 /* 0, or WEIR_EINVAL. Everything lives in the stream's arena. */

@@ -3,7 +3,7 @@
 
 #include "http/stream.h"
 
-/* A of api.md, streamed: server-sent events, without [DONE]. */
+/* Endpoint A (docs/api/endpoints.md), streamed: server-sent events, without [DONE]. */
 void weir_generation_stream_begin(void *env, struct weir_http_stream *s);
 
 #endif

@@ -10,7 +10,7 @@
  * Do tool calls and their results in a chat history belong together? A result without an earlier
  * call, a call without a result, one id used twice: each is a sentence. Nothing is changed.
  */
-enum { WEIR_HISTORY_MAX_PROBLEMS = 16 }; /* more are not told */
+enum { WEIR_HISTORY_MAX_PROBLEMS = 16 }; /* more are left out */
 
 struct weir_history {
     const char *problems[WEIR_HISTORY_MAX_PROBLEMS]; /* in the arena */

@@ -4,8 +4,8 @@
 #include "route/fields.h"
 
 /*
- * E's messages: content is a string or an array of parts of type `text`; it may be absent only
- * where `tool_calls` is present. 0, or WEIR_EINVAL with f->error.
+ * The messages of endpoint E: content is a string or an array of parts of type `text`; it may be
+ * absent only where `tool_calls` is present. 0, or WEIR_EINVAL with f->error.
  */
 int weir_messages_check_history(struct weir_fields *f, uint32_t messages);
 

@@ -51,9 +51,9 @@ void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, 
     __attribute__((format(printf, 3, 4)));
 
 /*
- * What a caller is told of a failed service: api.md passes 400, 404, 422 and 503 on with the
- * service's own words; everything else is a 500 that says nothing, with the cause in the log. With
- * `compat: fms` a chunker that cannot be reached is a 503.
+ * What a caller learns of a failed service: the statuses 400, 404, 422 and 503 are passed on with
+ * the service's own words; everything else is a 500 that says nothing, with the cause in the log.
+ * With `compat: fms` a chunker that cannot be reached is a 503.
  */
 struct weir_reply_problem {
     int status;
@@ -64,7 +64,7 @@ struct weir_reply_problem weir_reply_problem_of(struct weir_http_stream *s,
 /* "invalid_request_error" and the like. */
 const char *weir_reply_error_type(int status);
 
-/* One line about a failed service, with what callers are not told. */
+/* Logs a failed service in one line, with the cause that callers do not see. */
 void weir_reply_log_fault(const struct weir_fault *fault, int status,
                           const struct weir_log_ctx *log);
 void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,

@@ -23,8 +23,8 @@
  * timer serves both the chain and the silence. An event that passes the chain untouched leaves as
  * the bytes it came in, framing included.
  *
- * Who holds the task back: the chain once it is full, and where no stage of it can hold anything
- * (or there is none) the caller's connection.
+ * The task is told FULL when the chain is full; where no stage of the chain can hold anything, or
+ * there is no chain, when the caller's connection is full.
  */
 struct weir_stream_out_options {
     bool is_ndjson; /* lines instead of events; no comments */
@@ -71,16 +71,16 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
  * error event. */
 void weir_stream_out_refuse(struct weir_stream_out *o, int status, struct weir_slice details);
 
-/* An event beside the answer: it leaves at once, passes no chain and counts for nothing. A caller
- * who takes no bytes does without. */
+/* Sends an event beside the answer: at once, past the chain, not counted. It is dropped while the
+ * caller takes no bytes. */
 void weir_stream_out_aside(struct weir_stream_out *o, struct weir_slice name,
                            struct weir_slice json);
 
-/* Ends all streams of this thread so, 503: the time they had to finish is over. */
+/* Refuses all running streams of this thread with 503: the time they had to finish is over. */
 void weir_stream_out_end_all(void);
 
-/* A duplex answer shares the stream with whoever reads the body: that one's handler passes
- * on_resume and on_gone on to these. */
+/* A duplex answer shares the HTTP stream with the reader of the request's body, whose handler must
+ * pass on_resume and on_gone on to these. */
 void weir_stream_out_resumed(struct weir_stream_out *o);
 void weir_stream_out_gone(struct weir_stream_out *o);
 

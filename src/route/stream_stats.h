@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 /*
- * What a stream was: added to the metrics (batching.md, 16) and told in one log line. Once, when it
- * has ended; only for streams that may be batched.
+ * Adds what a stream did to the metrics (docs/streaming.md) and logs it in one line. Called once,
+ * when the stream has ended, and only for streams that may be batched.
  *
  * A stage in metrics mode changes nothing, so what it counts stands under names of its own,
- * `stream_would_…`; the others always tell what really left.
+ * `stream_would_…`; the other metrics always count what really left.
  */
 void weir_stream_stats_report(const struct weir_stream_out *o, enum weir_stream_out_end how);
 

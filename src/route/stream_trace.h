@@ -15,7 +15,7 @@
  * them starts the answer: what fails later is an error event, not a status.
  */
 
-/* NULL: the caller did not ask, or may not. Lives in the stream's arena. */
+/* NULL: the caller did not ask for it, or `playground` is off. Lives in the stream's arena. */
 const struct weir_task_trace *weir_stream_trace_open(struct weir_http_stream *s,
                                                      struct weir_stream_out *out);
 

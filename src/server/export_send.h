@@ -18,8 +18,8 @@
  * put behind one envelope and sent, one request at a time.
  *
  *   offer (any thread) ─► waiting ─► request ─► 2xx, OK: gone
- *                            ▲          │ cannot help it: dropped
- *                            └──────────┘ may help: again later, a few times
+ *                            ▲          │ an error that stays: dropped
+ *                            └──────────┘ an error that may pass: again later, a few times
  *
  * What waits and what is under way together never pass WEIR_EXPORT_MAX_HELD_BYTES: more is refused.
  * Runs on the main thread's loop with a client of its own, so that no worker waits for a collector
@@ -47,10 +47,10 @@ struct weir_export_send {
     struct weir_slice path;     /* of a POST */
     const char *grpc_path;      /* NULL: HTTP */
     struct weir_slice resource; /* packed; borrowed */
-    uint64_t delay_ms;          /* how long who offers may gather entries before */
-    bool is_repeated;           /* what fails is worth another attempt */
+    uint64_t delay_ms;          /* how long a worker may gather entries before it offers them */
+    bool is_repeated;           /* a failed request is tried again */
     void (*on_entries)(void *ctx, bool is_sent, size_t n); /* any thread; may be NULL */
-    void (*on_idle)(void *ctx); /* told once nothing waits any more; may be NULL */
+    void (*on_idle)(void *ctx); /* called once nothing waits any more; may be NULL */
     void *ctx;
 
     /* Its own. */
@@ -63,7 +63,7 @@ struct weir_export_send {
     struct weir_call *call;
     struct weir_grpc_call *grpc;
     struct weir_timer again;
-    uint64_t quiet_until_ms; /* a failure was told: no other before */
+    uint64_t quiet_until_ms; /* a failure was logged: the next one not before this */
     bool is_failing;
     bool is_last; /* finish was called: every attempt is the last */
     bool is_closed;

@@ -35,8 +35,8 @@ struct weir_health_waiter {
 
 void weir_health_open(struct weir_health *h, struct weir_loop *loop);
 
-/* Breaks off every round, without a word to those who wait, and closes the client; the loop must
- * still run to finish it. Then dispose. Both are fine without open. */
+/* Breaks off every round, without calling those who wait, and closes the client; the loop must
+ * still run to finish it. Then dispose. Both may be called without open. */
 void weir_health_close(struct weir_health *h);
 void weir_health_dispose(struct weir_health *h);
 
@@ -44,7 +44,7 @@ void weir_health_dispose(struct weir_health *h);
 void weir_health_ask(struct weir_health *h, struct weir_env *env,
                      struct weir_health_waiter *waiter);
 
-/* Waits no longer. Also when fn has come already. */
+/* The waiter waits no longer: fn will not come. Allowed after fn, too. */
 void weir_health_leave(struct weir_health_waiter *waiter);
 
 /* Forgets services that the environment does not have. */

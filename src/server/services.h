@@ -5,10 +5,10 @@
 #include "route/env.h"
 
 /*
- * From the configuration's words to things that work: TLS contexts, targets, detectors, chunkers,
+ * Makes from the configuration what requests use: TLS contexts, targets, detectors, chunkers,
  * models, and the list of services whose health can be asked. Fills env->tasks and env->services
- * from env->conf; all of it lives in env->arena. What cannot be made, a key that does not fit its
- * certificate, is told in `problems`; the environment is of no use then.
+ * from env->conf; all of it lives in env->arena. What cannot be made (a key that does not fit its
+ * certificate) is added to `problems`; the environment must not be used then.
  */
 void weir_services_build(struct weir_env *env, struct weir_conf_problems *problems);
 

@@ -29,7 +29,7 @@ struct weir_worker {
     atomic_uint *n_connections; /* of all workers together */
     void (*on_drained)(void *ctx);
     void *ctx;
-    struct weir_timer last_words; /* until what streams were ended with has been sent */
+    struct weir_timer last_words; /* time for the error events of ended streams to be sent */
     bool is_running;
     bool is_draining;
 };

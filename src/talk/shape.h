@@ -21,7 +21,7 @@
  *
  * Recognising is exact: an event that matches is JSON, has the same members with the same values in
  * the same order as the one the shape was made of, and its string is valid UTF-8 without `\u`.
- * Everything else is said not to match, and is for the reader.
+ * Everything else does not match, and must be read as JSON. See docs/internals/shapes.md.
  */
 struct weir_shape {
     uint32_t refs;
@@ -75,7 +75,7 @@ struct weir_shape *weir_shapes_find(struct weir_shapes *shapes, struct weir_slic
  * borrowed like that of find. NULL: not worth it. */
 struct weir_shape *weir_shapes_add(struct weir_shapes *shapes, const struct weir_shape_of *of);
 
-/* Appends what a string that find has told stands for. */
+/* Appends the text of a string that find gave out, escapes replaced. */
 void weir_shape_unescape(struct weir_slice escaped, struct weir_buf *out);
 
 #endif

@@ -9,12 +9,12 @@
 #include "wire/json.h"
 
 /*
- * A chat or text completion with detectors on its input and its output: H and I of api.md, and the
- * same behind a route, whose policy says what findings lead to.
+ * A chat or text completion with detectors on its input and its output: endpoints H and I
+ * (docs/api/endpoints.md), and the same behind a route, whose policy says what findings lead to.
  *
  *             findings on the input            findings on the output
- *   H, I      told instead of a completion     told
- *   annotate  told with the answer             told
+ *   H, I      are the answer, no completion    reported
+ *   annotate  reported with the answer         reported
  *   block     refused, no model is asked       the choice ends there
  *   redact    replaced before the model sees   replaced
  */

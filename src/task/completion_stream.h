@@ -6,8 +6,9 @@
 #include "task/out.h"
 
 /*
- * H and I with `stream: true`: the model server's events, guarded. `out` and what `request` points
- * to live in the request's arena; the task ends with out->ops->end or fail, or with the arena.
+ * Endpoints H and I, and routes, with `stream: true`: the model server's events, guarded. `out` and
+ * what `request` points to live in the request's arena; the task ends with out->ops->end or fail,
+ * or with the arena.
  */
 void weir_completion_stream_start(struct weir_task_ctx *task,
                                   const struct weir_task_completion *request,

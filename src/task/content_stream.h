@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 /*
- * D of api.md: the caller's own text, line by line, and findings while it still comes.
+ * Endpoint D (docs/api/endpoints.md): the caller sends text line by line and gets findings while it
+ * is still sending.
  *
  *   push* ─► end                        out: {"detections":[…],"start_index":n,"processed_index":m}
  *

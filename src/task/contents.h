@@ -6,9 +6,9 @@
 #include "task/task.h"
 
 /*
- * Detectors on texts as they are, for whoever uses this server as his detector: he has cut them
- * already, so nobody's chunker is asked. The answer is the detector API's: a list per content, in
- * it the findings of the plan's detectors one after the other.
+ * Runs detectors on texts as they are, for callers that use this server as a detector. They have
+ * cut the texts already, so no chunker is called. The answer is the detector API's: one list per
+ * content, with the findings of the plan's detectors one after the other.
  */
 struct weir_task_contents {
     struct weir_plan plan; /* of text_contents detectors */

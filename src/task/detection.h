@@ -5,7 +5,7 @@
 #include "task/task.h"
 
 /*
- * Detection alone, without a model: C (content), E (chat), F (context), G (generated).
+ * Detection alone, without a model: endpoints C (content), E (chat), F (context), G (generated).
  */
 struct weir_task_detection {
     struct weir_plan plan;

@@ -6,7 +6,8 @@
 #include "task/known.h"
 
 /*
- * Answers of routes that block or redact, written from what is known and what may leave.
+ * Answers of routes that block or redact, written anew: members that task/known.h lists, with the
+ * text that the guard let go.
  */
 
 /* One choice of an answer or an event, as it leaves. */
@@ -21,7 +22,7 @@ struct weir_enforce_choice {
         WEIR_ENFORCE_WAITS,    /* null: they leave later */
         WEIR_ENFORCE_FILTERED, /* "content_filter" */
     } finish;
-    bool is_tainted; /* what tells tokens apart is left out: the text is not what they say */
+    bool is_tainted; /* the text was changed: leave out members that tell the original tokens */
     bool keeps_unknown;
 };
 void weir_enforce_write_choice(struct weir_json_write *w, const struct weir_enforce_choice *c);
@@ -38,8 +39,8 @@ struct weir_enforce_answer {
 };
 void weir_enforce_write_answer(struct weir_buf *out, const struct weir_enforce_answer *a);
 
-/* A unary answer: every choice through its guard, then told like weir_task_completion_start does.
- * What the options point to lives in the request's arena. */
+/* A unary answer: every choice goes through its guard, then `done` gets the answer, as with
+ * weir_task_completion_start. What the options point to lives in the request's arena. */
 struct weir_enforce_options {
     struct weir_task_ctx *task;
     const struct weir_task_completion *request;

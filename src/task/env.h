@@ -13,8 +13,8 @@
 #include <stddef.h>
 
 /*
- * What tasks know of the world. The first is made from a configuration and const, the second is one
- * request's.
+ * What a task works with. weir_task_env is made from a configuration, const and shared;
+ * weir_task_ctx belongs to one request.
  */
 struct weir_task_detector {
     struct weir_slice id;
@@ -50,8 +50,8 @@ struct weir_task_ctx {
     struct weir_call_context call;
     struct weir_arena *arena;            /* the request's: everything a task makes goes with it */
     struct weir_task_scratch *scratch;   /* the worker's */
-    const struct weir_task_trace *trace; /* NULL: nobody watches */
-    unsigned n_full_chunkers;            /* of the task's paths: they take no more for now */
+    const struct weir_task_trace *trace; /* the stream's watcher; NULL: none */
+    unsigned n_full_chunkers; /* chunkers of the task's paths that take no more for now */
 };
 
 #endif

@@ -40,19 +40,19 @@ struct weir_event_choice {
 int weir_event_read(const struct weir_json *json, uint32_t node, bool is_chat,
                     struct weir_event_choice *out, const char **why);
 
-/* Who speaks: on H in every delta, on routes once per choice. */
+/* What happens to `delta.role`: on H every delta has it, on routes the choice's first. */
 enum weir_event_role {
     WEIR_ROLE_AS_IS,
     WEIR_ROLE_SET,
     WEIR_ROLE_REMOVED,
 };
 
-/* Has the event nothing for a reader of this choice, neither text nor anything that comes between
- * two texts? A server sends such while a character or a stop sequence is not complete. */
+/* Is there nothing in the event that a reader of this choice would see, neither text nor anything
+ * that separates two texts? Servers send such events while a character or a stop sequence is not
+ * complete. */
 bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_choice *choice);
 
-/* The same, and it says nothing about the choice but who speaks, and perhaps what it cost so far?
- */
+/* The same, and the event has nothing about the choice but its role, and perhaps usage so far? */
 bool weir_event_is_silent(const struct weir_json *json, const struct weir_event_choice *choice);
 
 /* Does it have members that leave with the end of its text only, were it null? */
@@ -130,7 +130,7 @@ struct weir_event_final {
 void weir_event_write_final(const struct weir_json *json, const struct weir_event_final *final,
                             struct weir_buf *out);
 
-/* What the first event of an answer takes along of the input: arrays, or empty. */
+/* What was found in the input, for the first event of an answer to carry: arrays, or empty. */
 struct weir_event_lead {
     struct weir_slice detections;
     struct weir_slice warnings;
@@ -138,7 +138,7 @@ struct weir_event_lead {
 void weir_event_write_lead(const struct weir_json *json, const struct weir_event_lead *lead,
                            struct weir_buf *out);
 
-/* The array with the one warning that says so. */
+/* The array `warnings` with UNSUITABLE_OUTPUT alone. */
 struct weir_slice weir_event_unsuitable_output(void);
 
 /* Sets `warnings`, the server's own first. `ours` is a JSON array; both must live until write. */

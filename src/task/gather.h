@@ -17,9 +17,9 @@
  *   batches   ◄── [0,15) + findings
  *
  * Calls return 0 or a negative code. The first fault is final: every later call returns its code
- * and weir_gather_failure tells what it was. Pop is to be repeated after every other call until it
- * answers something else than 0. Time does not exist here; who waits for whom is decided by the
- * calls alone. Detectors are named by their index in `detector_ids`, anything else asserts.
+ * and weir_gather_failure has the details. After every other call, pop until it returns something
+ * else than 0. There is no clock here; what leaves depends on the calls alone. Detectors are named
+ * by their index in `detector_ids`, anything else asserts.
  *
  * Costs: a call is O(1) amortised when it cannot free a batch, O(detectors) when it may, and a
  * batch sorts its findings. A verdict without findings allocates nothing once its queue has grown.
@@ -46,7 +46,8 @@ struct weir_gather_options {
     struct weir_gather_text text;
     size_t start_cp;        /* where the first batch starts: a path that goes on after an end */
     size_t max_bytes;       /* of queued verdicts and findings; 0: none */
-    bool spans_are_foreign; /* they are no offsets of this text, so none is compared with a chunk */
+    bool spans_are_foreign; /* findings' offsets are not of this text: none is compared with a chunk
+                             */
 };
 
 /* `findings` are copied with everything they point to, detector_id is filled in. Those that start

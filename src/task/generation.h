@@ -6,8 +6,8 @@
 #include "task/task.h"
 
 /*
- * A and B of api.md, on TGIS or caikit-nlp: generation with detectors on input and output, and
- * generation followed by detectors that see prompt and text.
+ * Endpoints A and B (docs/api/endpoints.md), on TGIS or caikit-nlp: generation with detectors on
+ * input and output, and generation followed by detectors that see prompt and text.
  */
 struct weir_task_generation {
     bool is_classification; /* A; otherwise B */

@@ -6,8 +6,9 @@
 #include "task/out.h"
 
 /*
- * A of api.md as a stream: a generation server's messages, guarded. What `request` points to, and
- * `out`, live in the request's arena; the task ends with out->ops->end or fail, or with the arena.
+ * Endpoint A (docs/api/endpoints.md) as a stream: a generation server's messages, guarded. What
+ * `request` points to, and `out`, live in the request's arena; the task ends with out->ops->end or
+ * fail, or with the arena.
  */
 void weir_generation_stream_start(struct weir_task_ctx *task,
                                   const struct weir_task_generation *request,

@@ -32,9 +32,9 @@ struct weir_guard_options {
     const struct weir_plan *plan;
     const struct weir_policy *policy;
     size_t max_held_bytes; /* per channel: see path.h */
-    uint64_t choice;       /* for those who watch */
-    bool is_unary;         /* channels leave one after the other, so that timing has no say */
-    /* Something happened that pop may tell. Never from inside a call of the owner's. */
+    uint64_t choice;       /* its index, for the watcher (task/trace.h) */
+    bool is_unary;         /* channels leave one after the other, so that timing does not matter */
+    /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;
 };
@@ -84,18 +84,20 @@ void weir_guard_end(struct weir_guard *guard, const struct weir_guard_ending *en
 int weir_guard_pop(struct weir_guard *guard, struct weir_guard_piece *piece);
 const struct weir_fault *weir_guard_fault(const struct weir_guard *guard);
 
-/* Blocked, or ended and CLEAR was told. */
+/* Pop has returned BLOCKED or CLEAR: nothing more will leave. */
 bool weir_guard_is_done(const struct weir_guard *guard);
 
 /*
- * The promise, asked where something leaves and computed without the decisions above: has every
- * detector that holds text back answered for this TEXT piece, and does it follow the one before?
- * Were these the tool texts that were judged, every answer there, and nothing found?
+ * The promise (task/promise.h), checked where something leaves and computed without the decisions
+ * above. For a TEXT piece: has every detector that holds text back answered for it, and does it
+ * follow the piece before? For tool texts: are they the ones that were judged, with every answer
+ * there and nothing found?
  */
 bool weir_guard_has_judged(struct weir_guard *guard, const struct weir_guard_piece *piece);
 bool weir_guard_has_judged_tools(const struct weir_guard *guard, const struct weir_slice *texts,
                                  size_t n_texts);
 
+/* What is at work that can release something: see weir_path_waits. */
 enum weir_path_wait weir_guard_waits(const struct weir_guard *guard);
 
 #endif

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * What a completion is asked, as input detectors see it: one text on H and I, on a route every text
- * of the messages it checks.
+ * The question of a completion as input detectors see it: one text on H and I, on a route every
+ * text of the messages that the route checks.
  */
 #define WEIR_INPUT_NO_PART SIZE_MAX
 

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 /*
- * What of a model server's answer is known here, on routes that block or redact: everything that
- * can say something is either a guarded channel, a tool call, or not sent on. Events and whole
- * answers are written anew from the members that are known.
+ * The members of a model server's answer that are known, for routes that block or redact. Whatever
+ * can carry text is a guarded channel, a tool call, or not sent on: events and whole answers are
+ * written anew from the members that are known.
  */
 
 /* One choice of an answer or an event. */
@@ -25,7 +25,7 @@ struct weir_known {
     uint32_t texts[WEIR_CHANNEL_TEXTS]; /* strings that are not empty; WEIR_JSON_NONE: none */
     uint32_t audio;                     /* the object with the transcript, or WEIR_JSON_NONE */
     uint32_t tool_calls;                /* an array, or WEIR_JSON_NONE */
-    uint32_t function_call;             /* the tool call of old, or WEIR_JSON_NONE */
+    uint32_t function_call;             /* OpenAI's older form of a tool call, or WEIR_JSON_NONE */
     bool has_finish;
     size_t n_unknown;          /* members of the choice and what it says … */
     size_t n_unknown_in_calls; /* … and of its tool calls */
@@ -62,11 +62,11 @@ void weir_known_write(struct weir_json_write *w, const struct weir_json *json, u
 
 /* Names known in a whole answer or event, in one of its choices, in a tool call. */
 extern const char *const weir_known_top[];
-extern const char *const weir_known_choice[]; /* but for what it says */
+extern const char *const weir_known_choice[]; /* without `message`, `delta` and `text` */
 extern const char *const weir_known_body[];
 extern const char *const weir_known_audio[];
-extern const char *const weir_known_call[];     /* but for what it says: … */
-extern const char *const weir_known_function[]; /* `function`, and `function_call` of old */
-extern const char *const weir_known_custom[];   /* `custom` */
+extern const char *const weir_known_call[];     /* without the next two */
+extern const char *const weir_known_function[]; /* in `function`, and in `function_call` */
+extern const char *const weir_known_custom[];   /* in `custom` */
 
 #endif

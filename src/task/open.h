@@ -14,25 +14,25 @@
  *
  *   chunks     |  text -----BEGIN…  |  MIIEpAIB…  |  …Cq1 -----END… text  |
  *   detector         |-- open …                   (may see the rest of one, or nothing)
- *   told             |--------------|-------------|---------------|
+ *   reported         |--------------|-------------|---------------|
  *
- * One of these goes along with a detector over the chunks of one text, in their order, and adds to
- * each chunk's findings the part of the open one that lies in it. The parts lie side by side, so
- * that together they are the finding, whether the text came in a stream or at once; what the
- * detector says again about a text that was told already is left out.
+ * A weir_open follows one detector over the chunks of one text, in their order, and adds to each
+ * chunk's findings the part of the open finding that lies in it. The parts lie side by side, so
+ * that together they are the finding, whether the text came in a stream or at once. Where the
+ * detector reports a text that was reported already, that finding is left out.
  */
 struct weir_open {
     struct weir_arena *arena; /* of the words of findings that it adds */
     enum {
         WEIR_OPEN_NOTHING,
-        WEIR_OPEN_BEGUN, /* only the beginning was seen: what follows must bear it out */
+        WEIR_OPEN_BEGUN, /* only the beginning was seen: what follows must look like a key */
         WEIR_OPEN_FINDING,
     } state;
     struct weir_detection like; /* the open one's words */
     size_t left_bytes;          /* before it is too long */
     size_t at_cp;               /* the end of what the last chunk answered for … */
     size_t seen_cp;             /* … and of what it saw */
-    size_t reach_cp;            /* the furthest end of a finding that was told */
+    size_t reach_cp;            /* the furthest end of a finding that was reported */
     size_t n_tail;
     char tail[WEIR_PEM_MAX_LINE]; /* the end of the text so far: an END line may be cut in two */
 };
@@ -50,13 +50,13 @@ struct weir_open_chunk {
 void weir_open_init(struct weir_open *o, struct weir_arena *arena);
 
 /*
- * Writes what is to be told of the chunk, with offsets of the whole text, and returns how many: at
- * most one more than the detector found. Texts are slices of the chunk's text.
+ * Writes the findings to report for the chunk, with offsets of the whole text, and returns how
+ * many: at most one more than the detector found. Texts are slices of the chunk's text.
  */
 size_t weir_open_take(struct weir_open *o, const struct weir_open_chunk *chunk,
                       struct weir_detection *out);
 
-/* Would a chunk without findings have something to tell? */
+/* Is no finding open, so that a chunk without findings has nothing to report? */
 static inline bool weir_open_is_quiet(const struct weir_open *o)
 {
     return o->state == WEIR_OPEN_NOTHING;

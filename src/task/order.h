@@ -7,14 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The order of findings everywhere (api.md H): those with spans by start, end, detector id, then
- * those without, by detector id. 0 leaves the order of arrival to decide. */
+/* The order of findings in every answer: those with spans by start, end, detector id, then those
+ * without, by detector id. 0: equal, the order of arrival decides. */
 int weir_order_compare(const struct weir_detection *a, const struct weir_detection *b);
 
 /*
  * Brings findings into that order a few at a time, however many there are. Runs that are in order
- * already are merged two by two: of k detectors that each tell theirs from the beginning to the
- * end, log2(k) passes.
+ * already are merged two by two: findings of k detectors, each in order, take log2(k) passes.
  */
 struct weir_order_sort {
     const struct weir_detection **items; /* n of them; sorted when done */

@@ -20,14 +20,15 @@
  * one detector run at once, and answers are put back into chunk order before the aggregator sees
  * them. Text that comes after `end` opens the chunkers anew at the present offset.
  *
- * With `compat: fms` spans are relative to their chunk, and where all detectors share a chunker it
- * is believed: a batch is one of its chunks, with the text, offsets and frames it told, right or
- * wrong, and what it leaves out never leaves. Detectors on different chunkers need offsets that can
- * be compared, so there everything is checked as always.
+ * With `compat: fms` spans are relative to their chunk, and where all detectors share a chunker,
+ * that chunker is believed: a batch is one of its chunks, with the text, offsets and frames the
+ * chunker told us, right or wrong, and text it leaves out never leaves. Such batches are called
+ * told. Detectors on different chunkers need offsets that can be compared, so there everything is
+ * checked as always.
  */
 struct weir_path;
 
-/* A batch of a chunker that is believed. Valid as long as the batch's findings. */
+/* A told batch. Valid as long as the batch's findings. */
 struct weir_path_told {
     struct weir_slice text;
     uint64_t first_frame; /* those it was made of, inclusive */
@@ -41,9 +42,9 @@ struct weir_path_options {
     /* When that much is held back, the owner stops pushing: findings that wait for their batch are
      * bounded by it, text by a little more, for what was under way already. */
     size_t max_held_bytes;
-    uint64_t choice; /* which path it is, for those who watch */
+    uint64_t choice; /* with `channel`: which path it is, for the watcher (task/trace.h) */
     enum weir_channel channel;
-    /* Something happened that pop may tell. Never from inside a call of the owner's. */
+    /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;
 };
@@ -62,8 +63,8 @@ const struct weir_plan *weir_path_whole_plan(const struct weir_plan *plan,
 struct weir_path *weir_path_new(const struct weir_path_options *options);
 void weir_path_free(struct weir_path *path); /* cancels what runs; NULL is fine */
 
-/* One frame's text. 0, WEIR_EBAD (not UTF-8) or WEIR_ELIMIT (too much is held). Then pop: only
- * popping moves on what lies ready in large texts. */
+/* One frame's text. 0, WEIR_EBAD (not UTF-8) or WEIR_ELIMIT (too much is held). Then pop: of large
+ * texts only pop takes the chunks that push left. */
 int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice text, void *tag);
 
 /* What follows is not text. */
@@ -76,7 +77,7 @@ void weir_path_end(struct weir_path *path);
  * valid until the next call. */
 int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch);
 
-/* Are batches told? All of a path's, or none. */
+/* Are the path's batches told (see above)? All of them are, or none. */
 bool weir_path_is_told(const struct weir_path *path);
 
 /* The batch's text, until the next push or release. */
@@ -86,8 +87,8 @@ struct weir_slice weir_path_text(const struct weir_path *path,
 /* The frames that have text here still, with their tags: which of them a batch touches. */
 const struct weir_textlog *weir_path_log(const struct weir_path *path);
 
-/* How far the text has left with a batch: its end; of a told one, which may be anywhere, the place
- * nearest to it in the last frame it was made of. */
+/* How far the text has left with a batch: its end. The end of a told batch may be anywhere; then
+ * the place nearest to it in the last frame that the batch was made of. */
 size_t weir_path_leaves_cp(const struct weir_path *path, const struct weir_gather_batch *batch);
 
 /* How many of the frames held leave with it: those that end there, none behind the last it was made
@@ -112,7 +113,7 @@ size_t weir_path_length_cp(const struct weir_path *path);
 /* Everything that came has left (and the path was ended). */
 bool weir_path_is_done(const struct weir_path *path);
 
-/* What is under way that can release something? Without anything, only more text or an end can. */
+/* What is at work that can release something? If nothing is, only more text or an end can. */
 enum weir_path_wait {
     WEIR_PATH_IDLE,
     WEIR_PATH_ON_CHUNKER,

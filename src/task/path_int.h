@@ -31,7 +31,7 @@ struct weir_path {
     size_t left_bytes;             /* that detectors may still look at in this turn … */
     uint64_t turn;                 /* … which is this one */
     struct weir_post step;         /* goes on with what was left for another turn */
-    struct weir_path_row *leaving; /* told: the chunk popped last */
+    struct weir_path_row *leaving; /* told paths: the chunk popped last */
 };
 
 struct weir_path_segment;
@@ -47,8 +47,8 @@ struct weir_path_cutter {
     size_t last_seen_cp;         /* where that begins */
     struct weir_buf before; /* windows: the end of the text that the chunks so far answered for */
     struct weir_fault
-        fault;         /* why it has ended, if it failed; lanes tell it after their last chunk */
-    bool has_ended;    /* no more chunks: done or failed */
+        fault;      /* why it has ended, if it failed; lanes fail with it after their last chunk */
+    bool has_ended; /* no more chunks: done or failed */
     bool is_held_back; /* it may have more chunks ready than were taken */
     bool is_full;      /* it takes no more for now, and the task counts it */
     unsigned n_lanes;
@@ -62,7 +62,7 @@ struct weir_path_text {
     struct weir_slice text; /* in the same block */
 };
 
-/* Told: a chunk that waits for its verdicts. */
+/* Told paths: a chunk that waits for its verdicts. */
 struct weir_path_row {
     struct weir_list link;
     size_t start_cp;
@@ -83,7 +83,7 @@ struct weir_path_lane {
     struct weir_path_slot *waiting; /* the first of them without a call; NULL: none */
     unsigned n_running;
     struct weir_open open;
-    bool has_ended; /* the aggregator was told */
+    bool has_ended; /* and the aggregator knows */
     struct weir_fault fault;
 };
 
@@ -100,7 +100,7 @@ struct weir_path_slot {
     struct weir_slice content; /* what the input points to */
     struct weir_detect_input input;
     struct weir_detect_call *call;
-    uint64_t sent_us; /* when somebody watches */
+    uint64_t sent_us; /* when the call began, if the stream is watched */
     bool is_done;
 };
 
@@ -114,7 +114,7 @@ struct weir_path_segment {
     struct weir_path_cutter *cutters;
     size_t n_cutters;
     bool has_ended;
-    struct weir_list rows; /* told: chunks that have not left */
+    struct weir_list rows; /* told paths: chunks that have not left */
     size_t row_bytes;
     size_t n_told; /* ever */
     bool is_counted;
@@ -129,8 +129,8 @@ bool weir_path__pull_more(struct weir_path_segment *seg);
 void weir_path__drop_lane(struct weir_path_lane *lane);
 void weir_path__text_unref(struct weir_path_text *t);
 
-/* path_told.c: how the aggregator asks about chunks instead of code points; a chunk that came, the
- * one that leaves, the last one's end, and the end of them all. */
+/* path_told.c: the aggregator counts chunks instead of code points. Adds a chunk that came, takes
+ * the one that leaves, drops it when it has left, counts them at their end, drops them all. */
 struct weir_gather_text weir_path__told_text(struct weir_path_segment *seg);
 void weir_path__add_row(struct weir_path_segment *seg, const struct weir_chunk *chunk,
                         struct weir_path_text *text);
@@ -139,7 +139,8 @@ void weir_path__drop_leaving(struct weir_path *path);
 void weir_path__count_rows(struct weir_path_segment *seg);
 void weir_path__drop_rows(struct weir_path_segment *seg);
 
-/* Tells who watches; `took_us` and a detector belong to verdicts. Not to be called without. */
+/* Reports a step to the stream's watcher, which there must be; `took_us` and `detector` are set for
+ * verdicts only. */
 void weir_path__note(const struct weir_path *path, const struct weir_task_step *step);
 
 /* Is the text between white space, as far as it has not left? */

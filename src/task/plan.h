@@ -18,7 +18,7 @@ struct weir_plan {
     size_t n;
 };
 
-/* What is wrong with a request, in the words of api.md. */
+/* What is wrong with a request, as its caller is answered (docs/api/endpoints.md, Errors). */
 struct weir_plan_error {
     int status;
     const char *details; /* in the request's arena */
@@ -30,7 +30,7 @@ struct weir_plan_error {
 /*
  * Reads `{id: params, …}` at node `object` of `json`, both of which must outlive the plan. 0, or
  * WEIR_EINVAL with `error` filled: an unknown detector, a type not among `types`, a threshold that
- * is no number.
+ * is not a number.
  */
 int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const struct weir_json *json,
                    uint32_t object, unsigned types, struct weir_plan_error *error);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /*
- * What a route does with findings (policy.md). Made from the configuration, then const.
+ * What a route does with findings (docs/policies.md). Made from the configuration, then const.
  */
 enum weir_policy_action {
     WEIR_POLICY_ANNOTATE,
@@ -35,13 +35,13 @@ struct weir_policy {
     struct weir_metric_counter dropped; /* members nobody here knows */
 };
 
-/* Does the answer leave only as far as it is clean? NULL: H and I, which only tell. */
+/* Does the route block or redact? NULL: H and I, which only report findings. */
 static inline bool weir_policy_enforces(const struct weir_policy *p)
 {
     return p != NULL && p->action != WEIR_POLICY_ANNOTATE;
 }
 
-/* Counts what became of a side; NULL: nobody counts. */
+/* Counts what became of a side. `p` NULL: counts nowhere. */
 static inline void weir_policy_count(const struct weir_policy *p, enum weir_policy_side side,
                                      enum weir_policy_outcome outcome)
 {

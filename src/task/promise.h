@@ -24,7 +24,7 @@ struct weir_promise {
 /* So that the counter is shown before anything is counted. */
 void weir_promise_declare(void);
 
-/* Counts and logs it; returns what the request fails with. */
+/* Counts and logs a broken promise; returns the fault that the request fails with. */
 struct weir_fault weir_promise_broken(const struct weir_promise *promise);
 
 /* For tests of what a release build does. */

@@ -5,8 +5,8 @@
 #include "wire/json_write.h"
 
 /*
- * Findings as JSON, in the shapes of api.md, members in the order it shows, and the warnings that
- * go with them.
+ * Findings as JSON, in the shapes and with the members in the order of docs/api/endpoints.md
+ * (Findings), and the warnings that go with them.
  */
 enum weir_results_shape {
     WEIR_RESULTS_NONE,           /* not as JSON */

@@ -30,7 +30,7 @@ struct weir_scan_mask {
 
 struct weir_scan_group {
     struct weir_scan *scan;
-    const struct weir_detection **found; /* when done: in the order of api.md H */
+    const struct weir_detection **found; /* when done: in the order of task/order.h */
     size_t n_found;
     size_t n_text_found; /* of them, by text_contents detectors */
     enum weir_results_shape shape;
@@ -39,8 +39,8 @@ struct weir_scan_group {
     struct weir_scan_group *next;
     struct weir_scan_job *jobs; /* in order of adding */
     struct weir_scan_job **jobs_tail;
-    /* What who watches is told of each answer: kind VERDICT, choice and range. All-zero: nothing.
-     */
+    /* Reported to the request's watcher (task/trace.h) for each detector's answer: kind VERDICT,
+     * choice and range. All-zero: nothing is reported. */
     struct weir_task_step watched;
 };
 

@@ -91,7 +91,7 @@ struct weir_scan_job {
     struct weir_detect_input input;
     struct weir_detect_call *call;
     size_t n_found;   /* in all lists of the call, when it is done */
-    uint64_t sent_us; /* when somebody watches */
+    uint64_t sent_us; /* when the call began, if the request is watched */
 };
 
 /* How far putting together has come. */
@@ -117,8 +117,8 @@ struct weir_scan {
     struct weir_scan_lane *lanes;
     struct weir_list lanes_to_run;
     struct weir_fault fault;
-    struct weir_post post; /* tells what was done at once */
-    struct weir_post step; /* goes on with what was left */
+    struct weir_post post; /* calls on_done for a scan that was done inside of start */
+    struct weir_post step; /* goes on with work that was left for another turn */
     size_t left_bytes;     /* that may be given to detectors in this step */
     struct weir_scan_finish finish;
     bool is_busy; /* inside start or advance: transitions happen there */

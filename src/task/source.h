@@ -10,15 +10,15 @@
 #include <stddef.h>
 
 /*
- * Is the source of a guarded stream (the model server, the caller's body) read on or not? It is,
- * while the caller takes what leaves, the chunkers take what comes and as long as less than
- * `max_held_bytes` is held back. At that ceiling it is not, while a call is under way that can
- * release something; when none is, the stream is stuck: no text will ever leave without more text
- * coming in.
+ * Decides whether the source of a guarded stream (the model server, the caller's body) is read. It
+ * is read while the caller takes what leaves, the chunkers take what comes and less than
+ * `max_held_bytes` is held back. At that ceiling reading pauses as long as a call is under way that
+ * can release something. When none is, the stream is stuck: no text will ever leave without more
+ * text coming in.
  *
  * Whether a remote chunker is at work or waits for more text cannot be seen from here. With nothing
- * but chunkers to wait for, a while without anything leaving counts as stuck; not while one of them
- * is full, which has text to work on (its call has a deadline).
+ * but chunkers to wait for, five seconds without anything leaving count as stuck; not while a
+ * chunker is full: it has text to work on, and its call has a deadline.
  */
 struct weir_source {
     struct weir_loop *loop;
@@ -38,7 +38,8 @@ struct weir_source {
     bool has_ended;
 };
 
-/* The members above are set. What is undone with the arena: weir_source_end. */
+/* Call with the members above set. The owner calls weir_source_end when the request's arena goes.
+ */
 void weir_source_init(struct weir_source *s);
 
 /* The way out is full, or has room again; a decision follows. */

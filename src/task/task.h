@@ -5,8 +5,8 @@
 #include "client/fault.h"
 
 /*
- * How a unary task ends: with a JSON body or with the fault that stopped it. Told once, never from
- * inside the call that started the task.
+ * How a unary task ends: with a JSON body or with the fault that stopped it. `done` is called once,
+ * never from inside the call that started the task.
  */
 struct weir_task_answer {
     const struct weir_fault *fault; /* NULL: it worked */

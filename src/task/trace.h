@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 /*
- * Somebody who watches a guarded stream being made: told when and where something happens to the
- * text, never what the text is. Without a watcher (NULL in weir_task_ctx) it costs a branch.
+ * The watcher of a guarded stream. It learns when and where something happens to the text, never
+ * what the text is. A stream without one (NULL in weir_task_ctx) pays a branch.
  *
  *   RAW ─► CHUNK ─► VERDICT, one per detector ─► BATCH
  *
- * `note` is called in the middle of things: it must not call back.
+ * `note` is called in the middle of the task's work and must not call the task.
  */
 enum weir_task_step_kind {
     WEIR_TASK_STEP_RAW,     /* text came from the model */

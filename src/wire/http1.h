@@ -86,7 +86,7 @@ struct weir_http1_reader {
     size_t trailer_bytes;
     size_t line_bytes; /* how much of its current line was seen */
 
-    const char *bad_what; /* why it was refused, a static phrase */
+    const char *bad_what; /* why the message was refused, a static phrase */
     struct weir_buf held; /* a head that came in pieces; empty and without memory otherwise */
     struct weir_http1_head head;
     /* Its own, too. */

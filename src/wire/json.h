@@ -157,7 +157,7 @@ static inline bool weir_json_string_eq(const struct weir_json *j, uint32_t at, s
 bool weir_json_string_ends_high(const struct weir_json *j, uint32_t at, uint16_t *unit);
 bool weir_json_string_begins_low(const struct weir_json *j, uint32_t at, uint16_t *unit);
 
-/* 0, or WEIR_EINVAL when it is no number of that kind or does not fit. */
+/* 0, or WEIR_EINVAL when the value is not a number of that kind or does not fit. */
 int weir_json_i64(const struct weir_json *j, uint32_t at, int64_t *out);
 int weir_json_u64(const struct weir_json *j, uint32_t at, uint64_t *out);
 int weir_json_f64(const struct weir_json *j, uint32_t at, double *out); /* 1e400: WEIR_EINVAL */

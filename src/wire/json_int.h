@@ -17,7 +17,7 @@ int32_t weir_json__hex4(const char *p);
 /*
  * A string's value in pieces of UTF-8: runs of the source between escapes, and what each escape
  * stands for. A lone surrogate is U+FFFD, or with `keep_halves` its three bytes as if it were a
- * character: no UTF-8, but different halves stay different.
+ * character: not valid UTF-8, but different halves stay different.
  */
 struct weir_json__pieces {
     struct weir_slice rest; /* of the inside, not yet given out */

@@ -9,8 +9,8 @@
 
 /*
  * application/x-ndjson: one JSON document to a line, the line ended by LF or CRLF. Bytes in, cut
- * anyhow, one line out per call, without its end; empty lines are skipped. Whether a line is JSON
- * is not asked here. A line that lies whole in the slice that was fed is not copied.
+ * anyhow, one line out per call, without its end; empty lines are skipped. The reader does not look
+ * whether a line is JSON. A line that lies whole in the slice that was fed is not copied.
  */
 struct weir_ndjson_reader {
     size_t max_line_bytes;  /* before the LF, a CR counted */

@@ -41,9 +41,9 @@ int weir_proto_append(struct weir_buf *out, const ProtobufCMessage *m);
 int weir_proto_append_framed(struct weir_buf *out, const ProtobufCMessage *m);
 
 /*
- * The message in `bytes`, made of memory of the arena, or NULL when it is none. A few bytes on the
- * wire can be a large struct, so what it may cost is limited to a multiple of their length: more
- * is malformed too. Never freed but with the arena.
+ * The message in `bytes`, made of memory of the arena, or NULL when they are not one. A few bytes
+ * on the wire can be a large struct, so what it may cost is limited to a multiple of their length:
+ * more is malformed too. Never freed but with the arena.
  */
 void *weir_proto_unpack(struct weir_arena *a, const ProtobufCMessageDescriptor *type,
                         struct weir_slice bytes);

@@ -189,6 +189,51 @@ def test_paths(check):
     assert check("paths", {"docs/a.md": "GET /rooted, $(HOME)/x, src/root/x\n"}) == (0, "")
 
 
+# --- docs ---
+
+
+@pytest.mark.parametrize(
+    "path, text, says",
+    [
+        ("README.md", "a\n[b](docs/none.md)\n", "README.md:2: the link `docs/none.md` leads nowhere\n"),
+        ("docs/a.md", "[b](docs/b.md)\n", "docs/a.md:1: the link `docs/b.md` leads nowhere\n"),
+        ("docs/a.md", "[b](b.md#gone)\n", "docs/a.md:1: the link `b.md#gone`: there is no such heading\n"),
+        ("docs/a.md", "[b](#gone)\n", "docs/a.md:1: the link `#gone`: there is no such heading\n"),
+        ("docs/a.md", "see `src/io/gone.c`\n", "docs/a.md:1: there is no `src/io/gone.c`\n"),
+        ("docs/a.md", "see `io/gone.h`\n", "docs/a.md:1: there is no `io/gone.h`\n"),
+        ("src/io/x.h", "int n;\n/* as\n * b.md has it */\n", "src/io/x.h:3: `b.md` is no page"),
+        ("src/io/x.c", "int n; /* docs/c.md */\n", "src/io/x.c:1: `docs/c.md` is no page"),
+        ("tests/unit/x.c", "/* api.md H */\n", "tests/unit/x.c:1: `api.md` is no page"),
+        ("tests/integration/x.py", '"""What\napi.md says."""\n', "tests/integration/x.py:2: `api.md`"),
+        ("bench/x.py", "n = 1  # see gone.md\n", "bench/x.py:1: `gone.md` is no page"),
+        ("tools/x", "#!/usr/bin/python3\n# see gone.md\n", "tools/x:2: `gone.md` is no page"),
+    ],
+)
+def test_docs_refuses(check, path, text, says):
+    tree = {"docs/b.md": "# Here\n", path: text}
+    status, output = check("docs", tree)
+    assert status == 1
+    assert output.startswith(says)
+    assert output.count("\n") == 1
+
+
+def test_docs_accepts(check):
+    tree = {
+        "README.md": "[b](docs/b.md#here-there-a-b), [docs](docs/), [x](https://x.example/y.md)\n",
+        "docs/b.md": "# Here, `there` (A, B)\n\n[up](../README.md) [me](#here-there-a-b)\n"
+        "`src/io/x.h`, `io/x.h`, `tests/<x>.c`, `[no](link.md)`\n```\n[no](link.md)\n```\n",
+        "src/io/x.h": '/* docs/b.md has it */\nconst char *name = "gone.md";\n',
+        "tests/integration/x.py": '"""docs/b.md"""\nNAME = "gone.md"\nOTHER = "*.md"\n',
+    }
+    assert check("docs", tree) == (0, "")
+
+
+def test_docs_of_this_tree():
+    command = [sys.executable, str(TOOLS / "check-docs")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
 # clang is for `make check` alone: two names of the compiler that builds everything do here.
 TWO = ["--compilers", "gcc", "cc"]
 

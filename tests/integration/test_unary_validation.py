@@ -1,4 +1,4 @@
-"""What a request may not be: every message of api.md, and that nobody is asked before all is well."""
+"""What a request may not be: every message of docs/api/endpoints.md, and no service is asked before."""
 
 import json
 

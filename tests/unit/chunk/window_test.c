@@ -82,8 +82,8 @@ static void test_cut(void **state)
            6);
 }
 
-/* What the promise of policy.md rests on: any stretch not longer than the overlap lies whole in the
- * window that answers for its beginning. */
+/* What the promise of docs/policies.md rests on: any stretch not longer than the overlap lies whole
+ * in the window that answers for its beginning. */
 static void test_promise(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /*
  * Thousands of random streams: texts with every kind of white space and characters of every length,
  * chunkers that cover, skip white space or cut windows, any order of arrival. Each is run through
- * the aggregator and the reference at once (gather_pair.h) and must keep the promises of the
- * specification.
+ * the aggregator and the reference at once (gather_pair.h) and must keep the promises of
+ * docs/internals/path.md.
  */
 #include "unit/cmocka_all.h"
 

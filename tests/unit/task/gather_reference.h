@@ -5,7 +5,7 @@
  * The aggregator a second time, slow and literal: every verdict ever given is kept with a flag
  * whether it has left, every question is answered by looking at all of them, coverage is asked per
  * code point. It shares nothing with the program but the meaning of an event, and is small enough
- * to be compared with the specification line by line.
+ * to be compared with docs/internals/path.md line by line.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ static inline const char *ref_feed(struct ref *r, const struct ref_event *e)
             }
         }
         return NULL;
-    case REF_FAIL: /* not in the specification's words; see gather_pair.h */
+    case REF_FAIL: /* a failed call; see gather_pair.h */
         return NULL;
     case REF_VERDICT:
         break;
@@ -191,7 +191,7 @@ static inline bool ref_is_covered(const struct ref *r, size_t d, size_t at_cp)
     return r->white[at_cp];
 }
 
-/* api.md H: with spans by start, end, detector id; then without, by detector id. */
+/* As in every answer: with spans by start, end, detector id; then without, by detector id. */
 static inline bool ref_comes_before(const struct ref *r, const struct ref_finding *a,
                                     const struct ref_finding *b)
 {
