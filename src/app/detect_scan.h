@@ -19,7 +19,7 @@ struct weir_detect_scan {
     struct weir_detection *found; /* spans relative to the block, or the whole */
     size_t n_found;
     size_t cap_found;
-    size_t passed_cp; /* 0 after each scan, for whoever walks along the findings */
+    size_t passed_cp; /* 0 after each scan; for the code that walks along the findings */
     struct weir_buf why;
 };
 

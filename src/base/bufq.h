@@ -15,7 +15,7 @@
  *
  * Bytes never move once queued, so an asynchronous write may point into the queue until it takes
  * them off with consume. A drained queue keeps no memory. The ceiling is soft on purpose (the flow
- * contract: a writer's bytes are always accepted, then it is told FULL); weir_bufq_is_full tells.
+ * contract: a writer's bytes are always accepted, then it is told FULL); see weir_bufq_is_full.
  * With an account (set after init, while empty) its blocks count there. All-zero is a valid empty
  * queue without ceiling.
  */

@@ -13,7 +13,7 @@
  *
  *   - single letters, alone or in a row: "J.", "e.g.", "z. B.", "т.е."; letters with case only
  *   - small numbers, Arabic and Roman: "am 3. Oktober", "im II. Weltkrieg", "steps: 1. Open it"
- *   - a table of our own: titles, references and the like that are no words of another language,
+ *   - a table of our own: titles, references and the like that are not words of another language,
  *     so that text of unknown language is not cut at "Dr.", "Sra." or "bzw."
  *   - ICU's suppressions of one language, those behind `ss=standard` ("Mrs.", "Sept.")
  *
@@ -22,7 +22,7 @@
  * not belong to the word: "l'avv.", "dell'art.".
  */
 enum weir_abbrev_kind {
-    WEIR_ABBREV_NONE,    /* the full stop is one */
+    WEIR_ABBREV_NONE,    /* not an abbreviation: the full stop ends the sentence */
     WEIR_ABBREV_NUMBER,  /* ends no sentence before a number: "No. 5", "art. 3" */
     WEIR_ABBREV_YEAR,    /* ends none before a number with a full stop of its own: "2024. 3. 11." */
     WEIR_ABBREV_COUNT,   /* ends none before what has ordinals: "3. Oktober" */
@@ -38,7 +38,7 @@ struct weir_abbrev {
     uint64_t endings[1024]; /* a bit for each pair of bytes that a word has before its full stop */
 };
 
-/* Longer words are no abbreviations; the longest in any list have half of this. */
+/* Longer words are not taken for abbreviations; the longest in any list have half of this. */
 enum { WEIR_ABBREV_MAX_BYTES = 32 };
 
 /*

@@ -19,7 +19,7 @@
  *                                                            ^ a small letter: it was none
  *
  * Only after a full stop (ATerm) can the end of a sentence depend on text further away: on the
- * first letter behind digits and the like. Everywhere else the next code point tells.
+ * first letter behind digits and the like. Everywhere else the next code point decides.
  */
 struct weir_breaks {
     uint8_t state;

@@ -250,7 +250,8 @@ static enum weir_follow_verdict settle(struct weir_follow *f, enum weir_follow_v
     return verdict;
 }
 
-/* An elided word ("C'est") is told by its apostrophe; a contracted one ("It's") by its end. */
+/* An elided word ("C'est") is recognised by its apostrophe; a contracted one ("It's") by its end.
+ */
 enum weir_follow_verdict weir_follow_step(struct weir_follow *f,
                                           const struct weir_follow_words *words, uint32_t cp,
                                           bool is_letter)

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * What the next word says about a sentence that may have ended. Some ends cannot be told from what
- * stands before them; the word behind them can tell, so it is waited for, letter by letter:
+ * What the next word says about a sentence that may have ended. Some ends cannot be recognised by
+ * what stands before them, but by the word behind them, which is waited for, letter by letter:
  *
  *   … at 5 p.m. |He left.      … at 5 p.m. Monday …     "He" begins sentences, "Monday" need not
  *   … am 3. Oktober …          … zusammen 5. |Dann …    "Oktober" is counted
@@ -20,7 +20,7 @@
  */
 enum weir_follow_mode {
     WEIR_FOLLOW_NOTHING, /* is waited for */
-    WEIR_FOLLOW_STRONG,  /* ends before a word that begins sentences and is no part of a name */
+    WEIR_FOLLOW_STRONG,  /* ends before a word that begins sentences and is not part of a name */
     WEIR_FOLLOW_ANY,     /* ends before any word that begins sentences: articles and the like too */
     WEIR_FOLLOW_COUNTED, /* ends unless something comes that has an ordinal before it */
     WEIR_FOLLOW_QUOTE,   /* ends unless the sentence around a quotation goes on */

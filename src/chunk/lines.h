@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * What a line of Markdown is, told by its beginning, one code point at a time:
+ * What a line of Markdown is, decided by its beginning, one code point at a time:
  *
  *   - blank: nothing but white space
  *   - an item: a bullet (- * + •) or heading (#) and a space, or a number of up to three digits, a
@@ -51,7 +51,7 @@ enum weir_lines_sort {
 
 void weir_lines_step(struct weir_lines *l, uint32_t cp, enum weir_lines_sort sort);
 
-/* Nothing on this line matters any more: what is no line break need not be fed. */
+/* Nothing on this line matters any more: only its line break must still be fed. */
 static inline bool weir_lines_is_settled(const struct weir_lines *l)
 {
     return l->at == WEIR_LINES_REST;

@@ -10,7 +10,7 @@ enum { FIRST_CAP = 4, KEPT_CAP = 16 };
 
 static void grow(struct weir_chunk_queue *q)
 {
-    if (q->head >= q->cap / 2 && q->head != 0) { /* half of it was told: enough room */
+    if (q->head >= q->cap / 2 && q->head != 0) { /* half of it was given out: enough room */
         memmove(q->items, q->items + q->head, q->n * sizeof *q->items);
         q->head = 0;
         return;

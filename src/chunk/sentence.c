@@ -272,7 +272,7 @@ static enum weir_follow_mode follow_mode(const struct stream *s, uint32_t cp, ui
     return is_quote ? WEIR_FOLLOW_QUOTE : WEIR_FOLLOW_NOTHING;
 }
 
-/* A boundary for Unicode that is none for us, or not yet. */
+/* A boundary for Unicode that is not one for us, or not yet. */
 static bool is_ignored(struct stream *s, uint32_t cp, uint8_t class,
                        enum weir_breaks_verdict verdict, bool was_closing)
 {

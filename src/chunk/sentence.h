@@ -15,7 +15,7 @@
  *
  *   - abbreviations (chunk/abbrev.h) end no sentence: "Dr. Who", "z. B. Berlin"; those that also
  *     stand at ends ("p.m.", "U.S.", an ellipsis) do before a word that begins sentences, which is
- *     waited for (chunk/follow.h). German ordinals ("am 3. Oktober") are told likewise
+ *     waited for (chunk/follow.h). German ordinals ("am 3. Oktober") are decided in the same way
  *   - a terminator of ASCII with more ASCII right behind it is inside something: "a?b=1", "x.Y",
  *     "!=". Emphasis ("**Done.** Next") and numbered references ("so.[1] Next") close like quotes,
  *     French guillemets with their no-break space too; brackets that open begin the next sentence

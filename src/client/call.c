@@ -213,8 +213,8 @@ static void back_off(struct weir_call *call)
     weir_call__arm(call);
 }
 
-/* What the peer cannot have seen is repeated without a word, once, on a connection that nobody has
- * used before; what it says it has not processed, a few times. */
+/* A request that the peer cannot have seen is repeated, not counted as a retry, once, on a
+ * connection that nobody has used before; what it says it has not processed, a few times. */
 static bool repeat_quietly(struct weir_call *call, int err)
 {
     const struct weir_http_exchange *ex = &call->exchange;
@@ -507,7 +507,7 @@ void weir_call_end_body(struct weir_call *call)
     }
 }
 
-/* An answer that is thrown away is none of the owner's. */
+/* An answer that is thrown away is read whatever the owner wants. */
 void weir_call_pause(struct weir_call *call)
 {
     call->is_paused = true;

@@ -107,8 +107,8 @@ struct weir_call *weir_call_start(struct weir_client *client,
 enum weir_flow weir_call_write(struct weir_call *call, struct weir_slice bytes);
 void weir_call_end_body(struct weir_call *call);
 
-/* Back-pressure: no on_body and no good end until resumed; HTTP/1 stops reading, HTTP/2 keeps the
- * stream's window. A paused answer is not late. */
+/* Back-pressure: no on_body and no on_done without an error until resumed; HTTP/1 stops reading,
+ * HTTP/2 keeps the stream's window. A paused answer is not late. */
 void weir_call_pause(struct weir_call *call);
 void weir_call_resume(struct weir_call *call);
 

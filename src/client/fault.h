@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 /*
- * Why a service could not do its part: who it was and what it said. Made by whoever called the
- * service, carried by the task (the first one wins), turned into an answer in route/reply.c alone.
+ * Why a service could not do its part: which one it was and what it answered. Made by the caller of
+ * the service, carried by the task (the first one wins), turned into an answer in route/reply.c
+ * alone.
  */
 enum weir_fault_origin {
     WEIR_FAULT_NONE,

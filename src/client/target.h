@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 /*
- * A service as it is called: where it is, how long it may take, what it is told about us. Made by
+ * How a service is called: its address, its time limits, the credentials it gets. Made by
  * the server from the configuration, const afterwards, shared by all workers; strings are borrowed
  * from the configuration, which outlives it. What changes (addresses, connections, counts of calls)
  * belongs to a worker's client (client/client.h), which knows a target by what it says and keeps a
  * copy: nothing looks at this object after the last call on it has ended.
  *
- * All strings are set, if only to "". A time of 0 is no limit.
+ * All strings are set, if only to "". A time of 0 means no limit.
  */
 enum weir_target_protocol {
     WEIR_TARGET_HTTP, /* HTTP/1.1; HTTP/2 where TLS and ALPN agree on it */

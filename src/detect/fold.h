@@ -31,12 +31,12 @@ struct weir_fold {
     struct weir_fold_piece *pieces; /* in order */
     size_t n_pieces;
     size_t cap_pieces;
-    size_t
-        n_source; /* the original up to here is folded; the next byte as it is continues a piece */
+    size_t n_source; /* the original up to here is folded; an unchanged byte continues the last
+                        piece */
 };
 
-/* Would folding change more than letters' marks in dull punctuation? Quick, for texts that need
- * none. */
+/* Is there something to fold: characters beyond ASCII (dashes, quotes and the like aside), digits
+ * inside words, spelled-out words? A quick test, for texts that need no folding. */
 bool weir_fold_is_wanted(struct weir_slice text);
 
 /* Folds `text`, valid UTF-8 of less than 4 GiB, into an empty `f`. */

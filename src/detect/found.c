@@ -100,7 +100,7 @@ static size_t drop_low_scores(struct weir_found_span *spans, size_t n, double th
     return kept;
 }
 
-/* What began in the context was told with it, but for the rest of something longer. */
+/* What began in the context was reported with it, except for the rest of something longer. */
 static size_t drop_context(struct weir_found_span *spans, size_t n, size_t from_byte)
 {
     size_t kept = 0;

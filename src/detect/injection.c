@@ -27,7 +27,7 @@ enum {
 };
 
 static const double LIKELY = 0.5;
-static const double REPORTED = 0.3; /* what is left of an order that is told of or forbidden */
+static const double REPORTED = 0.3; /* what is left of an order that is described or forbidden */
 static const double QUOTED = 0.45;
 
 /* ---- matching */

@@ -16,7 +16,7 @@
  * Accents are folded away in the rules as they are in the text.
  *
  *   score   alone; rules that match near each other add up: 1 - (1 - a)(1 - b)
- *             0.80 and more   nobody says that but to a model
+ *             0.80 and more   only said to a model
  *             0.50 to 0.75    likely
  *             less            a hint, never a finding of its own
  */
@@ -111,7 +111,7 @@ struct weir_injection_index {
     size_t *first;
 };
 
-/* A stem as it is looked for. */
+/* A stem, prepared for the search. */
 struct weir_injection_literal {
     uint64_t head; /* its first bytes */
     uint64_t head_mask;

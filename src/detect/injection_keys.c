@@ -1,6 +1,6 @@
 /*
  * Reads an expression for its keys: groups of words, or words, that a match cannot do without. A
- * key is told as its stems, the literal beginnings of all its alternatives.
+ * key is given as its stems, the literal beginnings of all its alternatives.
  *
  *   \b(?:show|print(?:ing)?)GAP WORDS(5)(?:prompts?|instructions)\b
  *       ^show$ ^print                      ^prompt ^instructions$

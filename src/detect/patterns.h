@@ -9,8 +9,8 @@
 
 /*
  * Many patterns, one pass: a compiled Vectorscan database that points at candidates. Patterns are
- * written loose (a prefix, the characters around an @) and tell where a candidate ends; whoever
- * asked looks at the text there and decides.
+ * written loose (a prefix, the characters around an @) and say where a candidate ends; the caller
+ * looks at the text there and decides.
  *
  * A set is const once made and shared by all threads; the memory a scan works in is each thread's
  * own and goes with the thread.

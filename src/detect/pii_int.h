@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * The validators behind detect/pii.h. Each is told where a pattern ended and looks no further back
- * than `floor`, where the last look of this kind ended, or a fixed number of bytes.
+ * The validators behind detect/pii.h. Each gets the place where a pattern ended and looks no
+ * further back than `floor`, where the last look of this kind ended, or a fixed number of bytes.
  */
 struct weir_pii_look {
     struct weir_slice text;

@@ -4,7 +4,7 @@
 #include "detect/builtin.h"
 
 /*
- * `regex`: personal data by name (detect/pii.h) and patterns of one's own (detect/custom.h).
+ * `regex`: personal data by name (detect/pii.h) and patterns that users write (detect/custom.h).
  *
  *   {"regex": ["email", "credit-card", "ORD-\\d{6}"]}     at most 32
  *

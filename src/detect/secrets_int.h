@@ -54,7 +54,7 @@ struct weir_secret_look {
 
 typedef bool (*weir_secret_judge_fn)(struct weir_secret_look *l);
 
-/* A pattern and who decides about what it points at. */
+/* A pattern, and the judge that decides about the places it points at. */
 struct weir_secret_judge {
     struct weir_pattern pattern;
     weir_secret_judge_fn judge;
@@ -81,7 +81,8 @@ bool weir_secrets__is_placeholder(struct weir_slice value);
 /* Words that stand for a secret in examples, references to one, ports. */
 bool weir_secrets__is_dull(struct weir_slice password);
 
-/* Could a value be drawn? As a password that somebody names, or as a token without a shape. */
+/* Does a value look drawn at random: as a password with a name before it, or as a token without a
+ * known shape? */
 bool weir_secrets__looks_like_password(struct weir_slice value);
 bool weir_secrets__looks_like_token(struct weir_slice value);
 /* The same for a password that is assigned: hunter2 will do. */

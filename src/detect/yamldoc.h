@@ -41,7 +41,7 @@ struct weir_yamldoc_node {
     struct weir_yamldoc_node **items; /* a mapping's are name, value, name, value, … */
 };
 
-/* NULL root: an empty document. 0, WEIR_EBAD (no good YAML), WEIR_ELIMIT (too deep, too many). */
+/* NULL root: an empty document. 0, WEIR_EBAD (not good YAML), WEIR_ELIMIT (too deep, too many). */
 int weir_yamldoc_read(struct weir_slice text, struct weir_arena *arena,
                       const struct weir_yamldoc_node **root);
 

@@ -22,7 +22,7 @@ enum { WEIR_ARGSCAN_DEPTH = 512 }; /* deeper is not valid */
 struct weir_argscan {
     uint64_t n_bytes;
     uint64_t n_open; /* brackets */
-    uint8_t first;   /* first byte that is no white space, 0: none yet */
+    uint8_t first;   /* first byte that is not white space, 0: none yet */
     uint8_t state;   /* of the grammar */
     uint8_t literal; /* which of true, false, null, and how much of it */
     bool in_string;  /* these two are the bracket counter's */

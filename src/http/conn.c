@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Connections over the limit that are told so; beyond this many, and when descriptors are short,
- * they are closed without a word. */
+/* Connections over the limit that are answered 503; beyond this many, and when descriptors are
+ * short, they are closed without an answer. */
 enum { MAX_REJECTED = 128 };
 
 void weir_http__rest_begin(struct weir_http_rest *rest, uint64_t now_ms)

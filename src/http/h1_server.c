@@ -278,8 +278,8 @@ static struct weir_http_stream *open_broken_exchange(struct weir_http_conn *c)
     return s;
 }
 
-/* The caller broke the protocol or was too slow. It is told, if no answer has begun yet, and the
- * connection ends. */
+/* The caller broke the protocol or was too slow. It gets an error if no answer has begun yet, and
+ * the connection ends. */
 static void break_off(struct weir_http_conn *c, int status, const char *what, int err)
 {
     struct weir_http_stream *s = c->h1.stream;

@@ -42,7 +42,8 @@ extern const struct weir_http_proto weir_h1__proto;
 extern const struct weir_http_proto weir_h2__proto;
 
 enum weir_http_conn_state {
-    WEIR_HTTP_CONN_OPENING, /* TLS handshake, or waiting for the first bytes to tell the protocol */
+    WEIR_HTTP_CONN_OPENING, /* TLS handshake, or waiting for the first bytes, which show the
+                               protocol */
     WEIR_HTTP_CONN_OPEN,    /* `proto` runs it */
     WEIR_HTTP_CONN_LINGER,  /* our last byte is on its way; what still comes is discarded */
     WEIR_HTTP_CONN_CLOSING, /* the socket is closing; the memory goes with it */
@@ -124,7 +125,7 @@ struct weir_http_conn {
 /* Sends what is queued and the end of stream, discards what still comes for a moment, closes. */
 void weir_http__conn_linger(struct weir_http_conn *c);
 
-/* Closes now. `err` is what streams are told; 0 becomes WEIR_ECLOSED. */
+/* Closes now. Streams get on_gone with `err`; 0 becomes WEIR_ECLOSED. */
 void weir_http__conn_close(struct weir_http_conn *c, int err, bool reset);
 
 /* proto->posted at the end of this loop turn. */
@@ -163,7 +164,7 @@ void weir_http__stream_gone(struct weir_http_stream *s, int err);
 void weir_http__stream_refuse(struct weir_http_stream *s, struct weir_http_conn *c, int status,
                               const char *what);
 
-/* Counts it, undoes it. The memory of the stream itself is the protocol's. */
+/* Counts the stream and disposes its arena. The memory of the stream itself is the protocol's. */
 void weir_http__stream_dispose(struct weir_http_stream *s, struct weir_http_conn *c);
 
 #endif

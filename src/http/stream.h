@@ -61,7 +61,7 @@ struct weir_http_stream {
     struct weir_http_request req;
     const struct weir_http_handler *handler; /* set in on_request; NULL: the body is discarded */
     void *ctx;                               /* the handler's own */
-    void *service_ctx;                       /* the service's own: who asks, for the log */
+    void *service_ctx;                       /* the service's own: the request, for the log */
     const struct weir_http_field *extra;     /* go with whatever response there will be; borrowed */
     size_t n_extra;
     uint64_t started_ms;

@@ -161,7 +161,7 @@ void weir_http_up_open(struct weir_http_up *up, struct weir_loop *loop,
 size_t weir_http_up_room(const struct weir_http_up *up);
 bool weir_http_up_is_h2(const struct weir_http_up *up);
 
-/* Closes now; exchanges on it are dropped without a word, on_freed follows. Safe twice. */
+/* Closes now; exchanges on it are dropped without an event, on_freed follows. Safe twice. */
 void weir_http_up_close(struct weir_http_up *up);
 
 /* Begins an exchange on a connection that has room. */

@@ -52,8 +52,8 @@ void weir_http_up__detach(struct weir_http_exchange *ex);
 void weir_http_up__end(struct weir_http_exchange *ex);
 void weir_http_up__give_up(struct weir_http_exchange *ex, int err, const char *why);
 
-/* The connection is of no use any more: closes it, tells its owner, then its exchanges. `why` must
- * outlive the call. */
+/* The connection cannot be used any more: closes it, calls on_gone of its owner, then on_failed of
+ * its exchanges. `why` must outlive the call. */
 void weir_http_up__fail(struct weir_http_up *up, int err, const char *why);
 
 /* The answer's first byte. */

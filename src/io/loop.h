@@ -84,10 +84,10 @@ uint64_t weir_loop_now_ms(const struct weir_loop *loop);
 void weir_loop_post(struct weir_loop *loop, struct weir_post *post);
 
 /*
- * The same for a step of long work, so that nobody's large text holds up the others: the steps of
- * all take turns, in order, until this turn's work has taken WEIR_LOOP_STEPS_US; the others wait
- * for the next. At least one runs in every other turn. A step should take well below a millisecond;
- * what has more to do asks again.
+ * The same for a step of long work, so that one request's large text does not hold up the others:
+ * the steps of all take turns, in order, until this turn's work has taken WEIR_LOOP_STEPS_US; the
+ * others wait for the next. At least one runs in every other turn. A step should take well below a
+ * millisecond; what has more to do asks again.
  */
 enum { WEIR_LOOP_STEPS_US = 2000 };
 void weir_loop_step(struct weir_loop *loop, struct weir_post *step);

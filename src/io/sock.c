@@ -5,8 +5,8 @@
  *                        ├─► [SHAKING] ─► OPEN ─► FAILED ─► CLOSING
  *   connect ─► CONNECTING┘
  *
- * libuv calls in from the top of the loop, so data, end and open are told straight from there. What
- * comes up inside a call of the owner or in the flush is noted and told by `later`, which is
+ * libuv calls in from the top of the loop, so data, end and open are reported straight from there.
+ * What comes up inside a call of the owner or in the flush is noted and told by `later`, which is
  * posted.
  */
 #include "io/sock.h"

@@ -80,7 +80,7 @@ struct weir_sock {
     size_t read_bytes;    /* in turn `read_turn` */
     struct weir_bufq out; /* not yet given to the kernel; TLS: cipher text */
     size_t out_max;       /* write answers FULL at or above this; default 64 KiB */
-    uint64_t sent_bytes;  /* taken by the kernel so far: tells a slow peer from a dead one */
+    uint64_t sent_bytes;  /* taken by the kernel so far: shows whether a slow peer still reads */
     struct weir_list dirty_link;
     size_t in_flight_bytes; /* front of `out` that an asynchronous write points into */
     struct weir_post later; /* calls events that must not come from inside a call */

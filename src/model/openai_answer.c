@@ -73,7 +73,7 @@ static bool is_string(const struct weir_json *j, uint32_t at)
     return at != WEIR_JSON_NONE && weir_json_type(j, at) == WEIR_JSON_STRING;
 }
 
-/* `detail` of FastAPI: a text, or a list of what is wrong, of which the first is told. */
+/* `detail` of FastAPI: a text, or a list of what is wrong, whose first entry is used. */
 static uint32_t find_detail(const struct weir_json *j)
 {
     uint32_t detail = weir_json_get_set(j, 0, WEIR_SLICE("detail"));

@@ -29,7 +29,7 @@ bool weir_openai_answer_is_error(const struct weir_sse_event *event);
 void weir_openai_answer_message(struct weir_fault *fault, struct weir_slice body,
                                 struct weir_arena *arena);
 
-/* The same for an error event, and the fault's status where the event tells one, else 0. */
+/* The same for an error event; also sets the fault's status: the one in the event, or 0. */
 void weir_openai_answer_event(struct weir_fault *fault, struct weir_slice data,
                               struct weir_arena *arena);
 

@@ -15,7 +15,7 @@ struct weir_metric_series {
     _Atomic int64_t gauge;
     weir_metric_read_fn read; /* instead of a stored value */
     void *read_ctx;
-    bool hidden; /* nobody asked for it, or its callback was taken back */
+    bool hidden; /* no handle was made yet, or its callback was taken back */
 };
 
 struct weir_metric_family {

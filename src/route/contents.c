@@ -142,7 +142,7 @@ static bool choose(struct asking *a)
     return a->n_uses != 0;
 }
 
-/* NULL: one of them is no string, f->error says so. */
+/* NULL: one of them is not a string, f->error says so. */
 static const struct weir_slice *read_contents(struct weir_fields *f, uint32_t list)
 {
     struct weir_slice *contents =

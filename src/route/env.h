@@ -41,7 +41,7 @@ struct weir_env {
     const struct weir_probe_service *services; /* all that is remote, as /info names it */
     size_t n_services;
     bool is_local_only;      /* embedded configuration, no key, loopback: see weir_auth_is_local */
-    bool has_demo_model;     /* tasks.openai is the demonstration model: nobody to ask */
+    bool has_demo_model;     /* tasks.openai is the demonstration model, not a service */
     struct weir_arena arena; /* of what the server made from `conf`; borrows from it */
 };
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { MAX_ID_BYTES = 64 }; /* of an id as it is told */
+enum { MAX_ID_BYTES = 64 }; /* of an id as a warning shows it */
 
 struct call {
     size_t message;

@@ -48,7 +48,7 @@ struct weir_stream_out {
     struct weir_chain *chain; /* NULL: events leave as they come */
     bool is_started;
     bool is_blocked;  /* the caller takes no more for now; the chain knows */
-    bool owes_resume; /* the task was told FULL and not yet to go on */
+    bool owes_resume; /* the task was told FULL, and on_resume was not called since */
     bool has_ended;   /* the task said so; what waits in the chain still leaves */
     bool is_over;
     uint64_t last_sent_ms;

@@ -25,8 +25,9 @@ struct weir_export_where {
 int weir_export_where_parse(struct weir_slice url, struct weir_export_where *out);
 
 /*
- * What a signal is posted to over HTTP, as the OpenTelemetry specification has it: to the URL that
- * was given for the signal alone as it is (`is_own`), below any other at `signal`, "/v1/traces".
+ * The path that a signal is posted to over HTTP, as the OpenTelemetry specification has it. A URL
+ * that was given for this signal alone (`is_own`) is used as it is; behind any other URL `signal`
+ * ("/v1/traces") is appended.
  */
 struct weir_slice weir_export_where_path(struct weir_arena *a, const struct weir_export_where *w,
                                          bool is_own, const char *signal);

@@ -16,8 +16,8 @@
  *
  *   ask ─► a round: every service of an environment is asked at once ─► fn when all have answered
  *
- * Whoever asks while a round of the same environment is under way joins it: the health port cannot
- * be used to flood the services.
+ * A question that comes while a round of the same environment is under way joins it: the health
+ * port cannot be used to flood the services.
  */
 struct weir_health {
     struct weir_loop *loop;
@@ -26,7 +26,7 @@ struct weir_health {
     struct weir_list rounds;
 };
 
-/* Somebody who waits for a round. Embedded in the asker, who sets the first two. */
+/* Waits for a round. Embedded in the object that asks, which sets the first two members. */
 struct weir_health_waiter {
     void (*fn)(void *ctx);
     void *ctx;

@@ -33,7 +33,7 @@ int weir_server_run(const struct weir_server_options *options);
 
 /*
  * Reads and checks the configuration and everything it refers to, TLS files included. NULL when
- * there is any error; problems tell.
+ * there is any error; `problems` has all of them.
  */
 struct weir_env *weir_server_load(const struct weir_server_options *options,
                                   struct weir_conf_problems *problems);

@@ -34,17 +34,17 @@ struct weir_worker {
     bool is_draining;
 };
 
-/* Binds, but does not run yet. `port` 0 picks one (w->listener.port tells). 0, WEIR_ELIMIT when out
- * of descriptors, or as weir_listener_open; dispose it in any case. */
+/* Binds, but does not run yet. `port` 0 picks a free one: see w->listener.port. 0, WEIR_ELIMIT when
+ * out of descriptors, or as weir_listener_open; dispose it in any case. */
 int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *host, uint16_t port);
 int weir_worker_start(struct weir_worker *w);
 
 /* From the main thread. set_env takes a reference of its own. */
 void weir_worker_set_env(struct weir_worker *w, struct weir_env *env);
 void weir_worker_drain(struct weir_worker *w); /* then on_drained, on the worker's thread */
-void weir_worker_abort(struct weir_worker *w); /* drained or not, everything ends: streams are told,
-                                                  other requests answered 503, and after a moment
-                                                  the rest is broken off */
+void weir_worker_abort(struct weir_worker *w); /* drained or not, everything ends: streams get an
+                                                  error event, other requests 503, and after a
+                                                  moment the rest is broken off */
 
 /* Stops the loop, waits for the thread, frees. Also for a worker that was never started. */
 void weir_worker_dispose(struct weir_worker *w);

@@ -29,7 +29,7 @@ struct weir_shape {
     uint64_t place;               /* of the choice */
     bool has_ending;              /* something in it leaves only with the end of its text */
     struct weir_slice head, tail; /* of events that come; the string's quotes are part of them */
-    /* Of events that leave, empty until somebody has written one: what stands before the string,
+    /* Of events that leave, empty until one was written: what stands before the string,
      * behind it where nothing was found, and behind it up to the list of findings. */
     struct weir_buf out_head, out_tail, out_found;
     char bytes[]; /* head and tail */

@@ -39,7 +39,8 @@ void weir_content_stream_push(struct weir_content_stream *cs, struct weir_slice 
 /* No more lines. */
 void weir_content_stream_end(struct weir_content_stream *cs);
 
-/* Ends it without a word: what is complete has left already, whoever owns `out` says the rest. */
+/* Ends it without calling `out`: results that were complete have left, and the owner of `out` ends
+ * that. */
 void weir_content_stream_stop(struct weir_content_stream *cs);
 
 #endif

@@ -50,7 +50,7 @@ struct weir_gather_marks {
     size_t n;
     size_t cap;
     size_t last_cp;  /* the last one made, also when its batch has left */
-    size_t stuck_on; /* as waits_for: without a step of it there is no new one */
+    size_t stuck_on; /* as waits_for: no new mark before this detector or the source makes a step */
 };
 
 struct weir_gather {
@@ -95,8 +95,9 @@ struct weir_gather_strategy {
      */
     bool (*next)(struct weir_gather *g, size_t *end_cp);
     /*
-     * NULL, or called when somebody has made a step. Batches are as if one were asked for after
-     * every step; a strategy whose decision would be another one later decides here.
+     * NULL, or called when a detector or the source has made a step. Batches must be those that
+     * would leave if pop were called after every step; a strategy that would decide otherwise later
+     * decides here.
      */
     void (*note)(struct weir_gather *g, size_t who);
 };

@@ -38,7 +38,7 @@ struct weir_guard {
     struct weir_buf out;
     struct weir_fault fault;
     struct weir_post drop; /* blocked: what runs is stopped, but not from inside its own call */
-    int releasing;         /* the channel whose batch was told last; NO_CHANNEL: none */
+    int releasing;         /* the channel whose batch was popped last; NO_CHANNEL: none */
     size_t releasing_cp;
     size_t next_whole; /* all is held: the place in the order of the channel to tell next */
     bool has_ended;
@@ -118,7 +118,7 @@ static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel
     return c->path;
 }
 
-/* What was told last has left. */
+/* The batch popped last has left. */
 static void release(struct weir_guard *g)
 {
     if (g->releasing != NO_CHANNEL) {
@@ -127,7 +127,7 @@ static void release(struct weir_guard *g)
     }
 }
 
-/* Where all is held, nobody else tells who watches. */
+/* Reports to the watcher where all is held; otherwise the path does. */
 static void note_whole(const struct weir_guard *g, enum weir_task_step_kind kind,
                        enum weir_channel channel, size_t start_cp)
 {

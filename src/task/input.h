@@ -34,7 +34,7 @@ struct weir_input {
     struct weir_scan_group **groups; /* as the texts */
 };
 
-/* on_done comes later, once; then weir_scan_fault(in->scan) tells whether it worked. */
+/* on_done comes later, once; then look at weir_scan_fault(in->scan). */
 void weir_input_start(struct weir_input *in, struct weir_task_ctx *task,
                       const struct weir_plan *plan, weir_scan_done_fn on_done, void *ctx);
 

@@ -57,7 +57,7 @@ size_t weir_known_count_top(const struct weir_json *json)
 
 /* ---- reading ---- */
 
-/* Finds a string; what is no string cannot be checked. */
+/* Finds a string. A value that is not one cannot be checked, and is refused. */
 static int read_text(const struct weir_json *json, uint32_t object, struct weir_slice name,
                      uint32_t *out)
 {

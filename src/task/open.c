@@ -134,7 +134,7 @@ static void open_with(struct weir_open *o, struct weir_slice own, struct weir_de
 
 /* ---- what the detector found ---- */
 
-/* Was this told with what came before? */
+/* Was this reported already, with an earlier chunk? */
 static bool is_told(const struct weir_open *o, const struct weir_detection *d,
                     const struct weir_detection *part)
 {

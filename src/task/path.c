@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A source that is told to stop has at most one frame and what was read with it to give. */
+/* After it was paused a source still gives at most one frame and what was read with it. */
 enum { BURST_BYTES = WEIR_LOOP_READ_BYTES };
 
 bool weir_path_is_whole(const struct weir_plan_use *use)

@@ -122,7 +122,7 @@ static inline const char *skip_space(const char *p, const char *end)
     return p;
 }
 
-/* The four hex digits at p; the digit that is none is where it fails. */
+/* The four hex digits at p; fails at the first byte that is not one. */
 static const char *read_hex4(struct reader *r, const char *p, int32_t *unit)
 {
     *unit = r->end - p >= 4 ? weir_json__hex4(p) : -1;

@@ -61,7 +61,7 @@ static inline bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Over white space to the next byte that is none. Inside a container there always is one. */
+/* The next byte that is not white space. Inside a container there always is one. */
 static uint32_t skip_forth(const struct weir_json *j, uint32_t at)
 {
     while (is_space(j->src.p[at])) {
@@ -70,7 +70,7 @@ static uint32_t skip_forth(const struct weir_json *j, uint32_t at)
     return at;
 }
 
-/* Over white space before `at`: behind the last byte that is none. */
+/* Back over white space before `at`: one past the last byte that is not white space. */
 static uint32_t skip_back(const struct weir_json *j, uint32_t at)
 {
     while (is_space(j->src.p[at - 1])) {

@@ -40,7 +40,8 @@ uint32_t weir_json_after(const struct weir_json *j, uint32_t container, uint32_t
     return after != node->next ? after : WEIR_JSON_NONE;
 }
 
-/* The digits of an integer that is negative or not; WEIR_EINVAL when it is none or too large. */
+/* The digits of an integer that is negative or not; WEIR_EINVAL when it is not an integer or too
+ * large. */
 static int read_integer(const struct weir_json *j, uint32_t at, bool *is_negative, uint64_t *amount)
 {
     const struct weir_json_node *node = &j->nodes[at];

@@ -21,7 +21,7 @@
  *
  * The first error (the buffer's ceiling) sticks, everything after it does nothing, and finish
  * returns it. Values out of order (two without a key between, a bracket too many) are a programming
- * error and asserted. Strings and keys must be UTF-8; nobody looks for a key written twice.
+ * error and asserted. Strings and keys must be UTF-8; a key written twice is not noticed.
  */
 struct weir_json_write {
     struct weir_buf *out;

@@ -15,7 +15,7 @@
  *   weir_proto_write_bytes(out, 1, name);
  *   weir_proto_write_end(out, mark);                    … and its length is known now
  *
- * The buffer must have no ceiling; who fills it bounds it.
+ * The buffer must have no ceiling; the caller bounds what it writes.
  */
 
 /* uint32, uint64, enum, bool. */
