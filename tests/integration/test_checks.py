@@ -183,12 +183,6 @@ def test_names_accepts(check):
     assert check("names", tree) == (0, "")
 
 
-def test_paths(check):
-    bad = "see /ro" + "ot/notes\n"
-    assert check("paths", {"docs/a.md": bad})[0] == 1
-    assert check("paths", {"docs/a.md": "GET /rooted, $(HOME)/x, src/root/x\n"}) == (0, "")
-
-
 # --- docs ---
 
 
@@ -201,6 +195,7 @@ def test_paths(check):
         ("docs/a.md", "[b](#gone)\n", "docs/a.md:1: the link `#gone`: there is no such heading\n"),
         ("docs/a.md", "see `src/io/gone.c`\n", "docs/a.md:1: there is no `src/io/gone.c`\n"),
         ("docs/a.md", "see `io/gone.h`\n", "docs/a.md:1: there is no `io/gone.h`\n"),
+        ("docs/a.md", "`weir_gone_open` does it\n", "docs/a.md:1: there is no `weir_gone_open` in the source\n"),
         ("src/io/x.h", "int n;\n/* as\n * b.md has it */\n", "src/io/x.h:3: `b.md` is no page"),
         ("src/io/x.c", "int n; /* docs/c.md */\n", "src/io/x.c:1: `docs/c.md` is no page"),
         ("tests/unit/x.c", "/* api.md H */\n", "tests/unit/x.c:1: `api.md` is no page"),
@@ -221,8 +216,8 @@ def test_docs_accepts(check):
     tree = {
         "README.md": "[b](docs/b.md#here-there-a-b), [docs](docs/), [x](https://x.example/y.md)\n",
         "docs/b.md": "# Here, `there` (A, B)\n\n[up](../README.md) [me](#here-there-a-b)\n"
-        "`src/io/x.h`, `io/x.h`, `tests/<x>.c`, `[no](link.md)`\n```\n[no](link.md)\n```\n",
-        "src/io/x.h": '/* docs/b.md has it */\nconst char *name = "gone.md";\n',
+        "`src/io/x.h`, `io/x.h`, `tests/<x>.c`, `[no](link.md)`, `weir_x_open`\n```\n[no](link.md)\n```\n",
+        "src/io/x.h": '/* docs/b.md has it */\nconst char *name = "gone.md";\nint weir_x_open(void);\n',
         "tests/integration/x.py": '"""docs/b.md"""\nNAME = "gone.md"\nOTHER = "*.md"\n',
     }
     assert check("docs", tree) == (0, "")
@@ -232,6 +227,12 @@ def test_docs_of_this_tree():
     command = [sys.executable, str(TOOLS / "check-docs")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=250)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_paths(check):
+    bad = "see /ro" + "ot/notes\n"
+    assert check("paths", {"docs/a.md": bad})[0] == 1
+    assert check("paths", {"docs/a.md": "GET /rooted, $(HOME)/x, src/root/x\n"}) == (0, "")
 
 
 # clang is for `make check` alone: two names of the compiler that builds everything do here.
