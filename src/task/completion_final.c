@@ -240,6 +240,26 @@ void weir_cs__write_tools(struct weir_json_write *w, const struct weir_cs_choice
     weir_json_write_end_array(w);
 }
 
+/* What the choice said besides its content, on routes that block or redact: there the detector that
+ * sees the message decides about all of it. */
+static void write_channels(struct weir_json_write *w, const struct weir_cs_choice *choice)
+{
+    for (size_t i = 0; choice->enforced != NULL && i < WEIR_CHANNEL_TEXTS; i++) {
+        struct weir_slice text = weir_guard_whole(choice->enforced->guard, (enum weir_channel)i);
+        if (text.n == 0 || i == WEIR_CHANNEL_CONTENT) {
+            continue;
+        }
+        if (i == WEIR_CHANNEL_TRANSCRIPT) {
+            weir_json_write_key(w, WEIR_SLICE("audio"));
+            weir_json_write_begin_object(w);
+            write_member(w, "transcript", text);
+            weir_json_write_end_object(w);
+        } else {
+            write_member(w, weir_channel_name((enum weir_channel)i), text);
+        }
+    }
+}
+
 /* The caller's history and what was generated, as one array. */
 struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choice *choice)
 {
@@ -252,6 +272,7 @@ struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choi
     if (choice->has_content) {
         write_member(&w, "content", weir_buf_slice(&choice->whole));
     }
+    write_channels(&w, choice);
     weir_cs__write_tools(&w, choice);
     weir_json_write_end_object(&w);
     struct weir_slice text = WEIR_SLICE("[]");

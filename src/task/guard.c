@@ -171,6 +171,11 @@ size_t weir_guard_length_cp(const struct weir_guard *g, enum weir_channel channe
     return c->path != NULL ? weir_path_length_cp(c->path) : 0;
 }
 
+struct weir_slice weir_guard_whole(const struct weir_guard *g, enum weir_channel channel)
+{
+    return weir_buf_slice(&g->channels[channel].whole);
+}
+
 /* ---- the end of a choice ---- */
 
 static void on_scanned(void *ctx, struct weir_scan *scan)

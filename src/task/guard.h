@@ -76,6 +76,10 @@ int weir_guard_push(struct weir_guard *guard, enum weir_channel channel, uint64_
 /* The text of a channel so far, in code points. */
 size_t weir_guard_length_cp(const struct weir_guard *guard, enum weir_channel channel);
 
+/* All of a channel's text so far, where a detector of the whole holds everything back; else empty.
+ */
+struct weir_slice weir_guard_whole(const struct weir_guard *guard, enum weir_channel channel);
+
 /* The choice has ended, once: nothing is pushed any more. `ending` is copied, the texts in it too.
  * Then pop. */
 void weir_guard_end(struct weir_guard *guard, const struct weir_guard_ending *ending);

@@ -276,6 +276,7 @@ static void open_talk(struct talk *t, struct wish w)
     choose_question(t, (w.how & 16) != 0);
     t->stream = (struct weir_http_stream){
         .ops = &HTTP_OPS, .loop = &loop, .service_ctx = &t->request, .body_ended = true};
+    t->stream.arena.account = &t->account;
     t->request = (struct weir_request){
         .task = {.env = &t->env, .loop = &loop, .arena = &t->stream.arena, .scratch = &scratch}};
     tell_wish(t);
@@ -294,6 +295,7 @@ static void close_talk(struct talk *t)
     weir_arena_dispose(&t->stream.arena);
     CHECK(!t->is_running && t->n_calls == 0);
     CHECK(weir_list_is_empty(&t->calls) && weir_list_is_empty(&t->chunks));
+    CHECK(t->account.bytes == 0);
     t->is_open = false;
 }
 

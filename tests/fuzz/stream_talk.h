@@ -126,6 +126,7 @@ struct talk {
 
     /* the gateway's side */
     struct weir_http_stream stream;
+    struct weir_account account; /* of the memory it holds */
     struct weir_request request;
     struct weir_task_env env;
     struct weir_stream_out *out;
@@ -246,13 +247,10 @@ static inline void stream_tell(const char *what, struct weir_slice text)
 static inline bool stream_must_judge(const struct talk *t, const struct fake_detector *d,
                                      size_t slot)
 {
-    bool is_tool = slot >= SLOT_ARGUMENTS;
     if (!t->enforces) {
         return slot == SLOT_CONTENT && d->kind != KIND_WHOLE;
     }
     switch (d->base.type) {
-    case WEIR_DETECT_CHAT:
-        return slot == SLOT_CONTENT || is_tool;
     case WEIR_DETECT_GENERATION:
         return slot == SLOT_CONTENT;
     default:

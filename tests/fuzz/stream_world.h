@@ -25,6 +25,7 @@ enum {
     HELD_BYTES = 1 << 16,
     FEW_HELD_BYTES = 700,
     FEW_BUFFERED_BYTES = 100,
+    WHOLE_BYTES = N_CHOICES * WEIR_CHANNEL_TEXTS * 2 * 4 * MAX_TEXT,
     EVENT_BYTES = 2048, /* the most that one is, with what is kept of it */
 };
 

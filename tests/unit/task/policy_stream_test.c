@@ -397,6 +397,33 @@ static void test_whole_is_held(void **state)
          "> end\n");
 }
 
+/* A detector of the exchange decides about everything a choice says, so it is shown all of it. */
+static void test_the_exchange_has_every_channel(void **state)
+{
+    (void)state;
+    static const char *const deltas[] = {
+        "{\"reasoning\":\"So bad.\"}", "{\"reasoning_content\":\"So bad.\"}",
+        "{\"refusal\":\"So bad.\"}", "{\"audio\":{\"id\":\"a\",\"transcript\":\"So bad.\"}}"};
+    for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; i++) {
+        struct weir_buf script = {0};
+        weir_buf_printf(&script,
+                        "say 0 Fine.\n"
+                        "delta 0 %s\n"
+                        "finish 0\n"
+                        "done\n"
+                        "answer chat\n"
+                        "> 0 role \"No.\" [chat]\n"
+                        "> 0 content_filter\n"
+                        "> end\n",
+                        deltas[i]);
+        policy_ask =
+            (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK),
+                                .body = "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"};
+        policy_play_with(&POLICY_STREAM, "", "chat", weir_buf_cstr(&script));
+        weir_buf_dispose(&script);
+    }
+}
+
 /* A finish_reason ends nothing: a detector of the whole sees what comes behind it too. */
 static void test_text_behind_the_whole(void **state)
 {
@@ -1095,6 +1122,7 @@ int main(void)
         cmocka_unit_test(test_block_shapes),
         cmocka_unit_test(test_block_without_fallback),
         cmocka_unit_test(test_block_choices),
+        cmocka_unit_test(test_the_exchange_has_every_channel),
         cmocka_unit_test(test_block_all_choices),
         cmocka_unit_test(test_block_without_n),
         cmocka_unit_test(test_finish_cuts_nothing),
