@@ -1,5 +1,5 @@
-# The front door. Each target sets itself up (tools/bootstrap installs missing Debian packages);
-# the build itself is CMake's, see CMakePresets.json.
+# The front door. Each target sets itself up (tools/bootstrap installs missing Debian packages), but
+# for install, which is run as root; the build itself is CMake's, see CMakePresets.json.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -62,10 +62,8 @@ bench: ## run the benchmarks on an optimised build (B=health: one)
 	@cmake --build build/release -j $(JOBS)
 	@$(PYTHON) tools/run-bench $(B)
 
-install: ## install the server and its documents below PREFIX (/usr/local), within DESTDIR
-	@tools/bootstrap build
-	@cmake --preset release >/dev/null
-	@cmake --build build/release -j $(JOBS) --target weir
+install: ## install what make build has built below PREFIX (/usr/local), within DESTDIR
+	@test -x build/release/weir || { echo 'make install: nothing is built yet, run make build' >&2; exit 1; }
 	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
 
 clean: ## remove everything built

@@ -1,6 +1,7 @@
 #include "app/args.h"
 
 #include "app/flags.h"
+#include "app/version.h"
 #include "base/assert.h"
 #include "base/err.h"
 #include "conf/conf_near.h"
@@ -267,7 +268,7 @@ static const struct weir_flag flags[] = {
      .letter = 'V',
      SWITCH(wants_version),
      .group = "Other",
-     .help = "print the version"},
+     .help = "print the version, its commit and the libraries"},
 };
 
 static const char usage[] =
@@ -431,15 +432,15 @@ static int check_together(struct weir_args *args)
 
 static void write_output(const struct weir_flags *f, struct weir_args *args)
 {
+    struct weir_buf text = {0};
     if (args->command == WEIR_ARGS_VERSION) {
-        args->output = "weir " WEIR_VERSION "\n";
-        return;
+        weir_version_write(&text);
+    } else {
+        weir_buf_append(&text, weir_slice_cstr(usage));
+        weir_flags_help(f, &text);
     }
-    struct weir_buf help = {0};
-    weir_buf_append(&help, weir_slice_cstr(usage));
-    weir_flags_help(f, &help);
-    args->output = weir_arena_dup(&args->arena, weir_buf_slice(&help)).p;
-    weir_buf_dispose(&help);
+    args->output = weir_arena_dup(&args->arena, weir_buf_slice(&text)).p;
+    weir_buf_dispose(&text);
 }
 
 /* What neither flag nor variable said. */

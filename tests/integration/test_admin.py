@@ -46,7 +46,7 @@ def requests(samples, listener, status):
 @pytest.mark.parametrize("compat, key", [("adr", "weir"), ("fms", "fms-guardrails-orchestr8")])
 def test_health_names_the_version(weir, compat, key):
     w = weir(config(compat=compat))
-    version = weir.run("--version").stdout.decode().split()[-1]
+    version = weir.run("--version").stdout.decode().split()[1]
     response = w.health.get("/health")
     assert (response.status_code, response.json()) == (200, {key: version})
     assert response.headers["content-type"] == "application/json"

@@ -35,11 +35,17 @@ def test_help_names_every_flag(weir):
             assert variable in done.stdout.decode()
 
 
+LIBRARIES = """c-ares ICU libuv libxml2 libyaml nghttp2 OpenSSL PCRE2 protobuf-c Vectorscan""".split()
+
+
 def test_version(weir):
     for word in ("--version", "-V"):
         done = weir.run(word)
         assert done.returncode == 0
-        assert re.fullmatch(r"weir \d+\.\d+\.\d+\n", done.stdout.decode())
+        first, second = done.stdout.decode().splitlines()
+        assert re.fullmatch(r"weir \d+\.\d+\.\d+( \([0-9a-f]{12}(\+changes)?\))?", first)
+        libraries = re.findall(r"(\S+) (\d+\.\d+(?:\.\d+)*)(?:, |$)", second)
+        assert [name for name, _ in libraries] == LIBRARIES
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ static void test_letters(void **state)
     weir_args_dispose(&args);
     assert_int_equal(parse_line("serve -V", NULL, &args), 0);
     assert_int_equal(args.command, WEIR_ARGS_VERSION);
-    assert_string_equal(args.output, "weir " WEIR_VERSION "\n");
+    assert_ptr_equal(strstr(args.output, "weir " WEIR_VERSION), args.output);
     weir_args_dispose(&args);
     assert_int_equal(parse_line("-h", NULL, &args), 0);
     assert_non_null(strstr(args.output, "  -q, --quiet "));
@@ -324,7 +324,7 @@ static void test_help_and_version(void **state)
     }
     assert_int_equal(parse_line("--version", bad_env, &args), 0);
     assert_int_equal(args.command, WEIR_ARGS_VERSION);
-    assert_string_equal(args.output, "weir " WEIR_VERSION "\n");
+    assert_ptr_equal(strstr(args.output, "weir " WEIR_VERSION), args.output);
     weir_args_dispose(&args);
 }
 
