@@ -13,6 +13,7 @@
 #include "io/watch.h"
 #include "obs/log.h"
 #include "server/admin.h"
+#include "server/notify.h"
 #include "server/rebuild.h"
 #include "server/startup.h"
 #include "server/stats.h"
@@ -120,6 +121,7 @@ static void drain(struct server *sv)
     weir_rebuild_cancel(&sv->rebuild);
     uint64_t timeout_ms = sv->env->conf->limits.drain_timeout_ms;
     WEIR_LOG_INFO("server", NULL, "draining", weir_log_u64("timeout_ms", timeout_ms));
+    weir_notify_stopping(timeout_ms);
     sv->drain_timer.fn = on_drain_timeout;
     sv->drain_timer.ctx = sv;
     weir_loop_after(&sv->loop, &sv->drain_timer, timeout_ms);
@@ -174,12 +176,14 @@ static void on_built(void *ctx, struct weir_env *env, struct weir_conf_problems 
     } else {
         apply_reload(sv, env, why);
     }
+    weir_notify_ready();
 }
 
 static void reload(struct server *sv, const char *why)
 {
     if (sv->admin.state == WEIR_ADMIN_READY) {
         WEIR_LOG_INFO("server", NULL, "reloading", weir_log_cstr("why", why));
+        weir_notify_reloading();
         weir_rebuild_start(&sv->rebuild, why);
     }
 }
@@ -405,6 +409,7 @@ static bool serve(struct server *sv)
                       weir_log_cstr("config", sv->env->conf->file),
                       weir_log_cstr("revision", sv->env->conf->revision));
         tell_playground(sv);
+        weir_notify_ready();
         weir_loop_run(&sv->loop);
     }
     close_all(sv, is_started);
