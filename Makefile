@@ -5,11 +5,11 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test soak fresh check fmt fuzz bench install clean
+.PHONY: help run build test soak fresh check fmt fuzz bench install dist dist-test clean
 .DEFAULT_GOAL := help
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
 run: ## build an optimised server and start it on 8033 and 8034 (ARGS='--http-port 9000')
 	@tools/bootstrap build
@@ -65,6 +65,14 @@ bench: ## run the benchmarks on an optimised build (B=health: one)
 install: ## install what make build has built below PREFIX (/usr/local), within DESTDIR
 	@test -x build/release/weir || { echo 'make install: nothing is built yet, run make build' >&2; exit 1; }
 	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+dist: ## from HEAD into build/dist: the Debian package, the container image, the list of parts
+	@tools/bootstrap build dist
+	@$(PYTHON) tools/make-dist
+
+dist-test: dist ## install and start what dist made, in a bare root and a container; needs root
+	@tools/bootstrap dist disttest
+	@$(PYTHON) -m pytest -q -ra -p no:cacheprovider tests/dist
 
 clean: ## remove everything built
 	@rm -rf build
