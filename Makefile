@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test soak fresh check fmt fuzz bench install dist dist-test clean
+.PHONY: help run build test soak fresh check fmt fuzz bench install dist dist-test deploy-test clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -72,7 +72,14 @@ dist: ## from HEAD into build/dist: the Debian package, the container image, the
 
 dist-test: dist ## install and start what dist made, in a bare root and a container; needs root
 	@tools/bootstrap dist disttest
-	@$(PYTHON) -m pytest -q -ra -p no:cacheprovider tests/dist
+	@$(PYTHON) -m pytest -q -ra -p no:cacheprovider tests/dist/test_deb.py tests/dist/test_image.py
+
+deploy-test: ## render deploy/ with kustomize and helm, check it against the API's schemas
+	@tools/bootstrap build deploytest
+	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS) --target weir
+	@tools/deploy-tools
+	@$(PYTHON) -m pytest -q -ra -p no:cacheprovider tests/dist/test_deploy.py
 
 clean: ## remove everything built
 	@rm -rf build
