@@ -260,6 +260,9 @@ static void on_event(struct weir_batch *b, const struct weir_event *e)
         weir_batch__on_chunk(b, e);
         return;
     }
+    if (e->kind == WEIR_EVENT_BLOCK) {
+        weir_batch__on_block(b, e->choice);
+    }
     if (weir_event_is_end(e)) {
         end_text(b, e->kind);
         end_gates(b, e->kind);
@@ -272,6 +275,7 @@ static void on_event(struct weir_batch *b, const struct weir_event *e)
 enum weir_flow weir_batch_push(struct weir_batch *b, uint64_t now_ms, const struct weir_event *e)
 {
     weir_batch_tick(b, now_ms);
+    b->n_said = e->n_said > b->n_said ? e->n_said : b->n_said;
     if (b->o.mode != WEIR_BATCH_OFF) {
         on_event(b, e);
     }

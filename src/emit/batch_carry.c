@@ -1,7 +1,8 @@
 /*
  * What a waiting text or tool call takes along besides itself, and how two chunks' worth of it
  * becomes one: id, object and model must agree; of created, fingerprint, tier and usage the last
- * that is not null stays; logprobs are joined; extras must agree, unless they are listed.
+ * that is not null stays; logprobs are joined; extras must agree, unless they are listed; the
+ * guard's findings are joined, of one channel each.
  */
 #include "base/map.h"
 #include "base/mem.h"
@@ -122,7 +123,16 @@ enum weir_batch_reason weir_batch__carry_conflict(struct weir_batch *b,
     if (has_extras && !is_same_extras(b, c, in)) {
         return WEIR_BATCH_FIELD_CHANGE;
     }
-    return WEIR_BATCH_NO_REASON;
+    return weir_batch__found_conflict(b, c, in);
+}
+
+enum weir_batch_reason weir_batch__found_conflict(const struct weir_batch *b,
+                                                  const struct weir_batch__carry *c,
+                                                  const struct weir_batch__input *in)
+{
+    return weir_findings_fits(&c->found, in->j, &in->found, b->o.max_batch_bytes)
+               ? WEIR_BATCH_NO_REASON
+               : WEIR_BATCH_FIELD_CHANGE;
 }
 
 static void join_fields(struct weir_batch__carry *c, const struct weir_batch__input *in,
@@ -151,7 +161,7 @@ static void join_others(struct weir_batch *b, struct weir_batch__carry *c,
     for (uint32_t k = 1; k < j->nodes[0].next; k = j->nodes[k + 1].next) {
         struct weir_slice name = weir_batch__inner(j, k);
         if (weir_json_type(j, k + 1) != WEIR_JSON_NULL && !j->nodes[k].is_escaped &&
-            weir_batch__field(name) == FIELD_OTHER) {
+            weir_batch__field(name) == FIELD_OTHER && !weir_batch__is_found(in, k)) {
             struct weir_member_source from = {j, k + 1, &b->scratch, &b->tape_again};
             weir_members_put(&c->others, name, WEIR_MEMBER_LATEST, &from);
         }
@@ -210,6 +220,11 @@ static void join_logprobs(struct weir_batch *b, struct weir_batch__carry *c,
     }
 }
 
+void weir_batch__carry_init(struct weir_batch__carry *c, bool is_shadow)
+{
+    c->is_shadow = c->others.is_shadow = c->extras.is_shadow = c->found.is_shadow = is_shadow;
+}
+
 void weir_batch__carry_join(struct weir_batch *b, struct weir_batch__carry *c,
                             const struct weir_batch__input *in, bool is_shared)
 {
@@ -229,6 +244,7 @@ void weir_batch__carry_join(struct weir_batch *b, struct weir_batch__carry *c,
     if (in->n_others != 0 && !c->is_shadow) {
         join_others(b, c, in);
     }
+    weir_findings_join(&c->found, in->j, &in->found);
     c->has_role = c->has_role || (in->role != WEIR_JSON_NONE && !in->strip_role);
     if (in->n_extras != 0) {
         join_extras(b, c, in);
@@ -258,6 +274,7 @@ void weir_batch__carry_unload(struct weir_batch__carry *c)
         c->logprobs = NULL;
     }
     c->has_role = false;
+    weir_findings_clear(&c->found);
     weir_buf_clear(&c->sse_id);
 }
 
@@ -286,6 +303,7 @@ void weir_batch__carry_dispose(struct weir_batch__carry *c)
     }
     weir_members_dispose(&c->others);
     weir_members_dispose(&c->extras);
+    weir_findings_dispose(&c->found);
     weir_buf_dispose(&c->sse_id);
     free_logprobs(c->logprobs);
     free_logprobs(c->spare);
@@ -294,6 +312,7 @@ void weir_batch__carry_dispose(struct weir_batch__carry *c)
 
 size_t weir_batch__carry_bytes(const struct weir_batch__carry *c)
 {
-    size_t n = c->others.n_bytes + c->extras.n_bytes + c->fields[FIELD_USAGE].n;
+    size_t n = c->others.n_bytes + c->extras.n_bytes + c->fields[FIELD_USAGE].n +
+               weir_findings_bytes(&c->found);
     return n + (c->logprobs != NULL ? c->logprobs->n_bytes : 0);
 }

@@ -91,7 +91,8 @@ static void write_obfuscation(struct weir_buf *out)
     put_text(out, "\"");
 }
 
-static struct weir_slice close_chunk(struct weir_batch *b, const struct weir_batch__carry *carry)
+static struct weir_slice close_chunk(struct weir_batch *b, const struct weir_batch__choice *c,
+                                     const struct weir_batch__carry *carry)
 {
     struct weir_buf *out = &b->composed;
     size_t n_written = 1;
@@ -102,6 +103,7 @@ static struct weir_slice close_chunk(struct weir_batch *b, const struct weir_bat
     weir_members_write(&carry->extras, out, &n_written);
     put_text(out, "}]");
     write_field(out, carry, FIELD_USAGE, &n_written);
+    weir_findings_write(&carry->found, c->index, out);
     if (carry->has_obfuscation && b->o.obfuscation == WEIR_BATCH_OBFUSCATION_REGENERATE) {
         write_obfuscation(out);
     }
@@ -193,7 +195,7 @@ struct weir_slice weir_batch__compose_pack(struct weir_batch *b, const struct we
     open_chunk(b, p->choice, &p->carry);
     if (p->channel == CHANNEL_TEXT) {
         write_channel(out, p->channel, &p->text);
-        return close_chunk(b, &p->carry);
+        return close_chunk(b, p->choice, &p->carry);
     }
     open_delta(b, p->choice, &p->carry);
     if (p->channel == CHANNEL_TOOL) {
@@ -204,7 +206,7 @@ struct weir_slice weir_batch__compose_pack(struct weir_batch *b, const struct we
         write_channel(out, p->channel, &p->text);
     }
     put_text(out, "}");
-    return close_chunk(b, &p->carry);
+    return close_chunk(b, p->choice, &p->carry);
 }
 
 struct weir_slice weir_batch__compose_tools(struct weir_batch *b,
@@ -217,5 +219,5 @@ struct weir_slice weir_batch__compose_tools(struct weir_batch *b,
     put_text(&b->composed, "\"tool_calls\":[");
     weir_batch__put(&b->composed, entries);
     put_text(&b->composed, "]}");
-    return close_chunk(b, carry);
+    return close_chunk(b, c, carry);
 }

@@ -21,8 +21,7 @@ static struct weir_batch__gate *gate_of(struct weir_batch *b, struct weir_batch_
     if (c->gate == NULL) {
         c->gate = weir_mem_zalloc(sizeof *c->gate);
         weir_list_init(&c->gate->tools.list);
-        struct weir_batch__carry *carry = &c->gate->carry;
-        carry->is_shadow = carry->others.is_shadow = carry->extras.is_shadow = b->is_shadow;
+        weir_batch__carry_init(&c->gate->carry, b->is_shadow);
     }
     return c->gate;
 }

@@ -10,7 +10,7 @@
  *   batch_read.c     what is in the chunk: known members, the choice's channel, tool fragments
  *   batch_route.c    what to do with it: forward, batch, gate
  *   batch_pack.c     the text of a choice that waits for a trigger
- *   batch_carry.c    what travels with it: envelope, usage, logprobs, extras
+ *   batch_carry.c    what travels with it: envelope, usage, logprobs, extras, findings
  *   batch_tool.c     tool calls put together from fragments
  *   batch_gate.c     tool calls that wait until they are whole
  *   batch_release.c  how these leave
@@ -50,10 +50,22 @@ static inline struct weir_slice weir_batch__inner(const struct weir_json *j, uin
     return weir_slice_sub(j->src, j->nodes[at].start + 1, j->nodes[at].end - 1);
 }
 
+/* Has as much left as the model said, or all but one? What a guard cut from one delta then leaves
+ * together. */
+static inline bool weir_batch__is_spent(const struct weir_batch *b)
+{
+    return b->n_said != 0 && b->n_left + 1 >= b->n_said;
+}
+
 /* batch_read.c */
 enum weir_batch__class weir_batch__read_top(struct weir_batch *b, struct weir_batch__input *in);
 bool weir_batch__read_choice(struct weir_batch *b, struct weir_batch__input *in, uint32_t choice);
 bool weir_batch__read_frags(struct weir_batch *b, struct weir_batch__input *in);
+/* Is the member with key `k` one that the guard attached? */
+static inline bool weir_batch__is_found(const struct weir_batch__input *in, uint32_t k)
+{
+    return in->found.is_there && (k + 1 == in->found.detections || k + 1 == in->found.warnings);
+}
 struct weir_slice weir_batch__key(struct weir_batch *b, const struct weir_json *j, uint32_t k);
 enum weir_batch__field weir_batch__field(struct weir_slice name);
 bool weir_batch__is_choice_member(struct weir_slice name);
@@ -63,6 +75,7 @@ struct weir_slice weir_batch__text(struct weir_batch *b, const struct weir_json 
 
 /* batch_route.c */
 void weir_batch__on_chunk(struct weir_batch *b, const struct weir_event *ev);
+void weir_batch__on_block(struct weir_batch *b, uint32_t choice);
 
 /* batch_pack.c */
 void weir_batch__pack_add(struct weir_batch *b, struct weir_batch__choice *c,
@@ -87,10 +100,17 @@ void weir_batch__note_text(struct weir_batch *b, struct weir_batch__choice *c,
 enum weir_batch_reason weir_batch__carry_conflict(struct weir_batch *b,
                                                   const struct weir_batch__carry *c,
                                                   const struct weir_batch__input *in);
+/* The same of the guard's findings alone. */
+enum weir_batch_reason weir_batch__found_conflict(const struct weir_batch *b,
+                                                  const struct weir_batch__carry *c,
+                                                  const struct weir_batch__input *in);
 /* `is_shared`: all but the envelope leaves with another part of the chunk. */
 void weir_batch__carry_join(struct weir_batch *b, struct weir_batch__carry *c,
                             const struct weir_batch__input *in, bool is_shared);
-void weir_batch__carry_unload(struct weir_batch__carry *c); /* usage, logprobs, extras have left */
+/* Usage, logprobs, extras and findings have left. */
+void weir_batch__carry_unload(struct weir_batch__carry *c);
+/* Sets whether it only counts. */
+void weir_batch__carry_init(struct weir_batch__carry *c, bool is_shadow);
 void weir_batch__carry_clear(struct weir_batch__carry *c);
 void weir_batch__carry_dispose(struct weir_batch__carry *c);
 size_t weir_batch__carry_bytes(const struct weir_batch__carry *c);
@@ -203,9 +223,11 @@ struct weir_batch__out {
     struct weir_slice data;
     struct weir_slice sse_id;
     const struct weir_json *json;
+    uint32_t choice; /* of a block */
     uint64_t n_cp;
     uint64_t since; /* arrival of the oldest delta in it */
     bool is_flush;  /* of batched text */
+    bool is_guarded;
 };
 void weir_batch__out(struct weir_batch *b, const struct weir_batch__out *out);
 void weir_batch__out_event(struct weir_batch *b, const struct weir_event *ev);

@@ -45,6 +45,9 @@ static void deliver(struct weir_batch *b, enum weir_event_kind kind,
         .data = out->data,
         .sse_id = out->sse_id,
         .json = out->json,
+        .is_guarded = out->is_guarded,
+        .choice = out->choice,
+        .n_said = b->n_said,
         .at_ms = b->stamp,
     };
     if (kind == WEIR_EVENT_CHUNK) {
@@ -89,6 +92,7 @@ static struct item *dequeue(struct weir_batch *b)
 
 void weir_batch__out(struct weir_batch *b, const struct weir_batch__out *out)
 {
+    b->n_left++;
     if (b->is_shadow) {
         count(b, out);
     } else if (b->is_blocked) {
@@ -105,6 +109,7 @@ void weir_batch__out_event(struct weir_batch *b, const struct weir_event *ev)
         .data = ev->data,
         .sse_id = ev->sse_id,
         .json = ev->json,
+        .choice = ev->choice,
         .since = b->stamp,
     };
     if (b->is_blocked && !b->is_shadow) {

@@ -5,7 +5,7 @@
  *
  *   after a delta:  first, size, sentence, latency 0        (adapter)
  *                   first, max_partial, boundary, size      (business)
- *   by time:        latency, idle
+ *   by time:        latency, idle; first, where a guard is still cutting a delta of the model
  *   by need:        something comes that may not overtake it (the caller of flush says what)
  *
  * While the downstream is blocked the first two only mark it deferred. A delta that would take it
@@ -86,19 +86,39 @@ static enum weir_batch_reason business_trigger(const struct weir_batch *b,
     return p->n_bytes >= b->o.max_batch_bytes ? WEIR_BATCH_SIZE : WEIR_BATCH_NO_REASON;
 }
 
-static enum weir_batch_reason trigger(const struct weir_batch *b,
-                                      const struct weir_batch__choice *c, bool has_text)
+static bool is_first(const struct weir_batch *b, const struct weir_batch__choice *c)
 {
-    const struct weir_batch__pack *p = &c->pack;
+    return b->o.first_emit_immediate && c->pack.channel != CHANNEL_TOOL &&
+           (c->firsts & channel_bit(c->pack.channel)) == 0;
+}
+
+/* As much has left as the model said: what a guard cut from one of its deltas waits for its time,
+ * the first text of a channel only for the rest of its delta, which comes in the same moment. */
+static enum weir_batch_reason spent_trigger(const struct weir_batch *b, struct weir_batch__pack *p,
+                                            bool is_first_text)
+{
+    if (is_first_text && p->soon_at == 0) {
+        p->soon_at = b->now + 1;
+    }
+    return p->n_bytes >= b->o.max_batch_bytes ? WEIR_BATCH_SIZE : WEIR_BATCH_NO_REASON;
+}
+
+static enum weir_batch_reason trigger(const struct weir_batch *b, struct weir_batch__choice *c,
+                                      bool has_text)
+{
+    struct weir_batch__pack *p = &c->pack;
+    bool is_first_text = has_text && is_first(b, c);
+    enum weir_batch_reason why;
     if (p->is_deferred) {
         return WEIR_BATCH_NO_REASON;
     }
-    if (b->o.first_emit_immediate && has_text && p->channel != CHANNEL_TOOL &&
-        (c->firsts & channel_bit(p->channel)) == 0) {
-        return WEIR_BATCH_FIRST;
+    if (weir_batch__is_spent(b)) {
+        why = spent_trigger(b, p, is_first_text);
+    } else if (is_first_text) {
+        why = WEIR_BATCH_FIRST;
+    } else {
+        why = b->o.stage == WEIR_BATCH_ADAPTER ? adapter_trigger(b, c) : business_trigger(b, c);
     }
-    enum weir_batch_reason why =
-        b->o.stage == WEIR_BATCH_ADAPTER ? adapter_trigger(b, c) : business_trigger(b, c);
     bool is_now = why == WEIR_BATCH_NO_REASON && latency_ms(b, p->channel) == 0;
     return is_now ? WEIR_BATCH_LATENCY : why;
 }
@@ -114,6 +134,10 @@ bool weir_batch__pack_deadline(const struct weir_batch *b, const struct weir_bat
     if (b->o.idle_flush_ms != 0 && p->t_last + b->o.idle_flush_ms < *at_ms) {
         *at_ms = p->t_last + b->o.idle_flush_ms;
         *why = WEIR_BATCH_IDLE;
+    }
+    if (p->soon_at != 0 && p->soon_at < *at_ms) {
+        *at_ms = p->soon_at;
+        *why = WEIR_BATCH_FIRST;
     }
     return true;
 }
@@ -136,7 +160,7 @@ static void close_pack(struct weir_batch *b, struct weir_batch__pack *p)
     weir_list_remove(&p->link);
     p->is_open = p->is_deferred = p->is_changed = false;
     p->n_inputs = 0;
-    p->n_cp = p->n_bytes = 0;
+    p->n_cp = p->n_bytes = p->soon_at = 0;
     weir_batch__empty(&p->text);
     weir_batch__empty(&p->only);
     weir_batch__tools_clear(&p->tools);
@@ -159,6 +183,7 @@ void weir_batch__pack_flush(struct weir_batch *b, struct weir_batch__choice *c,
     struct weir_batch__out out = {
         .why = why,
         .sse_id = weir_buf_slice(&p->carry.sse_id),
+        .is_guarded = p->carry.found.is_there,
         .n_cp = p->channel != CHANNEL_TOOL ? p->n_cp : 0,
         .since = p->t_first,
         .is_flush = p->channel != CHANNEL_TOOL,
@@ -262,6 +287,7 @@ static void pass_alone(struct weir_batch *b, struct weir_batch__choice *c,
     struct weir_batch__out out = {
         .why = why,
         .sse_id = in->ev->sse_id,
+        .is_guarded = in->ev->is_guarded,
         .n_cp = p->n_cp,
         .since = p->t_first,
         .is_flush = true,

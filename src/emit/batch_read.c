@@ -77,16 +77,18 @@ static void read_members(struct weir_batch *b, struct weir_batch__input *in)
     }
 }
 
-/* Findings and errors are never taken for a stamp that every chunk repeats. */
+/* An upstream's findings and errors are never taken for a stamp that every chunk repeats. */
 static bool is_always_barrier(struct weir_slice name)
 {
     return weir_slice_eq(name, WEIR_SLICE("detections")) ||
            weir_slice_eq(name, WEIR_SLICE("warnings")) || weir_slice_eq(name, WEIR_SLICE("error"));
 }
 
-static bool is_stamp(struct weir_batch *b, const struct weir_json *j, uint32_t k)
+static bool is_stamp(struct weir_batch *b, const struct weir_batch__input *in, uint32_t k)
 {
-    if (weir_json_type(j, k + 1) == WEIR_JSON_NULL || j->nodes[k].is_escaped) {
+    const struct weir_json *j = in->j;
+    if (weir_json_type(j, k + 1) == WEIR_JSON_NULL || j->nodes[k].is_escaped ||
+        weir_batch__is_found(in, k)) {
         return false;
     }
     struct weir_slice name = weir_batch__inner(j, k);
@@ -104,7 +106,7 @@ static void keep_stamps(struct weir_batch *b, const struct weir_batch__input *in
     for (uint32_t k = 1; k < j->nodes[0].next; k = j->nodes[k + 1].next) {
         struct weir_slice name = weir_batch__inner(j, k);
         size_t n = j->nodes[k + 1].end - j->nodes[k + 1].start;
-        if (is_stamp(b, j, k) && n <= WEIR_BATCH__STAMP_MOST_BYTES && !is_always_barrier(name)) {
+        if (is_stamp(b, in, k) && n <= WEIR_BATCH__STAMP_MOST_BYTES && !is_always_barrier(name)) {
             struct weir_member_source from = {j, k + 1, &b->scratch, &b->tape_again};
             weir_members_put(&b->stamps, name, WEIR_MEMBER_EQUAL, &from);
         }
@@ -120,8 +122,8 @@ static bool has_barrier(struct weir_batch *b, const struct weir_batch__input *in
         return true;
     }
     for (uint32_t k = 1; k < j->nodes[0].next; k = j->nodes[k + 1].next) {
-        if (!is_stamp(b, j, k)) {
-            bool is_unknown = j->nodes[k].is_escaped &&
+        if (!is_stamp(b, in, k)) {
+            bool is_unknown = j->nodes[k].is_escaped && !weir_batch__is_found(in, k) &&
                               weir_batch__field(weir_batch__key(b, j, k)) == FIELD_OTHER &&
                               weir_json_type(j, k + 1) != WEIR_JSON_NULL;
             if (is_unknown) {
@@ -137,6 +139,18 @@ static bool has_barrier(struct weir_batch *b, const struct weir_batch__input *in
         }
     }
     return false;
+}
+
+/* What the guard attached to the chunk is not a member nobody knows. */
+static void read_findings(struct weir_batch__input *in)
+{
+    in->found.is_there = false;
+    if (in->ev->is_guarded) {
+        weir_findings_read(in->j, in->top[FIELD_CHOICES], &in->found);
+    }
+    if (in->found.is_there) {
+        in->n_others -= in->found.warnings != WEIR_JSON_NONE ? 2U : 1U;
+    }
 }
 
 static bool is_barrier(struct weir_batch *b, const struct weir_batch__input *in)
@@ -189,6 +203,7 @@ enum weir_batch__class weir_batch__read_top(struct weir_batch *b, struct weir_ba
         weir_members_clear(&b->stamps);
         return CLASS_BROKEN;
     }
+    read_findings(in);
     bool is_stopper = is_barrier(b, in);
     if (j->nodes[choices].n == 0) {
         return weir_batch__is_null(j, in->top[FIELD_USAGE]) ? CLASS_EMPTY : CLASS_USAGE;

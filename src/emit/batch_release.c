@@ -49,6 +49,7 @@ static void emit_entries(struct weir_batch *b, struct weir_batch__choice *c,
         .why = why,
         .data = whole,
         .sse_id = weir_buf_slice(&g->carry.sse_id),
+        .is_guarded = g->carry.found.is_there,
         .since = b->stamp,
     };
     if (b->n_used == 0) {

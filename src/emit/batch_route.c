@@ -28,6 +28,7 @@ static void forward_chunk(struct weir_batch *b, const struct weir_batch__input *
         .data = data,
         .sse_id = in->ev->sse_id,
         .json = data.p == in->ev->data.p ? in->j : NULL,
+        .is_guarded = in->ev->is_guarded,
         .n_cp = in->all_cp,
         .since = b->now,
     };
@@ -68,8 +69,7 @@ static struct weir_batch__choice *add_choice(struct weir_batch *b, uint32_t inde
         b->choices = weir_mem_realloc(b->choices, b->cap_choices * sizeof(b->choices[0]));
     }
     struct weir_batch__choice *c = weir_mem_zalloc(sizeof *c);
-    struct weir_batch__carry *carry = &c->pack.carry;
-    carry->is_shadow = carry->others.is_shadow = carry->extras.is_shadow = b->is_shadow;
+    weir_batch__carry_init(&c->pack.carry, b->is_shadow);
     c->index = index;
     c->pack.choice = c;
     b->choices[b->n_choices++] = c;
@@ -116,6 +116,7 @@ static void forward(struct weir_batch *b, struct weir_batch__choice *c,
     struct weir_batch__out out = {
         .why = why,
         .sse_id = in->ev->sse_id,
+        .is_guarded = in->ev->is_guarded,
         .n_cp = in->n_cp,
         .since = b->now,
     };
@@ -200,6 +201,23 @@ static void on_tools(struct weir_batch *b, struct weir_batch__choice *c,
     forward(b, c, in, WEIR_BATCH_PASSTHROUGH);
 }
 
+/* A chunk without text joins whatever waits, unless it is of another answer or has findings of
+ * another channel. */
+static void flush_conflicting(struct weir_batch *b, struct weir_batch__choice *c,
+                              const struct weir_batch__input *in)
+{
+    if (!c->pack.is_open) {
+        return;
+    }
+    enum weir_batch_reason why = weir_batch__carry_conflict(b, &c->pack.carry, in);
+    if (why != WEIR_BATCH_ENVELOPE) {
+        why = weir_batch__found_conflict(b, &c->pack.carry, in);
+    }
+    if (why != WEIR_BATCH_NO_REASON) {
+        weir_batch__pack_flush(b, c, why);
+    }
+}
+
 static void on_nothing(struct weir_batch *b, struct weir_batch__choice *c,
                        struct weir_batch__input *in)
 {
@@ -208,16 +226,13 @@ static void on_nothing(struct weir_batch *b, struct weir_batch__choice *c,
         forward(b, c, in, WEIR_BATCH_PASSTHROUGH);
         return;
     }
-    if (c->pack.is_open &&
-        weir_batch__carry_conflict(b, &c->pack.carry, in) == WEIR_BATCH_ENVELOPE) {
-        weir_batch__pack_flush(b, c, WEIR_BATCH_ENVELOPE);
-    }
+    flush_conflicting(b, c, in);
     bool has_usage =
         !weir_batch__is_null(in->j, in->top[FIELD_USAGE]) && (!in->is_split || in->is_last);
     if (c->pack.is_open) {
         weir_batch__pack_absorb(b, c, in);
-    } else if (has_usage) {
-        /* The last word on usage may come on such a chunk: it is not nothing. */
+    } else if (has_usage || weir_findings_has_results(in->j, &in->found)) {
+        /* The last word on usage may come on such a chunk, or a finding: it is not nothing. */
         forward(b, c, in, WEIR_BATCH_PASSTHROUGH);
     } else {
         weir_batch__counts(b)->absorbed_empty++;
@@ -240,18 +255,31 @@ static enum weir_batch__channel empty_channel(const struct weir_batch__choice *c
     return CHANNEL_CONTENT;
 }
 
+/* May text that comes with the role be joined? A model that says all of it in one delta gets back
+ * one, although the guard cut it. */
+static bool may_role_wait(const struct weir_batch *b, const struct weir_batch__input *in)
+{
+    return weir_batch__is_spent(b) && in->channel != CHANNEL_NONE && in->n_channels == 1 &&
+           !in->is_odd && !in->has_tools;
+}
+
 static void on_delta(struct weir_batch *b, struct weir_batch__choice *c,
                      struct weir_batch__input *in)
 {
-    if (is_role_new(c, in)) {
+    bool is_new = is_role_new(c, in);
+    bool has_found_tools = in->has_tools && weir_findings_has_results(in->j, &in->found);
+    if (is_new) {
         weir_batch__pack_flush(b, c, WEIR_BATCH_NONTEXT);
         note_role(c, in);
+    }
+    if (is_new && !may_role_wait(b, in)) {
         forward_split(b, c, in, WEIR_BATCH_ROLE);
         return;
     }
-    in->strip_role = in->role != WEIR_JSON_NONE && b->o.role_policy == WEIR_BATCH_ROLE_FIRST &&
+    in->strip_role = !is_new && in->role != WEIR_JSON_NONE &&
+                     b->o.role_policy == WEIR_BATCH_ROLE_FIRST &&
                      weir_json_type(in->j, in->role) == WEIR_JSON_STRING;
-    if (in->is_odd || in->n_channels > 1) {
+    if (in->is_odd || in->n_channels > 1 || has_found_tools) {
         weir_batch__pack_flush(b, c, in->is_odd ? WEIR_BATCH_NONTEXT : WEIR_BATCH_CHANNEL_SWITCH);
         forward_split(b, c, in, WEIR_BATCH_PASSTHROUGH);
     } else if (in->has_tools) {
@@ -411,6 +439,15 @@ static void on_barrier(struct weir_batch *b, struct weir_batch__input *in)
     each_choice(b, in, barrier_gate);
 }
 
+void weir_batch__on_block(struct weir_batch *b, uint32_t choice)
+{
+    for (size_t i = 0; i < b->n_choices; i++) {
+        if (b->choices[i]->index == choice) {
+            weir_batch__pack_flush(b, b->choices[i], WEIR_BATCH_FINISH);
+        }
+    }
+}
+
 void weir_batch__on_chunk(struct weir_batch *b, const struct weir_event *ev)
 {
     struct weir_json parsed;
@@ -419,6 +456,7 @@ void weir_batch__on_chunk(struct weir_batch *b, const struct weir_event *ev)
     in.j = ev->json;
     in.is_split = in.is_last = false;
     in.all_cp = 0;
+    in.found.is_there = false;
     b->seq++;
     if (in.j == NULL) {
         bool is_json =

@@ -6,6 +6,7 @@
 #include "emit/argscan.h"
 #include "emit/batch.h"
 #include "emit/fence.h"
+#include "emit/findings.h"
 #include "emit/members.h"
 #include "emit/sentence.h"
 #include "wire/json.h"
@@ -75,7 +76,8 @@ struct weir_batch__input {
     const struct weir_event *ev;
     const struct weir_json *j;
     uint32_t top[FIELDS];
-    uint32_t n_others; /* top-level members that are not null and not known */
+    uint32_t n_others;             /* top-level members that are not null and not known */
+    struct weir_findings_in found; /* by the guard; its members are not among the others */
 
     bool is_split; /* one of several choices: has no bytes of its own */
     bool is_last;  /* of them: keeps the usage */
@@ -125,6 +127,7 @@ struct weir_batch__carry {
     struct weir_members extras;
     struct weir_batch__logprobs *logprobs; /* NULL: no key */
     struct weir_batch__logprobs *spare;
+    struct weir_findings found;
     struct weir_buf sse_id;
     uint64_t identity; /* shadow: hash of id, object, model */
     bool has_role;
@@ -191,6 +194,7 @@ struct weir_batch__pack {
     uint64_t seq;     /* of the chunk that opened it */
     uint64_t t_first;
     uint64_t t_last;
+    uint64_t soon_at; /* the first text of its channel leaves then at the latest; 0: no such time */
     struct weir_sentence sentence;
     struct weir_batch__carry carry;
     struct weir_buf text; /* as spelled inside the quotes: joins without being unescaped */
@@ -230,10 +234,12 @@ struct weir_batch {
     bool is_shadow;
     bool is_blocked;
     bool is_full;
-    uint64_t now;   /* the latest time seen */
-    uint64_t stamp; /* of what leaves now: a timer's deadline or `now` */
-    uint64_t due;   /* no timer is due before this */
-    uint64_t seq;   /* grows with every chunk and every choice in it: the order of arrival */
+    uint64_t now;    /* the latest time seen */
+    uint64_t stamp;  /* of what leaves now: a timer's deadline or `now` */
+    uint64_t due;    /* no timer is due before this */
+    uint64_t seq;    /* grows with every chunk and every choice in it: the order of arrival */
+    uint64_t n_said; /* by the model, as the latest event knows; 0: unknown */
+    uint64_t n_left; /* chunks */
     uint64_t blocked_since;
     uint64_t first_text_at;
     bool has_text;

@@ -19,6 +19,9 @@ struct weir_chain {
 
 static void to_caller(struct weir_chain *c, enum weir_batch_reason why, const struct weir_event *e)
 {
+    if (e->kind == WEIR_EVENT_BLOCK) {
+        return; /* it was for the stages */
+    }
     if (e->kind == WEIR_EVENT_CHUNK) {
         c->counts.business_chunks++;
         c->counts.business_bytes += e->data.n;

@@ -99,6 +99,7 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
         struct weir_stream_out_options options = {.has_done = true,
                                                   .is_fms =
                                                       env->tasks.is_fms && request->route == NULL,
+                                                  .joins_findings = !env->tasks.is_fms,
                                                   .heartbeat_ms = env->conf->streaming.heartbeat_ms,
                                                   .batching = batching};
         out = weir_stream_out_new(s, &options);

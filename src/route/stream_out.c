@@ -236,6 +236,8 @@ static void on_chain(void *ctx, enum weir_batch_reason why, const struct weir_ev
         weir_sse_append_comment(&o->scratch, e->data);
         flush(o);
         break;
+    case WEIR_EVENT_BLOCK:
+        break;
     case WEIR_EVENT_ERROR:
         finish_failed(o, e->data);
         break;
@@ -272,7 +274,10 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
         return WEIR_FLOW_OK;
     }
     if (o->chain != NULL) {
-        return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK, .data = json});
+        return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK,
+                                            .is_guarded = o->options.joins_findings,
+                                            .n_said = o->options.joins_findings ? base->n_said : 0,
+                                            .data = json});
     }
     put_event(o, WEIR_SLICE(""), json);
     flush(o);
@@ -295,6 +300,14 @@ static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *
                     .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
     o->raw = NULL;
     return flow;
+}
+
+static void out_blocked(struct weir_out *base, uint64_t choice)
+{
+    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (!o->is_over && o->chain != NULL && choice < UINT32_MAX) {
+        push(o, &(struct weir_event){.kind = WEIR_EVENT_BLOCK, .choice = (uint32_t)choice});
+    }
 }
 
 static void out_end(struct weir_out *base)
@@ -390,6 +403,7 @@ void weir_stream_out_end_all(void)
 static const struct weir_out_ops OPS = {
     .event = out_event,
     .raw = out_raw,
+    .blocked = out_blocked,
     .end = out_end,
     .fail = out_fail,
 };

@@ -30,6 +30,9 @@ struct weir_stream_out_options {
     bool is_ndjson; /* lines instead of events; no comments */
     bool has_done;  /* `data: [DONE]` ends it, errors included */
     bool is_fms;    /* errors before the first event are events, too; plainer error data */
+    /* Events that the task writes carry findings of this gateway, with spans that count from the
+     * beginning of the stream: batches join them. */
+    bool joins_findings;
     bool is_duplex; /* the request's body is still being read: see weir_stream_out_resumed */
     uint64_t heartbeat_ms;
     const struct weir_batching *batching; /* NULL: none; borrowed */

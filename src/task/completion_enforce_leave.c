@@ -141,12 +141,16 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_guard_pie
 static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
     const struct weir_policy *policy = choice->cs->request.policy;
+    struct weir_out *sink = choice->cs->out;
     bool has_fallback = policy->fallback.p != NULL;
     struct weir_buf body = {0};
     struct weir_buf detections = {0};
     weir_cs__write_said(choice, has_fallback ? WEIR_CHANNEL_CONTENT : WEIR_CHANNEL_REFUSAL,
                         has_fallback ? policy->fallback : WEIR_POLICY_REFUSAL, &body);
     write_detections(choice, piece, &detections);
+    if (sink->ops->blocked != NULL) {
+        sink->ops->blocked(sink, choice->index);
+    }
     struct weir_cs_event event = {.envelope = weir_buf_slice(&choice->enforced->last),
                                   .body = weir_buf_slice(&body),
                                   .finish = WEIR_ENFORCE_WAITS,

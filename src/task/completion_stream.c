@@ -361,6 +361,7 @@ static void take_choices(struct weir_cs *cs, const struct weir_json *json, uint3
         } else {
             weir_cs__take_choice(cs, json, &c, next == WEIR_JSON_NONE);
         }
+        cs->out->n_said += next != WEIR_JSON_NONE;
         at = next;
     }
 }
@@ -392,6 +393,7 @@ static void take_misc(struct weir_cs *cs, const struct weir_json *json)
 static void take_event(struct weir_cs *cs, struct weir_slice event)
 {
     struct weir_json json;
+    cs->out->n_said++;
     if (weir_cs__take_shaped(cs, event)) {
         cs->n_frames++;
         return;

@@ -38,7 +38,7 @@ struct run {
     struct weir_buf problems;
 };
 
-static const char *const kind_names[] = {"", "comment", "done", "eof", "error", "discard"};
+static const char *const kind_names[] = {"", "comment", "block", "done", "eof", "error", "discard"};
 
 static void problem(struct run *r, const char *text, struct weir_slice detail)
 {
@@ -119,7 +119,8 @@ static struct weir_slice bytes_at(struct run *r, uint32_t at)
 /* Members of an item that are not its payload. */
 static bool is_about(const struct weir_json *j, uint32_t key)
 {
-    static const char *const names[] = {"t", "event", "reason", "base", "sse_id", "note"};
+    static const char *const names[] = {"t",    "event",   "reason", "base",  "sse_id",
+                                        "note", "guarded", "said",   "choice"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (weir_json_string_eq(j, key, weir_slice_cstr(names[i]))) {
             return true;
@@ -171,6 +172,22 @@ static enum weir_event_kind kind_of(struct weir_slice name)
     return WEIR_EVENT_CHUNK;
 }
 
+static uint64_t number_at(struct run *r, uint32_t item, const char *name)
+{
+    uint64_t n = 0;
+    uint32_t at = weir_json_get_set(r->j, item, weir_slice_cstr(name));
+    if (at != WEIR_JSON_NONE && weir_json_u64(r->j, at, &n) != 0) {
+        problem(r, "not a number: ", weir_slice_cstr(name));
+    }
+    return n;
+}
+
+static bool is_true_at(struct run *r, uint32_t item, const char *name)
+{
+    uint32_t at = weir_json_get_set(r->j, item, weir_slice_cstr(name));
+    return at != WEIR_JSON_NONE && weir_json_type(r->j, at) == WEIR_JSON_TRUE;
+}
+
 static void feed(struct run *r, struct weir_chain *chain, uint32_t item)
 {
     struct weir_slice name = string_at(r, item, "event");
@@ -181,6 +198,9 @@ static void feed(struct run *r, struct weir_chain *chain, uint32_t item)
         return;
     }
     struct weir_event e = {.kind = kind_of(name), .sse_id = string_at(r, item, "sse_id")};
+    e.is_guarded = is_true_at(r, item, "guarded");
+    e.n_said = number_at(r, item, "said");
+    e.choice = (uint32_t)number_at(r, item, "choice");
     bool has_data = payload(r, item, &e.data);
     if (!has_data && e.kind == WEIR_EVENT_CHUNK && name.n != 0) {
         e.data = name; /* a frame that has only a name: its bytes do not matter */
