@@ -50,11 +50,12 @@ static inline struct weir_slice weir_batch__inner(const struct weir_json *j, uin
     return weir_slice_sub(j->src, j->nodes[at].start + 1, j->nodes[at].end - 1);
 }
 
-/* Has as much left as the model said, or all but one? What a guard cut from one delta then leaves
- * together. */
-static inline bool weir_batch__is_spent(const struct weir_batch *b)
+/* Will as much have left as the model said, once this choice and the others that wait have flushed?
+ * What a guard cut from one delta then leaves together. */
+static inline bool weir_batch__is_spent(const struct weir_batch *b,
+                                        const struct weir_batch__choice *c)
 {
-    return b->n_said != 0 && b->n_left + 1 >= b->n_said;
+    return b->n_said != 0 && b->n_left + b->n_open + !c->pack.is_open >= b->n_said;
 }
 
 /* batch_read.c */

@@ -112,7 +112,7 @@ static enum weir_batch_reason trigger(const struct weir_batch *b, struct weir_ba
     if (p->is_deferred) {
         return WEIR_BATCH_NO_REASON;
     }
-    if (weir_batch__is_spent(b)) {
+    if (weir_batch__is_spent(b, c)) {
         why = spent_trigger(b, p, is_first_text);
     } else if (is_first_text) {
         why = WEIR_BATCH_FIRST;
@@ -153,11 +153,13 @@ static void begin(struct weir_batch *b, struct weir_batch__choice *c,
     p->t_first = b->now;
     p->sentence = (struct weir_sentence){0};
     weir_list_append(&b->open, &p->link);
+    b->n_open++;
 }
 
 static void close_pack(struct weir_batch *b, struct weir_batch__pack *p)
 {
     weir_list_remove(&p->link);
+    b->n_open--;
     p->is_open = p->is_deferred = p->is_changed = false;
     p->n_inputs = 0;
     p->n_cp = p->n_bytes = p->soon_at = 0;

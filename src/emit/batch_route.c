@@ -257,9 +257,10 @@ static enum weir_batch__channel empty_channel(const struct weir_batch__choice *c
 
 /* May text that comes with the role be joined? A model that says all of it in one delta gets back
  * one, although the guard cut it. */
-static bool may_role_wait(const struct weir_batch *b, const struct weir_batch__input *in)
+static bool may_role_wait(const struct weir_batch *b, const struct weir_batch__choice *c,
+                          const struct weir_batch__input *in)
 {
-    return weir_batch__is_spent(b) && in->channel != CHANNEL_NONE && in->n_channels == 1 &&
+    return weir_batch__is_spent(b, c) && in->channel != CHANNEL_NONE && in->n_channels == 1 &&
            !in->is_odd && !in->has_tools;
 }
 
@@ -272,7 +273,7 @@ static void on_delta(struct weir_batch *b, struct weir_batch__choice *c,
         weir_batch__pack_flush(b, c, WEIR_BATCH_NONTEXT);
         note_role(c, in);
     }
-    if (is_new && !may_role_wait(b, in)) {
+    if (is_new && !may_role_wait(b, c, in)) {
         forward_split(b, c, in, WEIR_BATCH_ROLE);
         return;
     }

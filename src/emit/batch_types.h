@@ -250,7 +250,8 @@ struct weir_batch {
     size_t n_choices;
     size_t cap_choices;
     struct weir_batch__choice *last;
-    struct weir_list open;      /* packs */
+    struct weir_list open; /* packs */
+    size_t n_open;
     struct weir_list queue;     /* what was sealed while blocked */
     struct weir_members stamps; /* unknown top-level members of the chunk before */
 

@@ -5,6 +5,7 @@
  */
 #include "emit/chain.h"
 #include "unit/cmocka_all.h"
+#include "unit/emit/founds.h"
 #include "unit/emit/ledger.h"
 #include "unit/emit/script.h"
 
@@ -19,6 +20,8 @@ struct run {
     bool is_ended;
     bool is_strict; /* look at the shape of merged chunks */
     struct weir_buf emitted;
+    struct founds *found_in; /* of guarded streams */
+    struct founds *found_out;
 };
 
 static void assert_indices_once(const struct weir_json *j, uint32_t calls)
@@ -77,6 +80,9 @@ static void on_emit(void *ctx, enum weir_batch_reason why, const struct weir_eve
     }
     assert_in_place(r, e->data);
     ledger_add(&r->out, e->data, e->at_ms);
+    if (r->found_out != NULL) {
+        founds_add(r->found_out, &r->out, e->data);
+    }
     (void)weir_buf_append(&r->emitted, e->data);
     if (r->is_strict && why != WEIR_BATCH_PASSTHROUGH && why != WEIR_BATCH_ROLE) {
         assert_one_view(e->data);
@@ -92,6 +98,9 @@ static void note_input(struct run *r, struct weir_slice data, uint64_t t)
         r->text_before[n] = r->in.n_text_bytes;
     }
     ledger_add(&r->in, data, t);
+    if (r->found_in != NULL) {
+        founds_add(r->found_in, &r->in, data);
+    }
 }
 
 static void play(struct run *r, const struct weir_chain_options *o)
@@ -108,7 +117,10 @@ static void play(struct run *r, const struct weir_chain_options *o)
         if (i % 2 == 0 && weir_chain_next_deadline(r->chain, &at) && at <= item->t) {
             weir_chain_tick(r->chain, at);
         }
-        struct weir_event e = {.kind = item->event};
+        struct weir_event e = {.kind = item->event,
+                               .is_guarded = item->is_guarded,
+                               .n_said = item->n_said,
+                               .choice = item->choice};
         e.data = weir_slice_make(r->script->bytes.p + item->from, item->n);
         if (e.kind == WEIR_EVENT_CHUNK) {
             note_input(r, e.data, item->t);
@@ -348,6 +360,59 @@ static void metrics_counts_what_on_would_do(void **state)
     }
 }
 
+static void guarded_streams_lose_no_finding(void **state)
+{
+    (void)state;
+    size_t n_in = 0;
+    size_t n_out = 0;
+    for (uint64_t seed = 1; seed <= 2 * STREAMS; seed++) {
+        static struct founds in;
+        static struct founds out;
+        struct script s;
+        script_make_guarded(&s, seed, seed % 2 == 0);
+        struct weir_chain_options o = random_options(&s);
+        struct run r = {.script = &s, .is_strict = true, .found_in = &in, .found_out = &out};
+        play(&r, &o);
+        assert_true(r.is_ended);
+        assert_lossless(&r);
+        founds_compare(&in, &out);
+        assert_int_equal(weir_chain_buffered_bytes(r.chain), 0);
+        n_in += weir_chain_counts(r.chain).raw_chunks;
+        n_out += weir_chain_counts(r.chain).business_chunks;
+        founds_dispose(&in);
+        founds_dispose(&out);
+        finish(&r);
+        script_dispose(&s);
+    }
+    assert_true(n_out * 5 < n_in * 4); /* they are joined, and not only passed */
+}
+
+static void metrics_counts_what_guarded_streams_would_be(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= STREAMS; seed++) {
+        struct script s;
+        script_make_guarded(&s, seed, false);
+        struct weir_chain_options o = random_options(&s);
+        enum weir_batch_stage stage = seed % 2 == 0 ? WEIR_BATCH_ADAPTER : WEIR_BATCH_BUSINESS;
+        struct weir_batch_options *one = stage == WEIR_BATCH_ADAPTER ? &o.adapter : &o.business;
+        o.adapter.mode = o.business.mode = WEIR_BATCH_OFF;
+        one->max_batch_bytes = script_pick(&s, 3) == 0 ? 900 : 65536;
+        one->mode = WEIR_BATCH_ON;
+        struct run on = {.script = &s};
+        play(&on, &o);
+        one->mode = WEIR_BATCH_METRICS;
+        struct run shadow = {.script = &s};
+        play(&shadow, &o);
+        assert_same_counts(&weir_chain_stats(on.chain, stage)->live,
+                           &weir_chain_stats(shadow.chain, stage)->would);
+        assert_int_equal(weir_chain_buffered_bytes(shadow.chain), 0);
+        finish(&on);
+        finish(&shadow);
+        script_dispose(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +422,8 @@ int main(void)
         cmocka_unit_test(an_idle_chain_is_byte_for_byte),
         cmocka_unit_test(chunks_alone_are_their_own_bytes),
         cmocka_unit_test(metrics_counts_what_on_would_do),
+        cmocka_unit_test(guarded_streams_lose_no_finding),
+        cmocka_unit_test(metrics_counts_what_guarded_streams_would_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,8 @@
 
 /*
  * Random streams: several choices and channels, tool calls in fragments, usage, barriers, opaque
- * frames, Unicode, times, blocked phases. The same seed makes the same stream.
+ * frames, Unicode, times, blocked phases. The same seed makes the same stream. Guarded ones
+ * (script_make_guarded) carry findings as a guard attaches them.
  */
 enum script_kind { SCRIPT_EVENT, SCRIPT_BLOCKED, SCRIPT_DRAIN };
 
@@ -21,6 +22,9 @@ struct script_item {
     uint64_t t;
     size_t from; /* in `bytes` */
     size_t n;
+    bool is_guarded;
+    uint64_t n_said;
+    uint32_t choice; /* of a block */
 };
 
 struct script {
@@ -38,6 +42,9 @@ struct script {
         unsigned at; /* how many fragments of its arguments were sent */
         unsigned kind;
     } calls[3][3];
+    unsigned said_cp[2][3]; /* guarded: of each choice, by channel */
+    unsigned n_findings;
+    uint64_t n_said;
 };
 
 static inline uint64_t script_random(struct script *s)
@@ -267,6 +274,101 @@ static inline void script_make(struct script *s, uint64_t seed, bool with_blocki
             item->event = WEIR_EVENT_COMMENT;
         } else {
             script_chunk(s);
+            item->n = s->bytes.n - item->from;
+        }
+    }
+    script_item(s)->kind = SCRIPT_DRAIN;
+    script_item(s)->event = WEIR_EVENT_DONE;
+}
+
+/* Findings that begin in what was said of the channel, with this chunk, in the order of a guard;
+ * they may end behind it. */
+static inline void script_results(struct script *s, unsigned n, unsigned said_cp)
+{
+    unsigned start = n != 0 ? script_pick(s, said_cp) : 0;
+    for (unsigned i = 0; i < n; i++) {
+        script_put(s, i != 0 ? ",{" : "{");
+        if (i + 1 < n || script_pick(s, 3) != 0) {
+            (void)weir_buf_printf(&s->bytes, "\"start\":%u,\"end\":%u,", start, start + 10 + i);
+        }
+        (void)weir_buf_printf(&s->bytes,
+                              "\"detector_id\":\"d%u\",\"detection\":\"f%u\",\"score\":0.50}",
+                              script_pick(s, 3), s->n_findings++);
+        start += start + 1 < said_cp ? script_pick(s, 2) : 0;
+    }
+}
+
+static inline void script_findings(struct script *s, unsigned choice, unsigned channel)
+{
+    static const char *const names[] = {"", ",\"channel\":\"refusal\"",
+                                        ",\"channel\":\"reasoning_content\""};
+    bool can_find = s->said_cp[choice][channel] != 0 && s->n_findings < 1000;
+    unsigned n = can_find && script_pick(s, 3) == 0 ? 1 + script_pick(s, 4) : 0;
+    (void)weir_buf_printf(&s->bytes, ",\"detections\":{\"output\":[{\"choice_index\":%u%s", choice,
+                          names[channel]);
+    script_put(s, ",\"results\":[");
+    script_results(s, n, s->said_cp[choice][channel]);
+    script_put(s, "]}]}");
+    if (n != 0) {
+        unsigned kind = script_pick(s, 3);
+        (void)weir_buf_printf(&s->bytes, ",\"warnings\":[{\"n\":%u}", kind);
+        (void)weir_buf_printf(&s->bytes, script_pick(s, 3) == 0 ? ",{\"n\":%u}]" : "]",
+                              (kind + 1) % 3);
+    }
+}
+
+static inline void script_guarded_text(struct script *s, unsigned choice, unsigned channel)
+{
+    static const char *const names[] = {"content", "refusal", "reasoning_content"};
+    static const char *const words[] = {"word ", "a", "End. ", "", "x\\n", "some more text "};
+    static const unsigned lengths[] = {5, 1, 5, 0, 2, 15};
+    unsigned word = script_pick(s, 6);
+    (void)weir_buf_printf(&s->bytes, "{\"index\":%u,\"delta\":{%s\"%s\":\"%s\"}", choice,
+                          script_pick(s, 10) == 0 ? "\"role\":\"assistant\"," : "", names[channel],
+                          words[word]);
+    s->said_cp[choice][channel] += lengths[word];
+}
+
+static inline void script_guarded_chunk(struct script *s)
+{
+    unsigned choice = script_pick(s, 4) == 0;
+    unsigned what = script_pick(s, 20);
+    unsigned channel = what < 16 ? 0 : (what < 18 ? 1 : 2);
+    script_put(s, "{\"id\":\"x\",\"choices\":[");
+    if (what == 0) {
+        (void)weir_buf_printf(&s->bytes, "{\"index\":%u,\"delta\":{\"tool_calls\":[", choice);
+        script_call(s, choice);
+        script_put(s, "]}");
+    } else {
+        script_guarded_text(s, choice, channel);
+    }
+    script_put(s, script_pick(s, 40) == 0 ? ",\"finish_reason\":\"stop\"}]"
+                                          : ",\"finish_reason\":null}]");
+    if (script_pick(s, 8) != 0) {
+        script_findings(s, choice, channel);
+    }
+    script_put(s, "}");
+}
+
+static inline void script_make_guarded(struct script *s, uint64_t seed, bool with_blocking)
+{
+    *s = (struct script){.rng = seed * 2654435761u + 88172645463325252u};
+    bool is_counted = seed % 3 != 0;
+    unsigned n = 5 + script_pick(s, 80);
+    for (unsigned i = 0; i < n; i++) {
+        s->t += script_pick(s, 6) == 0 ? script_pick(s, 200) : script_pick(s, 12);
+        s->n_said += is_counted ? 1 + (uint64_t)script_pick(s, 3) : 0;
+        unsigned what = script_pick(s, 40);
+        struct script_item *item = script_item(s);
+        if (what < 3 && with_blocking) {
+            item->kind = what == 0 ? SCRIPT_BLOCKED : SCRIPT_DRAIN;
+        } else if (what == 3) {
+            item->event = WEIR_EVENT_BLOCK;
+            item->choice = script_pick(s, 3);
+        } else {
+            item->is_guarded = true;
+            item->n_said = s->n_said != 0 ? s->n_said / 2 + 1 : 0;
+            script_guarded_chunk(s);
             item->n = s->bytes.n - item->from;
         }
     }
