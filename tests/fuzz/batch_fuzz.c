@@ -3,9 +3,11 @@
  * nothing, nothing may be lost, doubled, split or (within a channel) reordered.
  *
  * The first bytes are settings; then lines: `T` and a byte of time, `B` blocked, `D` drain, `#` a
- * comment, anything else a chunk.
+ * comment, `K` and a byte a block of that choice, `G` and a byte a chunk of a guarded stream, of
+ * whose model that much more is said, anything else a chunk. No finding may be lost or doubled.
  */
 #include "emit/chain.h"
+#include "emit/findings.h"
 #include "unit/emit/ledger.h"
 
 #include <stdio.h>
@@ -17,7 +19,27 @@ enum { SETTINGS = 12 };
 struct run {
     struct ledger in;
     struct ledger out;
+    size_t n_found_in;
+    size_t n_found_out;
+    uint64_t n_said;
 };
+
+/* How many findings a chunk has, where they have the shape of a guard's. */
+static size_t n_found(struct weir_slice data)
+{
+    struct weir_json j;
+    struct weir_arena arena = {0};
+    struct weir_findings_in in = {0};
+    if (weir_json_parse(&j, data, NULL, &arena, NULL) == 0) {
+        uint32_t choices = weir_json_get(&j, 0, WEIR_SLICE("choices"));
+        if (choices != WEIR_JSON_NONE && weir_json_type(&j, choices) == WEIR_JSON_ARRAY) {
+            weir_findings_read(&j, choices, &in);
+        }
+    }
+    size_t n = in.is_there ? j.nodes[in.results].n : 0;
+    weir_arena_dispose(&arena);
+    return n;
+}
 
 static void on_emit(void *ctx, enum weir_batch_reason why, const struct weir_event *e)
 {
@@ -25,6 +47,7 @@ static void on_emit(void *ctx, enum weir_batch_reason why, const struct weir_eve
     (void)why;
     if (e->kind == WEIR_EVENT_CHUNK) {
         ledger_add(&r->out, e->data, e->at_ms);
+        r->n_found_out += n_found(e->data);
     }
 }
 
@@ -93,10 +116,19 @@ static void feed(struct run *r, struct weir_chain *chain, struct weir_slice line
         weir_chain_blocked(chain, *now, line.p[0] == 'B');
         return;
     }
-    if (line.n != 0 && line.p[0] == '#') {
+    if (line.n == 2 && line.p[0] == 'K') {
+        e = (struct weir_event){.kind = WEIR_EVENT_BLOCK, .choice = (uint8_t)line.p[1]};
+    } else if (line.n != 0 && line.p[0] == '#') {
         e.kind = WEIR_EVENT_COMMENT;
     } else {
-        ledger_add(&r->in, line, *now);
+        if (line.n > 1 && line.p[0] == 'G') {
+            r->n_said += (uint8_t)line.p[1] % 4;
+            e.is_guarded = true;
+            e.n_said = r->n_said;
+            e.data = weir_slice_sub(line, 2, line.n);
+        }
+        ledger_add(&r->in, e.data, *now);
+        r->n_found_in += n_found(e.data);
     }
     (void)weir_chain_push(chain, *now, &e, NULL);
 }
@@ -119,8 +151,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)weir_chain_push(chain, now, &e, NULL);
     bool with_tools = !r.in.is_vague && !has_dropped(chain);
     const char *wrong = ledger_compare(&r.in, &r.out, with_tools);
-    if (wrong != NULL || weir_chain_buffered_bytes(chain) != 0) {
-        fprintf(stderr, "%s\n", wrong != NULL ? wrong : "bytes are left behind");
+    if (wrong == NULL && r.n_found_in != r.n_found_out) {
+        wrong = "findings differ";
+    }
+    if (wrong == NULL && weir_chain_buffered_bytes(chain) != 0) {
+        wrong = "bytes are left behind";
+    }
+    if (wrong != NULL) {
+        fprintf(stderr, "%s\n", wrong);
         abort();
     }
     weir_chain_free(chain);
