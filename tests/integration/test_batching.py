@@ -558,7 +558,7 @@ def test_a_slow_reader_bounds_memory(gateway, m):
 
 @pytest.mark.parametrize("model", ["off", "on", "both", "finish"])
 def test_detections_stay_with_their_text(gateway, m, model):
-    """Sentences with findings: their events are barriers, nothing overtakes them."""
+    """Sentences with findings: these are joined with their text, of each choice its own."""
     shape = {"text": "My mail is a@b.de. Yours? It is c@d.org! Fine. ", "tokens": 40}
     got = ask(gateway, model, shape, detectors={"output": {"words": {}}}, n=2)
     expected = ask_upstream(m, shape, n=2)
