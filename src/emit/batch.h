@@ -25,6 +25,7 @@
  * - per choice and channel the joined text that leaves is the joined text that came; a delta is
  *   never split; order is kept, except that text may overtake a held tool call;
  * - a chunk that leaves alone and unchanged leaves as its own bytes, without allocation;
+ * - findings that the guard attached leave with their text, each once;
  * - text waits at most max_latency_ms while the downstream takes bytes;
  * - a batch of several deltas has at most max_batch_bytes of text, however long it had to wait;
  * - memory is bounded: push answers FULL at max_stream_buffer_bytes.
