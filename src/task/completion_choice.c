@@ -788,7 +788,7 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
     }
     weir_buf_clear(&cs->scratch->out);
     weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch->out);
-    if (last->shape != NULL) {
+    if (last->shape != NULL && last->shape->out_head.n == 0) {
         learn_shape(choice, last->shape, &json, &c);
     }
     if (overtakes) {
