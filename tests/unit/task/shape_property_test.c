@@ -39,8 +39,8 @@ static void append_said(struct weir_buf *out, bool is_spelled)
                                         "\"},\"logprobs\":null}],\"usage\":null}",
                                         "\"},\"stop_reason\":null,\"token_ids\":[1]}]}",
                                         "\"},\"token_ids\":null,\"y\":null}],\"z\":null}"};
-    static const char *const words[] = {"One",   " ba", "d",    ".", " bad.", "\n",
-                                        "\"q\"", " ",   "Two.", "b", "a",     " and so on"};
+    static const char *const words[] = {"One", " ba",  "d", ".", " bad.",      "\n",     "\"q\"",
+                                        " ",   "Two.", "b", "a", " and so on", "x. y. z"};
     unsigned head = roll(3);
     unsigned place = roll(8) == 0;
     const char *channel = roll(5) == 0 ? "reasoning" : "content";
@@ -59,7 +59,7 @@ static void append_said(struct weir_buf *out, bool is_spelled)
     }
     /* What is only told leaves as it is spelled. */
     bool is_rewritten = enforces || strcmp(channel, "content") == 0;
-    append_text(out, words[roll(12)], is_spelled && is_rewritten);
+    append_text(out, words[roll(13)], is_spelled && is_rewritten);
     weir_buf_append(out, weir_slice_cstr(tails[roll(16) == 0 ? 3 : (roll(5) == 0 ? 4 : roll(3))]));
 }
 
