@@ -17,7 +17,7 @@ run: ## build an optimised server and start it on 8033 and 8034 (ARGS='--http-po
 	@cmake --build build/release -j $(JOBS) --target weir
 	@exec build/release/weir $(ARGS)
 
-build: ## build/release/weir, the test runners in build/release/tests, the bench programs
+build: ## build/release/weir and weir-mock, the test runners in build/release/tests, the bench programs
 	@tools/bootstrap build
 	@cmake --preset release >/dev/null
 	@cmake --build build/release -j $(JOBS)
@@ -32,7 +32,7 @@ test: ## every test, with the address and undefined-behaviour sanitizers (T=patt
 soak: ## the tests that take their time: a caller that reads a byte a second, for a minute
 	@tools/bootstrap build test
 	@cmake --preset asan >/dev/null
-	@cmake --build build/asan -j $(JOBS) --target weir
+	@cmake --build build/asan -j $(JOBS) --target weir weir-mock
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_TEST_SOAK=1 \
 		$(PYTHON) -m pytest -q tests/integration/test_streams.py -k byte_a_second
 

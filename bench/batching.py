@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Stream batching through the server: how many messages are left, and what they wait.
 
-`weir mock` says 200 tokens at a pace; the same answer is read through the gateway with batching off
+`weir-mock` says 200 tokens at a pace; the same answer is read through the gateway with batching off
 and with different settings. The delay is per code point: when it came, less when it came with
 batching off, both counted from the request. Then the same behind detectors: how many events leave.
 """

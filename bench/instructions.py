@@ -132,7 +132,7 @@ def measure_all(cases, binary):
     found = {}
     with contextlib.ExitStack() as stack:
         model = stack.enter_context(lockstep.Model())
-        mock = stack.enter_context(peers.mock("--quiet", binary=binary))
+        mock = stack.enter_context(peers.mock("--quiet"))
         text = config(cases, model.port, mock.ports["mock"])
         options = {"config": text, "binary": binary, "under": callgrind.command}
         server = stack.enter_context(peers.weir("--workers", "1", **options))

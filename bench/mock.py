@@ -74,11 +74,11 @@ def row(name, measured):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=5, help="of each row")
-    parser.add_argument("--binary", help="another program than build/release/weir")
+    parser.add_argument("--binary", help="another program than build/release/weir-mock")
     args = parser.parse_args()
 
     print("## The mock\n")
-    print("`make bench B=mock`: `weir mock` with one worker, read by wrk on loopback,")
+    print("`make bench B=mock`: `weir-mock` with one worker, read by wrk on loopback,")
     print(f"{args.seconds} s a row. Events of some 240 bytes, each a chunk of its own. The last but")
     print(f"one column is what a core would do that had nothing else to do. {peers.machine()}.\n")
     print("| load | events/s | µs per event | events/s of one core | core used |")

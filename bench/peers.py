@@ -146,8 +146,8 @@ def weir(*args, config=None, binary=None, under=lambda folder: []):
 
 
 def mock(*args, binary=None):
-    """`weir mock`, the scripted peers. ports: mock."""
-    words = [binary or RELEASE / "weir", "mock", "--port", "0", "--log-format", "json", *args]
+    """`weir-mock`, the scripted peers. ports: mock."""
+    words = [binary or RELEASE / "weir-mock", "--port", "0", "--log-format", "json", *args]
     peer = Peer("mock", lambda folder: words)
 
     def has_port():

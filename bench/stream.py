@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Streamed completions: processor time per token and memory per stream.
 
-Answers of 200 tokens from `weir mock`, every token an event and a packet of its own, to many
+Answers of 200 tokens from `weir-mock`, every token an event and a packet of its own, to many
 callers at once: through bench/relay (the floor), nginx, and weir without detectors (a), with the
 built-in sentence chunker and a built-in detector that finds nothing (b), and with a remote chunker
 and two remote detectors (c).
@@ -218,7 +218,7 @@ def main():
         os.nice(-15)  # a token that had to wait for a neighbour is read together with the next
 
     print("## Streams\n")
-    print(f"`make bench B=stream`: answers of {args.tokens} tokens from `weir mock`, sentences of 15,")
+    print(f"`make bench B=stream`: answers of {args.tokens} tokens from `weir-mock`, sentences of 15,")
     print(f"{args.per_second:,} tokens a second in all (5,000 streams: {5000 * rate_of(5000, args):,},")
     print("1 stream: 1,000), each an event of some 240 bytes and a packet of its own; everything on")
     print(f"one core, with priority. Processor time is the median of {args.turns} rounds in turn but")

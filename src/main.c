@@ -1,6 +1,5 @@
 #include "app/args.h"
 #include "app/detect.h"
-#include "app/mock.h"
 #include "app/serve.h"
 #include "detect/xsd.h"
 
@@ -19,8 +18,6 @@ static int run(const struct weir_args *args)
         return args->check_config ? weir_serve_check_config(args) : weir_serve(args);
     case WEIR_ARGS_DETECT:
         return weir_detect_run(args);
-    case WEIR_ARGS_MOCK:
-        return weir_mock_run(args);
     }
     return 1;
 }

@@ -277,9 +277,8 @@ static const char usage[] =
     "Usage:\n"
     "  weir [serve] [FLAGS]                   start the server\n"
     "  weir detect [FLAGS] [FILE|FOLDER]...   run the built-in detectors on texts, print findings\n"
-    "  weir mock [FLAGS]                      a stand-in model server, for trying things out\n"
     "\n"
-    "`weir detect --help` and `weir mock --help` show their own flags; these are the server's.\n"
+    "`weir detect --help` shows its own flags; these are the server's.\n"
     "Flags are written --flag VALUE or --flag=VALUE. Most have an environment variable, shown in\n"
     "brackets; a flag wins over its variable.\n";
 
@@ -289,7 +288,6 @@ static const struct {
 } commands[] = {
     {"serve", WEIR_ARGS_SERVE},
     {"detect", WEIR_ARGS_DETECT},
-    {"mock", WEIR_ARGS_MOCK},
     {"help", WEIR_ARGS_HELP},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -302,6 +300,11 @@ static int refuse(struct weir_args *args, const char *what)
 
 static int find_command(struct weir_args *args, const char *word)
 {
+    if (strcmp(word, "mock") == 0) { /* the hint stays for one release, 0.1 */
+        return refuse(args,
+                      "`weir mock` is a program of its own now, weir-mock, and not installed: "
+                      "in the source tree `make build` makes build/release/weir-mock");
+    }
     struct weir_conf_near near;
     weir_conf_near_init(&near, weir_slice_cstr(word));
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -313,11 +316,11 @@ static int find_command(struct weir_args *args, const char *word)
     }
     const char *hint = near.best.p != NULL
                            ? weir_arena_printf(&args->arena, "; did you mean `%s`?", near.best.p)
-                           : "; commands are serve, detect and mock";
+                           : "; commands are serve and detect";
     return refuse(args, weir_arena_printf(&args->arena, "unknown command `%.60s`%s", word, hint));
 }
 
-/* Flags, perhaps a command, and for serve more flags; the other commands read their own. */
+/* Flags, perhaps a command, and for serve more flags; detect reads its own. */
 static int parse_words(const struct weir_args_input *in, struct weir_flags *f,
                        struct weir_args *args)
 {

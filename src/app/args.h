@@ -16,7 +16,6 @@
 enum weir_args_command {
     WEIR_ARGS_SERVE, /* also without any command */
     WEIR_ARGS_DETECT,
-    WEIR_ARGS_MOCK,
     WEIR_ARGS_HELP,    /* print `output`, exit 0 */
     WEIR_ARGS_VERSION, /* likewise */
 };
@@ -34,7 +33,7 @@ struct weir_args_input {
 
 struct weir_args {
     enum weir_args_command command;
-    int argc; /* detect, mock: what follows the command's name */
+    int argc; /* detect: what follows the command's name */
     char *const *argv;
     const char *output; /* help, version */
 

@@ -70,7 +70,7 @@ def module_weir(tmp_path_factory):
 @pytest.fixture
 def mock(tmp_path):
     """Starts scripted peers: see mock.Mocks.__call__."""
-    servers = mocks.Mocks(harness.binary(), tmp_path)
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path)
     yield servers
     servers.stop_all()
 

@@ -34,8 +34,9 @@ def build_folder():
     return Path(os.environ.get("WEIR_BUILD_DIR", ROOT / "build" / "asan"))
 
 
-def binary():
-    path = build_folder() / "weir"
+def binary(name="weir"):
+    """The server, or another program that stands beside it in the build folder."""
+    path = build_folder() / name
     if not path.exists():
         raise FileNotFoundError(f"{path} is not built (make test builds it)")
     return path

@@ -1,4 +1,4 @@
-"""Starts `weir mock`: scripted peers on one port. Fixture: mock.
+"""Starts `weir-mock`: scripted peers on one port. Fixture: mock.
 
     m = mock("--rate", 50)
     m.api.post("/v1/chat/completions", json={…, "mock": {"scenario": "tools"}})
@@ -27,7 +27,7 @@ class Mocks(harness.Servers):
     def __call__(self, *args, env=None):
         folder = self.folder / f"mock-{len(self.servers)}"
         folder.mkdir()
-        command = [str(self.program), "mock", "--port", "0", "--log-format", "json"]
+        command = [str(self.program), "--port", "0", "--log-format", "json"]
         server = Mock([*command, *map(str, args)], folder, harness.environment(env))
         self.servers.append(server)
         try:

@@ -1,4 +1,4 @@
-"""Stream batching, coalescing and the tool-call gate through the server, `weir mock` behind it."""
+"""Stream batching, coalescing and the tool-call gate through the server, `weir-mock` behind it."""
 
 import json
 import signal
@@ -41,7 +41,7 @@ MODELS = {
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
     """The services behind the gateway."""
-    servers = mocks.Mocks(harness.binary(), tmp_path_factory.mktemp("mock"))
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     yield servers("--seed", 1)
     servers.stop_all()
 

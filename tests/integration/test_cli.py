@@ -73,6 +73,14 @@ def test_a_mistake_is_named_and_ends_with_2(weir, words, said):
     assert said in done.stderr.decode()
 
 
+@pytest.mark.parametrize("words", [["mock"], ["mock", "--port", "8090"], ["mock", "--help"]])
+def test_where_the_mock_went(weir, words):
+    done = weir.run(*words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert "build/release/weir-mock" in done.stderr.decode()
+    assert "mock" not in weir.run("--help").stdout.decode()
+
+
 def test_a_mistake_in_the_environment(weir):
     done = weir.run(env={"HTTP_PORT": "http"})
     assert done.returncode == 2

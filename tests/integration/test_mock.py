@@ -1,4 +1,4 @@
-"""`weir mock`: every role and scenario, as its callers see them."""
+"""`weir-mock`: every role and scenario, as its callers see them."""
 
 import json
 import time
@@ -18,7 +18,7 @@ SAFE = {"filtered": False, "severity": "safe"}
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
     """One mock for all tests that only ask."""
-    servers = mocks.Mocks(harness.binary(), tmp_path_factory.mktemp("mock"))
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     yield servers("--seed", 1)
     servers.stop_all()
 
@@ -497,15 +497,15 @@ def test_bad_flags(mock):
         (["--pieces", "["], "is not JSON"),
         (["more"], "unexpected argument `more`"),
     ):
-        done = mock.run("mock", *args)
+        done = mock.run(*args)
         assert done.returncode == 2 and what in done.stderr.decode()
-    done = mock.run("mock", "--help")
+    done = mock.run("--help")
     assert done.returncode == 0 and b"--fail-at N" in done.stdout and b"split-utf8" in done.stdout
 
 
 def test_a_port_in_use(mock):
     m = mock()
-    done = mock.run("mock", "--port", m.ports["api"])
+    done = mock.run("--port", m.ports["api"])
     assert done.returncode == 1 and b"address already in use" in done.stderr
 
 

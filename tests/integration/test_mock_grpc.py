@@ -1,4 +1,4 @@
-"""`weir mock` over gRPC, as grpcio sees it: chunker, generation, health."""
+"""`weir-mock` over gRPC, as grpcio sees it: chunker, generation, health."""
 
 import queue
 
@@ -19,7 +19,7 @@ SENTENCES = [(0, 6, "One é."), (7, 11, "Two!"), (13, 21, "(Three?)"), (22, 26, 
 
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
-    servers = mocks.Mocks(harness.binary(), tmp_path_factory.mktemp("mock"))
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     yield servers()
     servers.stop_all()
 

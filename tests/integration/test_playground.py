@@ -88,7 +88,7 @@ def test_what_the_page_is_told(keyed):
 
 @pytest.fixture(scope="module")
 def hostile_model(tmp_path_factory):
-    servers = mocks.Mocks(harness.binary(), tmp_path_factory.mktemp("mock"))
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     yield servers("--text", HOSTILE)
     servers.stop_all()
 

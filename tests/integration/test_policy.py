@@ -41,7 +41,7 @@ ROUTES = [
 
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
-    servers = mocks.Mocks(harness.binary(), tmp_path_factory.mktemp("mock"))
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     yield servers("--seed", 1, "--log-level", "debug")
     servers.stop_all()
 

@@ -62,7 +62,7 @@ OPENAI_SHAPES = {**SHAPES, "choices": CHOICES, "refusal": REFUSAL, "logprobs": L
 
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
-    servers = mocks.Mocks(harness.binary(), tmp_path_factory.mktemp("mock"))
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     yield servers("--seed", 1)
     servers.stop_all()
 

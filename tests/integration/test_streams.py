@@ -27,7 +27,7 @@ SOAK = os.environ.get("WEIR_TEST_SOAK", "") != ""
 
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
-    servers = mocks.Mocks(harness.binary(), tmp_path_factory.mktemp("mock"))
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     yield servers("--seed", 1)
     servers.stop_all()
 

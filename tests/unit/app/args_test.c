@@ -296,14 +296,14 @@ static void test_commands_keep_their_words(void **state)
     assert_string_equal(args.argv[3], "in.txt");
     weir_args_dispose(&args);
 
-    assert_int_equal(parse_line("mock", NULL, &args), 0);
-    assert_int_equal(args.command, WEIR_ARGS_MOCK);
+    assert_int_equal(parse_line("detect", NULL, &args), 0);
+    assert_int_equal(args.command, WEIR_ARGS_DETECT);
     assert_int_equal(args.argc, 0);
     weir_args_dispose(&args);
 
     /* Their own help is theirs. */
-    assert_int_equal(parse_line("mock --help", NULL, &args), 0);
-    assert_int_equal(args.command, WEIR_ARGS_MOCK);
+    assert_int_equal(parse_line("detect --help", NULL, &args), 0);
+    assert_int_equal(args.command, WEIR_ARGS_DETECT);
     assert_int_equal(args.argc, 1);
     weir_args_dispose(&args);
 }
@@ -347,10 +347,21 @@ static void test_wrong_words(void **state)
     expect_message("--frobnicate", NULL, "unknown flag --frobnicate");
     expect_message("-x", NULL, "unknown flag -x; flags begin with two dashes");
     expect_message("sreve", NULL, "unknown command `sreve`; did you mean `serve`?");
-    expect_message("launch", NULL, "unknown command `launch`; commands are serve, detect and mock");
+    expect_message("launch", NULL, "unknown command `launch`; commands are serve and detect");
     expect_message("serve now", NULL, "unexpected argument `now`");
     expect_message("serve -- --quiet", NULL, "unexpected argument `--quiet`");
     expect_message("--http-port", NULL, "--http-port needs a value: a number from 0 to 65535");
+}
+
+static void test_the_mock_has_moved(void **state)
+{
+    (void)state;
+    const char *lines[] = {"mock", "mock --port 8090", "--quiet mock --help"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        expect_message(lines[i], NULL,
+                       "`weir mock` is a program of its own now, weir-mock, and not installed: in "
+                       "the source tree `make build` makes build/release/weir-mock");
+    }
 }
 
 static void test_wrong_values(void **state)
@@ -428,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_help_and_version),
         cmocka_unit_test(test_help_fits_the_screen),
         cmocka_unit_test(test_wrong_words),
+        cmocka_unit_test(test_the_mock_has_moved),
         cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_wrong_environment),
         cmocka_unit_test(test_flags_that_need_each_other),
