@@ -12,6 +12,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# What the rules of a program hold for: the server, and the mock beside it.
+PROGRAMS = ("src/", "tests/mock/")
 SKIPPED_FOLDERS = {".git", "build", "node_modules", "__pycache__", ".pytest_cache"}
 
 

@@ -50,6 +50,9 @@ def nested(depth):
         ("src/http/a.c", "nowhere/x.h"),
         ("src/http/a.c", "msg.h"),  # not from the root
         ("src/newroom/a.c", "base/buf.h"),
+        ("src/app/a.c", "mock/mock_text.h"),  # the product does not know the mock
+        ("src/main.c", "mock/mock_text.h"),
+        ("tests/mock/a.c", "unit/a.h"),
     ],
 )
 def test_layers_refuses(check, path, header):
@@ -67,6 +70,7 @@ def test_layers_accepts_down_and_own(check):
     tree = {
         "src/io/a.c": '#include "io/a.h"\n\n#include "base/buf.h"\n#include "obs/log.h"\n',
         "src/main.c": '#include "app/serve.h"\n#include <stdio.h>\n',
+        "tests/mock/a.c": '#include "app/flags.h"\n#include "mock/a.h"\n#include "route/table.h"\n',
     }
     assert check("layers", tree) == (0, "")
 
@@ -139,6 +143,8 @@ def test_sizes_asks_questions_on_request(check):
         ("src/io/a.c", "x = strcpy(a, b);\n"),
         ("src/io/a.c", "x = malloc (3);\n"),
         ("src/io/a.c", "    fprintf(stderr, s);\n"),
+        ("tests/mock/a.c", "x = malloc(3);\n"),
+        ("tests/mock/a.c", "    fprintf(stderr, s);\n"),
         ("tests/unit/a_test.c", "/* TO" + "DO: later */\n"),
     ],
 )
@@ -152,6 +158,7 @@ def test_banned_accepts(check):
     tree = {
         "src/base/mem.c": "p = malloc(n);\n",
         "src/app/serve.c": 'printf("x");\n',
+        "tests/mock/main.c": 'printf("x");\n',
         "src/io/a.c": '/* malloc( */ s = "malloc("; weir_mem_alloc(1); v->free(x); my_rand(2); '
         "t->system(1);\n",
         "tests/unit/a_test.c": "p = malloc(n);\n",
@@ -166,6 +173,7 @@ def test_banned_accepts(check):
         ("src/io/a.c", function("weir_open", head="static int")),
         ("src/io/a.h", function("open_it", head="static inline int")),
         ("src/io/a.c", function("main", head="int")),
+        ("tests/mock/a.c", function("open_it", head="int")),
     ],
 )
 def test_names_refuses(check, path, text):
@@ -239,9 +247,10 @@ def test_paths(check):
 TWO = ["--compilers", "gcc", "cc"]
 
 
-def test_headers(check):
-    status, output = check("headers", {"src/io/a.h": "int f(size_t n);\n"}, *TWO)
+@pytest.mark.parametrize("path", ["src/io/a.h", "tests/mock/mock_a.h"])
+def test_headers(check, path):
+    status, output = check("headers", {path: "int f(size_t n);\n"}, *TWO)
     assert status == 1
     assert "with gcc" in output and "with cc" in output
-    good = {"src/io/a.h": "#include <stddef.h>\nint f(size_t n);\n"}
+    good = {path: "#include <stddef.h>\nint f(size_t n);\n"}
     assert check("headers", good, *TWO) == (0, "")
