@@ -300,7 +300,7 @@ static int refuse(struct weir_args *args, const char *what)
 
 static int find_command(struct weir_args *args, const char *word)
 {
-    if (strcmp(word, "mock") == 0) { /* the hint stays for one release, 0.1 */
+    if (strcmp(word, "mock") == 0) { /* until 0.2: says where it went */
         return refuse(args,
                       "`weir mock` is a program of its own now, weir-mock, and not installed: "
                       "in the source tree `make build` makes build/release/weir-mock");

@@ -1,9 +1,11 @@
 """The server with no configuration at all, and the demonstration model that answers in it."""
 
 import json
+import re
 import time
 
 import clients
+import harness
 import pytest
 import streams
 from streams import CHAT, TEXT
@@ -51,6 +53,22 @@ def found(answer):
         for choice in answer.get("detections", {}).get("output", [])
         for result in choice["results"]
     ]
+
+
+def test_the_file_to_try_things_out_with(weir):
+    """Its own comment has the request; nothing but the server is needed."""
+    path = harness.ROOT / "config" / "try-it.yaml"
+    server = weir(path)
+    words = re.sub(r"^#", "", path.read_text(), flags=re.M)
+    where, asked = re.search(r"localhost:8033(\S+) .*?-d '(.+?)'", words, re.S).groups()
+    sentences = streams.events(server.api.post(where, json=json.loads(asked)).text)
+    whole = asked.replace('"pii-sentences"', '"pii"')
+    at_the_end = streams.events(server.api.post(where, json=json.loads(whole)).text)
+    for events in (sentences, at_the_end):
+        kinds = [kind for event in events for _, kind in found(event)]
+        assert kinds == ["email_address", "us-phone-number", "credit_card"]
+    assert len(sentences) < len(at_the_end)
+    assert not any(map(found, at_the_end[:-1])) and not found(sentences[-1])
 
 
 def test_the_first_request_shows_something(w):
