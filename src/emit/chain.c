@@ -98,8 +98,7 @@ void weir_chain_tick(struct weir_chain *c, uint64_t now_ms)
     c->is_busy = false;
 }
 
-static enum weir_dedup_verdict push(struct weir_chain *c, uint64_t now_ms,
-                                    const struct weir_event *given)
+static void push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *given)
 {
     struct weir_event mine = *given;
     struct weir_event *e = &mine;
@@ -111,11 +110,8 @@ static enum weir_dedup_verdict push(struct weir_chain *c, uint64_t now_ms,
         weir_json_parse_reuse(&parsed, e->data, NULL, &c->tape, NULL) == 0) {
         e->json = &parsed;
     }
-    if (c->dedup != NULL) {
-        enum weir_dedup_verdict verdict = weir_dedup_see(c->dedup, e);
-        if (verdict != WEIR_DEDUP_KEEP) {
-            return verdict;
-        }
+    if (c->dedup != NULL && weir_dedup_see(c->dedup, e) == WEIR_DEDUP_DROP) {
+        return;
     }
     if (c->adapter != NULL) {
         (void)weir_batch_push(c->adapter, now_ms, e);
@@ -123,7 +119,6 @@ static enum weir_dedup_verdict push(struct weir_chain *c, uint64_t now_ms,
         e->at_ms = now_ms;
         on_adapter(c, WEIR_BATCH_PASSTHROUGH, e);
     }
-    return WEIR_DEDUP_KEEP;
 }
 
 int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e,
@@ -134,17 +129,12 @@ int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_eve
         c->counts.raw_bytes += e->data.n;
     }
     c->is_busy = true;
-    enum weir_dedup_verdict verdict = push(c, now_ms, e);
+    push(c, now_ms, e);
     c->is_busy = false;
     if (flow != NULL) {
         *flow = weir_chain_is_full(c) ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
     }
-    return verdict == WEIR_DEDUP_MISMATCH ? WEIR_EPEER : 0;
-}
-
-int weir_chain_reconnected(struct weir_chain *c)
-{
-    return c->dedup != NULL ? weir_dedup_reconnected(c->dedup) : WEIR_EUNSUPPORTED;
+    return 0;
 }
 
 bool weir_chain_next_deadline(const struct weir_chain *c, uint64_t *at_ms)

@@ -25,13 +25,10 @@ void weir_chain_free(struct weir_chain *c);
 
 /*
  * As weir_batch_push, for all stages; `*flow` (may be NULL) becomes FULL when reading should stop.
- * Returns 0, or WEIR_EPEER when an upstream connected again does not repeat what it sent.
+ * Returns 0.
  */
 int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e,
                     enum weir_flow *flow);
-
-/* See weir_dedup_reconnected. */
-int weir_chain_reconnected(struct weir_chain *c);
 
 void weir_chain_tick(struct weir_chain *c, uint64_t now_ms);
 bool weir_chain_next_deadline(const struct weir_chain *c, uint64_t *at_ms);

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { KEY_MOST_BYTES = 65536, WINDOW_MOST = 4096 };
+enum { KEY_MOST_BYTES = 65536 };
 
 struct key {
     uint64_t hash;
@@ -30,12 +30,6 @@ struct weir_dedup {
     struct window sequences;
     struct window payloads;
     struct window texts;
-    uint64_t *delivered; /* D4: a hash per chunk */
-    size_t n_delivered;
-    size_t cap_delivered;
-    size_t n_replayed;
-    bool is_replaying;
-    bool is_overrun; /* more was delivered than is remembered */
     struct weir_json_tape tape;
     struct weir_json_tape tape_again;
     struct weir_buf scratch;
@@ -45,12 +39,6 @@ struct weir_dedup {
 struct weir_dedup_options weir_dedup_defaults(void)
 {
     return (struct weir_dedup_options){.window = 8, .min_chars = 32};
-}
-
-int weir_dedup_check(const struct weir_dedup_options *o, const char **why)
-{
-    *why = o->window < 1 || o->window > WINDOW_MOST ? "dedup.window must be from 1 to 4096" : NULL;
-    return *why == NULL ? 0 : WEIR_EINVAL;
 }
 
 struct weir_dedup *weir_dedup_new(const struct weir_dedup_options *o)
@@ -78,7 +66,6 @@ void weir_dedup_free(struct weir_dedup *d)
     dispose_window(&d->sequences);
     dispose_window(&d->payloads);
     dispose_window(&d->texts);
-    free(d->delivered);
     weir_json_tape_dispose(&d->tape);
     weir_json_tape_dispose(&d->tape_again);
     weir_buf_dispose(&d->scratch);
@@ -251,45 +238,9 @@ static bool see_texts(struct weir_dedup *d, const struct weir_json *j)
     return is_all && d->o.mode == WEIR_DEDUP_TEXT;
 }
 
-/* What D4 compares: the choices. Envelopes may be new after a reconnect. */
-static uint64_t content_hash(struct weir_dedup *d, const struct weir_event *e,
-                             const struct weir_json *j)
-{
-    uint32_t choices = j != NULL ? weir_json_get_set(j, 0, WEIR_SLICE("choices")) : WEIR_JSON_NONE;
-    return choices != WEIR_JSON_NONE ? weir_jsonhash(j, choices, &d->scratch)
-                                     : weir_map_hash(e->data);
-}
-
-static void note_delivered(struct weir_dedup *d, uint64_t hash)
-{
-    if (d->n_delivered >= d->o.max_replay_chunks) {
-        d->is_overrun = true;
-        return;
-    }
-    if (d->n_delivered == d->cap_delivered) {
-        d->cap_delivered = d->cap_delivered == 0 ? 64 : d->cap_delivered * 2;
-        d->delivered = weir_mem_realloc(d->delivered, d->cap_delivered * sizeof *d->delivered);
-    }
-    d->delivered[d->n_delivered++] = hash;
-}
-
-static enum weir_dedup_verdict replay(struct weir_dedup *d, uint64_t hash)
-{
-    if (d->delivered[d->n_replayed] != hash) {
-        return WEIR_DEDUP_MISMATCH;
-    }
-    d->n_replayed++;
-    d->is_replaying = d->n_replayed < d->n_delivered;
-    d->stats.dropped_replay++;
-    return WEIR_DEDUP_DROP;
-}
-
 static enum weir_dedup_verdict see_chunk(struct weir_dedup *d, const struct weir_event *e,
                                          const struct weir_json *j)
 {
-    if (d->is_replaying) {
-        return replay(d, content_hash(d, e, j));
-    }
     uint64_t *dropped = see_delivery(d, e, j);
     if (dropped == NULL && j != NULL && see_texts(d, j)) {
         dropped = &d->stats.dropped_text;
@@ -297,9 +248,6 @@ static enum weir_dedup_verdict see_chunk(struct weir_dedup *d, const struct weir
     if (dropped != NULL) {
         ++*dropped;
         return WEIR_DEDUP_DROP;
-    }
-    if (d->o.max_replay_chunks != 0) {
-        note_delivered(d, content_hash(d, e, j));
     }
     return WEIR_DEDUP_KEEP;
 }
@@ -317,16 +265,6 @@ enum weir_dedup_verdict weir_dedup_see(struct weir_dedup *d, const struct weir_e
     }
     bool is_object = j != NULL && weir_json_type(j, 0) == WEIR_JSON_OBJECT;
     return see_chunk(d, e, is_object ? j : NULL);
-}
-
-int weir_dedup_reconnected(struct weir_dedup *d)
-{
-    if (d->is_overrun || d->o.max_replay_chunks == 0) {
-        return WEIR_ELIMIT;
-    }
-    d->n_replayed = 0;
-    d->is_replaying = d->n_delivered != 0;
-    return 0;
 }
 
 const struct weir_dedup_stats *weir_dedup_stats(const struct weir_dedup *d)

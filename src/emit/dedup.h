@@ -17,7 +17,6 @@
  *   D2  top-level sequence_number                 in the window
  *   D3  the whole payload, where it has usage.completion_tokens and choices: the counter of an
  *       honest chunk advances                     in the window
- *   D4  after a reconnect: the chunks already delivered, one by one
  *   D6  choice, channel and exact text            in the window, text mode
  *
  * (D5, a tool call delivered twice, is the gate's.) Every mode but off counts; the window is found
@@ -28,21 +27,13 @@ enum weir_dedup_mode { WEIR_DEDUP_OFF, WEIR_DEDUP_METRICS, WEIR_DEDUP_SAFE, WEIR
 
 struct weir_dedup_options {
     enum weir_dedup_mode mode;
-    uint32_t window;            /* keys kept per rule; 0 counts as 1 */
-    uint32_t min_chars;         /* D6: shorter text is never dropped */
-    uint32_t max_replay_chunks; /* D4: remembered; 0: reconnects are not supported */
+    uint32_t window;    /* keys kept per rule; 0 counts as 1 */
+    uint32_t min_chars; /* D6: shorter text is never dropped */
 };
 
-struct weir_dedup_options weir_dedup_defaults(void); /* off, 8, 32, 0 */
+struct weir_dedup_options weir_dedup_defaults(void); /* off, 8, 32 */
 
-/* 0, or WEIR_EINVAL and in `*why` what is wrong. */
-int weir_dedup_check(const struct weir_dedup_options *o, const char **why);
-
-enum weir_dedup_verdict {
-    WEIR_DEDUP_KEEP,
-    WEIR_DEDUP_DROP,
-    WEIR_DEDUP_MISMATCH, /* D4: the upstream did not repeat what it sent before */
-};
+enum weir_dedup_verdict { WEIR_DEDUP_KEEP, WEIR_DEDUP_DROP };
 
 #define WEIR_DEDUP_COUNT_MAP(X)                                                                    \
     X(candidates, "dedup_candidates") /* D1 to D3, dropped or not */                               \
@@ -50,7 +41,6 @@ enum weir_dedup_verdict {
     X(dropped_sse_id, "dedup_dropped.sse_id")                                                      \
     X(dropped_sequence, "dedup_dropped.sequence")                                                  \
     X(dropped_progress, "dedup_dropped.progress")                                                  \
-    X(dropped_replay, "dedup_dropped.replay")                                                      \
     X(dropped_text, "dedup_dropped.text")
 
 struct weir_dedup_stats {
@@ -66,10 +56,6 @@ void weir_dedup_free(struct weir_dedup *d);
 
 /* What to do with a chunk; events of other kinds are always kept. */
 enum weir_dedup_verdict weir_dedup_see(struct weir_dedup *d, const struct weir_event *e);
-
-/* The upstream was connected again and begins anew: what it repeats is skipped. 0, or WEIR_ELIMIT
- * when more has been delivered than is remembered. */
-int weir_dedup_reconnected(struct weir_dedup *d);
 
 const struct weir_dedup_stats *weir_dedup_stats(const struct weir_dedup *d);
 

@@ -336,7 +336,6 @@ static void add_dedup(const struct weir_dedup_stats *d)
     add_dedup_rule("sse_id", "dropped", d->dropped_sse_id);
     add_dedup_rule("sequence", "dropped", d->dropped_sequence);
     add_dedup_rule("progress", "dropped", d->dropped_progress);
-    add_dedup_rule("replay", "dropped", d->dropped_replay);
     add_dedup_rule("text", "dropped", d->dropped_text);
 }
 

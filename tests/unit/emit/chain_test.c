@@ -59,7 +59,6 @@ static void stages_that_are_off_touch_nothing(void **state)
     assert_int_equal(n, 2);
     assert_null(weir_chain_stats(c, WEIR_BATCH_ADAPTER));
     assert_int_equal(weir_chain_counts(c).raw_bytes, 2 * (sizeof data - 1));
-    assert_int_equal(weir_chain_reconnected(c), WEIR_EUNSUPPORTED);
     weir_chain_free(c);
 }
 
@@ -186,21 +185,6 @@ static void the_report_says_what_happened(void **state)
     weir_chain_free(c);
 }
 
-static void a_replay_that_differs_is_an_error(void **state)
-{
-    (void)state;
-    struct weir_chain_options o = options(WEIR_BATCH_OFF, WEIR_BATCH_OFF);
-    struct sink s = {0};
-    o.dedup.mode = WEIR_DEDUP_SAFE;
-    o.dedup.max_replay_chunks = 8;
-    struct weir_chain *c = weir_chain_new(&o, on_emit, &s);
-    assert_int_equal(push(c, 0, TEXT("a")), 0);
-    assert_int_equal(weir_chain_reconnected(c), 0);
-    assert_int_equal(push(c, 1, TEXT("b")), WEIR_EPEER);
-    assert_int_equal(s.n_chunks, 1);
-    weir_chain_free(c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,7 +193,6 @@ int main(void)
         cmocka_unit_test(one_timer_serves_both_stages),
         cmocka_unit_test(a_full_stage_fills_the_chain),
         cmocka_unit_test(the_report_says_what_happened),
-        cmocka_unit_test(a_replay_that_differs_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,14 @@
-/* What the vectors cannot say: windows, size limits and replays after a reconnect. */
-#include "base/err.h"
+/* What the vectors cannot say: windows and size limits. */
 #include "emit/dedup.h"
 #include "unit/cmocka_all.h"
 
 #include <stdio.h>
 
-static struct weir_dedup *make(enum weir_dedup_mode mode, uint32_t window, uint32_t max_replay)
+static struct weir_dedup *make(enum weir_dedup_mode mode, uint32_t window)
 {
     struct weir_dedup_options o = weir_dedup_defaults();
     o.mode = mode;
     o.window = window;
-    o.max_replay_chunks = max_replay;
     return weir_dedup_new(&o);
 }
 
@@ -25,7 +23,7 @@ static enum weir_dedup_verdict see(struct weir_dedup *d, const char *id, const c
 static void only_chunks_are_looked_at(void **state)
 {
     (void)state;
-    struct weir_dedup *d = make(WEIR_DEDUP_SAFE, 8, 0);
+    struct weir_dedup *d = make(WEIR_DEDUP_SAFE, 8);
     struct weir_event e = {.kind = WEIR_EVENT_DONE, .sse_id = WEIR_SLICE("1")};
     assert_int_equal(weir_dedup_see(d, &e), WEIR_DEDUP_KEEP);
     assert_int_equal(weir_dedup_see(d, &e), WEIR_DEDUP_KEEP);
@@ -40,7 +38,7 @@ static void only_chunks_are_looked_at(void **state)
 static void the_window_slides(void **state)
 {
     (void)state;
-    struct weir_dedup *d = make(WEIR_DEDUP_SAFE, 3, 0);
+    struct weir_dedup *d = make(WEIR_DEDUP_SAFE, 3);
     for (int round = 0; round < 100; round++) {
         for (int i = 0; i < 4; i++) {
             char id[16];
@@ -66,7 +64,7 @@ static void keys_too_large_never_drop(void **state)
     }
     assert_int_equal(
         weir_buf_append(&big, WEIR_SLICE("\"}}],\"usage\":{\"completion_tokens\":1}}")), 0);
-    struct weir_dedup *d = make(WEIR_DEDUP_TEXT, 8, 0);
+    struct weir_dedup *d = make(WEIR_DEDUP_TEXT, 8);
     struct weir_event e = {.data = weir_buf_slice(&big)};
     assert_int_equal(weir_dedup_see(d, &e), WEIR_DEDUP_KEEP);
     assert_int_equal(weir_dedup_see(d, &e), WEIR_DEDUP_KEEP);
@@ -76,61 +74,12 @@ static void keys_too_large_never_drop(void **state)
     weir_buf_dispose(&big);
 }
 
-static void a_replay_skips_what_was_delivered(void **state)
-{
-    (void)state;
-    struct weir_dedup *d = make(WEIR_DEDUP_SAFE, 8, 100);
-    assert_int_equal(see(d, "", TEXT("a")), WEIR_DEDUP_KEEP);
-    assert_int_equal(see(d, "", TEXT("b")), WEIR_DEDUP_KEEP);
-    assert_int_equal(weir_dedup_reconnected(d), 0);
-    assert_int_equal(see(d, "",
-                         "{\"id\":\"new\",\"choices\":[{\"delta\":{\"content\":\"a\"},"
-                         "\"index\":0}]}"),
-                     WEIR_DEDUP_DROP);
-    assert_int_equal(see(d, "", TEXT("b")), WEIR_DEDUP_DROP);
-    assert_int_equal(see(d, "", TEXT("b")), WEIR_DEDUP_KEEP);
-    assert_int_equal(weir_dedup_reconnected(d), 0);
-    assert_int_equal(see(d, "", TEXT("a")), WEIR_DEDUP_DROP);
-    assert_int_equal(see(d, "", TEXT("c")), WEIR_DEDUP_MISMATCH);
-    assert_int_equal(weir_dedup_stats(d)->dropped_replay, 3);
-    weir_dedup_free(d);
-}
-
-static void a_replay_needs_memory_of_everything(void **state)
-{
-    (void)state;
-    struct weir_dedup *d = make(WEIR_DEDUP_SAFE, 8, 2);
-    assert_int_equal(weir_dedup_reconnected(d), 0); /* nothing was delivered */
-    assert_int_equal(see(d, "", TEXT("a")), WEIR_DEDUP_KEEP);
-    assert_int_equal(see(d, "", TEXT("b")), WEIR_DEDUP_KEEP);
-    assert_int_equal(see(d, "", TEXT("c")), WEIR_DEDUP_KEEP);
-    assert_int_equal(weir_dedup_reconnected(d), WEIR_ELIMIT);
-    weir_dedup_free(d);
-    d = make(WEIR_DEDUP_SAFE, 8, 0);
-    assert_int_equal(weir_dedup_reconnected(d), WEIR_ELIMIT);
-    weir_dedup_free(d);
-}
-
-static void options_are_checked(void **state)
-{
-    (void)state;
-    const char *why;
-    struct weir_dedup_options o = weir_dedup_defaults();
-    assert_int_equal(weir_dedup_check(&o, &why), 0);
-    o.window = 0;
-    assert_int_equal(weir_dedup_check(&o, &why), WEIR_EINVAL);
-    assert_string_equal(why, "dedup.window must be from 1 to 4096");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_chunks_are_looked_at),
         cmocka_unit_test(the_window_slides),
         cmocka_unit_test(keys_too_large_never_drop),
-        cmocka_unit_test(a_replay_skips_what_was_delivered),
-        cmocka_unit_test(a_replay_needs_memory_of_everything),
-        cmocka_unit_test(options_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
