@@ -168,17 +168,11 @@ char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
     return s;
 }
 
-struct weir_arena_undo *weir_arena_defer(struct weir_arena *a, weir_arena_undo_fn fn, void *ctx)
+void weir_arena_defer(struct weir_arena *a, weir_arena_undo_fn fn, void *ctx)
 {
     struct weir_arena_undo *u = weir_arena_alloc(a, sizeof *u);
     *u = (struct weir_arena_undo){.older = a->undos, .fn = fn, .ctx = ctx};
     a->undos = u;
-    return u;
-}
-
-void weir_arena_forget(struct weir_arena_undo *undo)
-{
-    undo->fn = NULL;
 }
 
 void weir_arena_dispose(struct weir_arena *a)
@@ -186,9 +180,7 @@ void weir_arena_dispose(struct weir_arena *a)
     while (a->undos != NULL) {
         struct weir_arena_undo *u = a->undos;
         a->undos = u->older;
-        if (u->fn != NULL) {
-            u->fn(u->ctx);
-        }
+        u->fn(u->ctx);
     }
     struct weir_arena_block *b = a->blocks;
     while (b != NULL) {

@@ -57,11 +57,8 @@ char *weir_arena_printf(struct weir_arena *a, const char *fmt, ...)
 char *weir_arena_vprintf(struct weir_arena *a, const char *fmt, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* `fn(ctx)` runs in dispose. The returned handle lives as long as the arena. */
-struct weir_arena_undo *weir_arena_defer(struct weir_arena *a, weir_arena_undo_fn fn, void *ctx);
-
-/* Takes a deferred undoing back without running it; its place is not reused. */
-void weir_arena_forget(struct weir_arena_undo *undo);
+/* `fn(ctx)` runs in dispose. */
+void weir_arena_defer(struct weir_arena *a, weir_arena_undo_fn fn, void *ctx);
 
 /* Runs what was deferred, newest first, and frees all memory. Safe twice; leaves all-zero but
  * for `account`. */

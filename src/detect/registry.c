@@ -42,14 +42,3 @@ int weir_detect_builtin_init(struct weir_builtin *b, struct weir_slice kind, str
     }
     return weir_builtin_init(b, found, id, params, why);
 }
-
-int weir_detect_builtin_check(struct weir_slice kind, struct weir_slice params,
-                              struct weir_buf *why)
-{
-    struct weir_builtin b;
-    int rc = weir_detect_builtin_init(&b, kind, WEIR_SLICE("check"), params, why);
-    if (rc == 0) {
-        weir_builtin_dispose(&b);
-    }
-    return rc;
-}

@@ -23,8 +23,4 @@ const struct weir_builtin_kind *weir_detect_builtin_find(struct weir_slice name)
 int weir_detect_builtin_init(struct weir_builtin *b, struct weir_slice kind, struct weir_slice id,
                              struct weir_slice params, struct weir_buf *why);
 
-/* Would it do? The same answers; nothing is kept. */
-int weir_detect_builtin_check(struct weir_slice kind, struct weir_slice params,
-                              struct weir_buf *why);
-
 #endif

@@ -17,7 +17,6 @@
 #include "io/fds.h"
 #include "io/io_int.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -402,40 +401,4 @@ void weir_sock_close(struct weir_sock *s, bool reset, void (*fn)(void *ctx), voi
 const char *weir_sock_why(const struct weir_sock *s)
 {
     return s->why != NULL ? s->why : weir_err_text(s->err);
-}
-
-static const void *addr_of(const struct sockaddr_storage *peer, int *family, uint16_t *port)
-{
-    *family = peer->ss_family;
-    if (peer->ss_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *)peer;
-        *port = ntohs(in->sin_port);
-        return &in->sin_addr;
-    }
-    if (peer->ss_family != AF_INET6) {
-        return NULL;
-    }
-    const struct sockaddr_in6 *in6 = (const void *)peer;
-    *port = ntohs(in6->sin6_port);
-    if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
-        *family = AF_INET;
-        return &in6->sin6_addr.s6_addr[12];
-    }
-    return &in6->sin6_addr;
-}
-
-void weir_sock_peer(const struct weir_sock *s, char *out, size_t n)
-{
-    struct sockaddr_storage peer = {0};
-    int len = sizeof peer;
-    uv_tcp_getpeername(&s->tcp, (struct sockaddr *)&peer, &len);
-    int family;
-    uint16_t port = 0;
-    char text[INET6_ADDRSTRLEN];
-    const void *addr = addr_of(&peer, &family, &port);
-    if (addr == NULL || inet_ntop(family, addr, text, sizeof text) == NULL) {
-        snprintf(out, n, "?");
-        return;
-    }
-    snprintf(out, n, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, (unsigned)port);
 }

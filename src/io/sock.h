@@ -140,8 +140,4 @@ struct weir_slice weir_sock_alpn(const struct weir_sock *s);
  * until the close callback. */
 const char *weir_sock_why(const struct weir_sock *s);
 
-/* The peer's address and port as text, for logs: "10.0.0.1:4711", "[::1]:4711"; "?" when unknown.
- */
-void weir_sock_peer(const struct weir_sock *s, char *out, size_t n);
-
 #endif

@@ -339,39 +339,3 @@ int weir_log_parse_format(struct weir_slice s, enum weir_log_format *format)
     }
     return WEIR_EINVAL;
 }
-
-enum weir_log_format weir_log_default_format(int fd)
-{
-    return isatty(fd) != 0 ? WEIR_LOG_FULL : WEIR_LOG_JSON;
-}
-
-static bool contains_nocase(struct weir_slice s, struct weir_slice part)
-{
-    for (size_t i = 0; i + part.n <= s.n; i++) {
-        if (weir_slice_eq_nocase(weir_slice_sub(s, i, i + part.n), part)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool weir_log_is_secret_header(struct weir_slice name)
-{
-    /* Parts of names, for services invent their own: x-goog-api-key, x-amz-security-token. */
-    static const char *const parts[] = {
-        "authoriz",  "x-auth",      "cookie",      "token",      "secret",
-        "passw",     "api-key",     "apikey",      "access-key", "credential",
-        "signature", "client-cert", "private-key",
-    };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (contains_nocase(name, weir_slice_cstr(parts[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-struct weir_slice weir_log_header_value(struct weir_slice name, struct weir_slice value)
-{
-    return weir_log_is_secret_header(name) ? WEIR_SLICE("[redacted]") : value;
-}

@@ -27,7 +27,7 @@
  * A thread with a loop holds its lines until the end of the turn and writes them together; a
  * warning or an error never waits, nor does what was logged before it.
  *
- * Never a body or a credential at info or above; weir_log_header_value keeps credentials out.
+ * Never a body or a credential at info or above.
  */
 enum weir_log_level {
     WEIR_LOG_LEVEL_TRACE,
@@ -101,9 +101,6 @@ void weir_log_set_level(enum weir_log_level level);
 int weir_log_parse_level(struct weir_slice s, enum weir_log_level *level);
 int weir_log_parse_format(struct weir_slice s, enum weir_log_format *format);
 
-/* Full on a terminal, JSON otherwise. */
-enum weir_log_format weir_log_default_format(int fd);
-
 /*
  * From here to weir_log_release this thread's lines below a warning wait for the next
  * weir_log_flush, or until some four KiB have gathered. The thread must not sleep without a flush.
@@ -116,12 +113,6 @@ void weir_log_release(void);
 /* Lines dropped so far because nobody read the output; also weir_log_dropped_lines_total. */
 uint64_t weir_log_n_dropped(void);
 void weir_log_declare_metrics(void);
-
-/* May a header of this name carry a credential? In doubt, yes. */
-bool weir_log_is_secret_header(struct weir_slice name);
-
-/* The value as it may be logged: itself, or [redacted]. */
-struct weir_slice weir_log_header_value(struct weir_slice name, struct weir_slice value);
 
 /* The key must outlive the call, as must the bytes of a value. */
 static inline struct weir_log_field weir_log_str(const char *key, struct weir_slice s)

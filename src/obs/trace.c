@@ -146,11 +146,6 @@ void weir_trace_id_hex(const struct weir_trace *t, char out[WEIR_TRACE_ID_BYTES 
     *put_hex(out, t->trace_id, sizeof t->trace_id) = '\0';
 }
 
-void weir_trace_span_id_hex(const struct weir_trace *t, char out[WEIR_TRACE_SPAN_ID_BYTES + 1])
-{
-    *put_hex(out, t->span_id, sizeof t->span_id) = '\0';
-}
-
 void weir_trace_request_id(char out[WEIR_TRACE_ID_BYTES + 1])
 {
     uint8_t id[WEIR_TRACE_ID_BYTES / 2];

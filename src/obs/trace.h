@@ -53,7 +53,6 @@ static inline bool weir_trace_is_set(const struct weir_trace *t)
 
 /* In lower-case hexadecimal, with a NUL. */
 void weir_trace_id_hex(const struct weir_trace *t, char out[WEIR_TRACE_ID_BYTES + 1]);
-void weir_trace_span_id_hex(const struct weir_trace *t, char out[WEIR_TRACE_SPAN_ID_BYTES + 1]);
 
 /* A new request id: 32 hexadecimal digits and a NUL. */
 void weir_trace_request_id(char out[WEIR_TRACE_ID_BYTES + 1]);

@@ -96,12 +96,6 @@ void weir_textlog_dispose(struct weir_textlog *log)
     *log = (struct weir_textlog){0};
 }
 
-size_t weir_textlog_footprint(const struct weir_textlog *log)
-{
-    return sizeof *log + log->text.cap + log->frames.cap * sizeof(struct entry) +
-           log->marks.cap * sizeof(size_t);
-}
-
 /* Counts the new text, leaving a mark at every stride it completes. */
 static void add_marks(struct weir_textlog *log, struct weir_slice s)
 {
@@ -205,23 +199,6 @@ size_t weir_textlog_byte_at(const struct weir_textlog *log, size_t at_cp)
     return log->end_byte - rest.n + weir_utf8_byte_at(rest, at_cp - base_cp);
 }
 
-size_t weir_textlog_cp_at(const struct weir_textlog *log, size_t at_byte)
-{
-    WEIR_ASSERT(at_byte >= log->from_byte && at_byte <= log->end_byte);
-    if (is_ascii(log)) {
-        return log->from_cp + (at_byte - log->from_byte);
-    }
-    size_t base_cp = log->from_cp;
-    size_t base_byte = log->from_byte;
-    size_t first_byte = first_mark_byte(log);
-    if (at_byte >= first_byte) {
-        size_t i = (at_byte - first_byte) / MARK_STRIDE_BYTES;
-        base_cp = *(size_t *)row_at(&log->marks, sizeof(size_t), i);
-        base_byte = first_byte + i * MARK_STRIDE_BYTES;
-    }
-    return base_cp + weir_utf8_count(bytes(log, base_byte, at_byte));
-}
-
 struct weir_slice weir_textlog_slice(const struct weir_textlog *log, size_t start_cp, size_t end_cp)
 {
     WEIR_ASSERT(start_cp <= end_cp);
@@ -311,13 +288,6 @@ static size_t frames_upto(const struct weir_textlog *log, size_t at_cp)
         }
     }
     return low;
-}
-
-size_t weir_textlog_frame_at(const struct weir_textlog *log, size_t at_cp)
-{
-    WEIR_ASSERT(at_cp >= log->from_cp && at_cp < log->end_cp);
-    /* Of frames that start at one place only the last has text. */
-    return frames_upto(log, at_cp) - 1;
 }
 
 struct weir_textlog_cut weir_textlog_cut(const struct weir_textlog *log, size_t end_cp)

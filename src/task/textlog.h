@@ -68,9 +68,8 @@ int weir_textlog_append(struct weir_textlog *log, uint64_t number, struct weir_s
 struct weir_slice weir_textlog_slice(const struct weir_textlog *log, size_t start_cp,
                                      size_t end_cp);
 
-/* Code points to bytes and back, both absolute. A byte inside a sequence counts as behind it. */
+/* Where a code point begins, both absolute. */
 size_t weir_textlog_byte_at(const struct weir_textlog *log, size_t at_cp);
-size_t weir_textlog_cp_at(const struct weir_textlog *log, size_t at_byte);
 
 /*
  * Is every code point of [start_cp, end_cp) Unicode White_Space? True for an empty range. The last
@@ -88,9 +87,6 @@ struct weir_textlog_frame weir_textlog_frame(const struct weir_textlog *log, siz
 /* How many held frames have a number below this one. Numbers must never have gone down. */
 size_t weir_textlog_frames_below(const struct weir_textlog *log, uint64_t number);
 
-/* Index of the frame that has the code point; at_cp < end_cp. */
-size_t weir_textlog_frame_at(const struct weir_textlog *log, size_t at_cp);
-
 /*
  * What a batch from the front of the log to end_cp means for the held frames: it touches the first
  * `n_touched` and the first `n_ended` of them end in it. Only the last touched one may go on behind
@@ -107,8 +103,5 @@ void weir_textlog_trim(struct weir_textlog *log, size_t to_cp);
 
 /* The same with no more than `n_frames` of them: empty ones at to_cp may stay. */
 void weir_textlog_trim_some(struct weir_textlog *log, size_t to_cp, size_t n_frames);
-
-/* Memory behind the log, in bytes: for accounting and tests. */
-size_t weir_textlog_footprint(const struct weir_textlog *log);
 
 #endif

@@ -114,27 +114,18 @@ void weir_json_edit_remove(struct weir_json_edit *e, uint32_t at)
                 .start = j->nodes[first].start, .end = j->nodes[last].end, .kind = REMOVE});
 }
 
-static void add(struct weir_json_edit *e, uint32_t object, struct weir_json_edit_op op)
-{
-    const struct weir_json_node *node = &e->doc->nodes[object];
-    WEIR_ASSERT(node->type == WEIR_JSON_OBJECT);
-    op.kind = ADD;
-    op.start = skip_back(e->doc, node->end - 1);
-    op.end = op.start;
-    op.is_first = node->n == 0;
-    push(e, op);
-}
-
 void weir_json_edit_add(struct weir_json_edit *e, uint32_t object, struct weir_slice name,
                         struct weir_slice json)
 {
-    add(e, object, (struct weir_json_edit_op){.name = name, .value = json});
-}
-
-void weir_json_edit_add_string(struct weir_json_edit *e, uint32_t object, struct weir_slice name,
-                               struct weir_slice text)
-{
-    add(e, object, (struct weir_json_edit_op){.name = name, .value = text, .is_text = true});
+    const struct weir_json_node *node = &e->doc->nodes[object];
+    WEIR_ASSERT(node->type == WEIR_JSON_OBJECT);
+    uint32_t at = skip_back(e->doc, node->end - 1);
+    push(e, (struct weir_json_edit_op){.kind = ADD,
+                                       .start = at,
+                                       .end = at,
+                                       .is_first = node->n == 0,
+                                       .name = name,
+                                       .value = json});
 }
 
 void weir_json_edit_set(struct weir_json_edit *e, uint32_t object, struct weir_slice name,

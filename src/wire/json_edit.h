@@ -48,8 +48,6 @@ void weir_json_edit_remove(struct weir_json_edit *e, uint32_t at);
 /* A new last member of `object`, several in the order given. It must not have one of that name. */
 void weir_json_edit_add(struct weir_json_edit *e, uint32_t object, struct weir_slice name,
                         struct weir_slice json);
-void weir_json_edit_add_string(struct weir_json_edit *e, uint32_t object, struct weir_slice name,
-                               struct weir_slice text);
 
 /* Replaces the member of that name if there is one, adds it otherwise. Once per name. */
 void weir_json_edit_set(struct weir_json_edit *e, uint32_t object, struct weir_slice name,

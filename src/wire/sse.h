@@ -2,7 +2,6 @@
 #define WEIR_WIRE_SSE_H
 
 #include "base/buf.h"
-#include "base/bufq.h"
 #include "base/slice.h"
 
 #include <stdbool.h>
@@ -74,9 +73,5 @@ int weir_sse_finish(struct weir_sse_reader *r);
  */
 int weir_sse_append_event(struct weir_buf *out, struct weir_slice name, struct weir_slice data);
 int weir_sse_append_comment(struct weir_buf *out, struct weir_slice text);
-
-/* The same into a queue, which takes all. */
-void weir_sse_queue_event(struct weir_bufq *out, struct weir_slice name, struct weir_slice data);
-void weir_sse_queue_comment(struct weir_bufq *out, struct weir_slice text);
 
 #endif

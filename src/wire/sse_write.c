@@ -81,14 +81,6 @@ static int append_block(struct weir_buf *out, const struct block *b)
     return rc;
 }
 
-static void queue_block(struct weir_bufq *out, const struct block *b)
-{
-    size_t n = block_size(b);
-    size_t room;
-    put_block(weir_bufq_reserve(out, n, &room), b);
-    weir_bufq_commit(out, n);
-}
-
 static struct block event_block(struct weir_slice name, struct weir_slice data)
 {
     WEIR_ASSERT(weir_slice_find(name, '\n') == name.n && weir_slice_find(name, '\r') == name.n);
@@ -110,16 +102,4 @@ int weir_sse_append_comment(struct weir_buf *out, struct weir_slice text)
 {
     struct block b = comment_block(text);
     return append_block(out, &b);
-}
-
-void weir_sse_queue_event(struct weir_bufq *out, struct weir_slice name, struct weir_slice data)
-{
-    struct block b = event_block(name, data);
-    queue_block(out, &b);
-}
-
-void weir_sse_queue_comment(struct weir_bufq *out, struct weir_slice text)
-{
-    struct block b = comment_block(text);
-    queue_block(out, &b);
 }

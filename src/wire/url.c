@@ -5,46 +5,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-void weir_url_split(struct weir_slice target, struct weir_url_target *out)
-{
-    size_t at = weir_slice_find(target, '?');
-    out->path = weir_slice_make(target.p, at);
-    out->query = at == target.n ? (struct weir_slice){0} : weir_slice_sub(target, at + 1, target.n);
-}
-
-bool weir_url_next_param(struct weir_slice *query, struct weir_url_param *out)
-{
-    while (query->p != NULL) {
-        struct weir_slice one = weir_slice_cut(query, '&');
-        if (one.n == 0) {
-            continue;
-        }
-        size_t at = weir_slice_find(one, '=');
-        out->has_value = at != one.n;
-        out->key = weir_slice_make(one.p, at);
-        out->value = out->has_value ? weir_slice_sub(one, at + 1, one.n) : (struct weir_slice){0};
-        return true;
-    }
-    return false;
-}
-
-int weir_url_get_param(struct weir_arena *a, struct weir_slice query, struct weir_slice name,
-                       struct weir_slice *value)
-{
-    struct weir_url_param param;
-    while (weir_url_next_param(&query, &param)) {
-        struct weir_slice key;
-        int rc = weir_url_decode_form(a, param.key, &key);
-        if (rc != 0) {
-            return rc;
-        }
-        if (weir_slice_eq(key, name)) {
-            return weir_url_decode_form(a, param.value, value);
-        }
-    }
-    return WEIR_ENOTFOUND;
-}
-
 static int hex_value(char c)
 {
     if (c >= '0' && c <= '9') {
@@ -63,48 +23,6 @@ static int escaped_byte(struct weir_slice s)
     int high = hex_value(s.p[1]);
     int low = hex_value(s.p[2]);
     return high < 0 || low < 0 ? -1 : high << 4 | low;
-}
-
-/* `from` is the first byte that needs decoding. */
-static int decode_from(struct weir_arena *a, struct weir_slice s, size_t from, bool is_form,
-                       struct weir_slice *out)
-{
-    char *to = weir_arena_alloc(a, s.n);
-    memcpy(to, s.p, from);
-    size_t n = from;
-    for (size_t i = from; i < s.n; i++) {
-        char c = s.p[i];
-        if (c == '%') {
-            int byte = escaped_byte(weir_slice_sub(s, i, s.n));
-            if (byte <= 0) {
-                return WEIR_EBAD;
-            }
-            c = (char)byte;
-            i += 2;
-        } else if (c == '+' && is_form) {
-            c = ' ';
-        }
-        to[n++] = c;
-    }
-    *out = weir_slice_make(to, n);
-    return 0;
-}
-
-int weir_url_decode(struct weir_arena *a, struct weir_slice s, struct weir_slice *out)
-{
-    size_t from = weir_slice_find(s, '%');
-    *out = s;
-    return from == s.n ? 0 : decode_from(a, s, from, false, out);
-}
-
-int weir_url_decode_form(struct weir_arena *a, struct weir_slice s, struct weir_slice *out)
-{
-    size_t from = 0;
-    while (from < s.n && s.p[from] != '%' && s.p[from] != '+') {
-        from++;
-    }
-    *out = s;
-    return from == s.n ? 0 : decode_from(a, s, from, true, out);
 }
 
 /* RFC 3986 unreserved and sub-delims, a bit for each of the bytes 0-127. */

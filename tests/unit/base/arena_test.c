@@ -201,13 +201,12 @@ static void test_undo_newest_first(void **state)
     char c_text[] = "c";
     undone[0] = '\0';
     weir_arena_defer(&a, undo, a_text);
-    struct weir_arena_undo *b = weir_arena_defer(&a, undo, b_text);
+    weir_arena_defer(&a, undo, b_text);
     weir_arena_defer(&a, undo, c_text);
-    weir_arena_forget(b);
     weir_arena_dispose(&a);
-    assert_string_equal(undone, "ca");
+    assert_string_equal(undone, "cba");
     weir_arena_dispose(&a);
-    assert_string_equal(undone, "ca");
+    assert_string_equal(undone, "cba");
 }
 
 static struct weir_arena nested;

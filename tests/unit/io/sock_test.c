@@ -414,22 +414,6 @@ static void options_are_set_on_both_ends(void **state)
     }
 }
 
-static void the_peer_has_a_name(void **state)
-{
-    struct pair *p = *state;
-    pair_open(p);
-    char want[64];
-    char peer[64];
-    snprintf(want, sizeof want, "127.0.0.1:%u", (unsigned)p->listener.port);
-    weir_sock_peer(&p->down.sock, peer, sizeof peer);
-    assert_string_equal(peer, want);
-    weir_sock_peer(&p->up.sock, peer, sizeof peer);
-    assert_memory_equal(peer, "127.0.0.1:", 10);
-    char tiny[4];
-    weir_sock_peer(&p->up.sock, tiny, sizeof tiny);
-    assert_string_equal(tiny, "127");
-}
-
 static void an_idle_socket_keeps_no_buffers(void **state)
 {
     struct pair *p = *state;
@@ -474,7 +458,6 @@ int main(void)
         TEST(close_with_an_error_posted),
         TEST(a_closed_socket_can_be_opened_again),
         TEST(options_are_set_on_both_ends),
-        TEST(the_peer_has_a_name),
         TEST(an_idle_socket_keeps_no_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void test_frames_touched_and_ended(void **state)
     assert_int_equal(f.number, 3);
     assert_int_equal(f.start_cp, 4); /* its start has left, its extent is still known */
     assert_int_equal(f.end_cp, 7);
-    f = weir_textlog_frame(&log, weir_textlog_frame_at(&log, 7));
+    f = weir_textlog_frame(&log, 2);
     assert_int_equal(f.number, 5);
     assert_ptr_equal(f.tag, &tag);
     assert_int_equal(f.end_byte, 13);
@@ -141,12 +141,11 @@ static void test_a_drained_log_is_small(void **state)
     for (uint64_t i = 0; i < 50000; i++) {
         append(&log, i, "some words \xe2\x82\xac ");
     }
-    size_t loaded = weir_textlog_footprint(&log);
+    assert_true(log.text.cap > 500000 && log.frames.cap >= 50000 && log.marks.cap > 1000);
     weir_textlog_trim(&log, log.end_cp - 3); /* not even wholly drained */
-    assert_true(weir_textlog_footprint(&log) < 2048);
-    assert_true(loaded > 500000);
+    assert_true(log.text.cap <= 512 && log.frames.cap <= 16 && log.marks.cap <= 64);
     weir_textlog_trim(&log, log.end_cp);
-    assert_true(weir_textlog_footprint(&log) < 1024);
+    assert_true(log.text.cap <= 256 && log.frames.cap <= 8 && log.marks.cap <= 16);
     weir_textlog_dispose(&log);
 }
 
@@ -230,7 +229,6 @@ static void check_offsets(const struct model *m, struct weir_textlog *log)
     size_t a = m->left_cp + pick((uint32_t)(m->n_cp - m->left_cp) + 1);
     size_t b = a + pick((uint32_t)(m->n_cp - a) + 1);
     assert_int_equal(weir_textlog_byte_at(log, a), m->byte_of[a]);
-    assert_int_equal(weir_textlog_cp_at(log, m->byte_of[b]), b);
     struct weir_slice s = weir_textlog_slice(log, a, b);
     assert_int_equal(s.n, m->byte_of[b] - m->byte_of[a]);
     assert_memory_equal(s.p, m->bytes + m->byte_of[a], s.n);
@@ -265,10 +263,6 @@ static void check_frames(const struct model *m, struct weir_textlog *log)
         assert_int_equal(f.end_cp, m->frames[i].end_cp);
         assert_int_equal(f.start_byte, m->byte_of[f.start_cp]);
         assert_int_equal(f.end_byte, m->byte_of[f.end_cp]);
-        bool has_it = f.start_cp <= end_cp && end_cp < f.end_cp;
-        if (has_it) {
-            assert_int_equal(weir_textlog_frame_at(log, end_cp), i - m->first_frame);
-        }
     }
 }
 

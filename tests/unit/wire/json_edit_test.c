@@ -132,7 +132,7 @@ static void test_add(void **state)
     weir_json_edit_add(&f.edit, 0, WEIR_SLICE("a\""), WEIR_SLICE("1"));
     expect(&f, "{\"a\\\"\":1}");
     open_doc(&f, WEIR_SLICE("{ }"));
-    weir_json_edit_add_string(&f.edit, 0, WEIR_SLICE("a"), WEIR_SLICE("\t"));
+    weir_json_edit_add(&f.edit, 0, WEIR_SLICE("a"), WEIR_SLICE("\"\\t\""));
     weir_json_edit_add(&f.edit, 0, WEIR_SLICE("b"), WEIR_SLICE("[]"));
     weir_json_edit_add(&f.edit, 0, WEIR_SLICE("c"), WEIR_SLICE("{}"));
     expect(&f, "{\"a\":\"\\t\",\"b\":[],\"c\":{} }");
@@ -198,7 +198,7 @@ static void test_ceiling(void **state)
         open_doc(&f, WEIR_SLICE("{\"a\":1,\"b\":2}"));
         weir_json_edit_remove(&f.edit, get(&f, "a"));
         weir_json_edit_replace_string(&f.edit, get(&f, "b"), WEIR_SLICE("\n"));
-        weir_json_edit_add_string(&f.edit, 0, WEIR_SLICE("c"), WEIR_SLICE("\t"));
+        weir_json_edit_add(&f.edit, 0, WEIR_SLICE("c"), WEIR_SLICE("\"\\t\""));
         weir_buf_init(&f.out, max);
         assert_int_equal(weir_buf_append(&f.out, WEIR_SLICE("> ")), 0);
         int rc = weir_json_edit_write(&f.edit, &f.out);
@@ -287,7 +287,7 @@ static void plan_value(struct plan *p, struct weir_json_edit *e, uint32_t at)
         }
     }
     if (grows) {
-        weir_json_edit_add_string(e, at, WEIR_SLICE("more"), WEIR_SLICE("\n"));
+        weir_json_edit_add(e, at, WEIR_SLICE("more"), WEIR_SLICE("\"\\n\""));
     }
 }
 

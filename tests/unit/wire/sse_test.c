@@ -232,10 +232,6 @@ static void writing(void **state)
         struct weir_buf out = {0};
         assert_int_equal(weir_sse_append_event(&out, name, data), 0);
         assert_string_equal(weir_buf_cstr(&out), rows[i].out);
-        struct weir_bufq queue = {0};
-        weir_sse_queue_event(&queue, name, data);
-        assert_true(weir_slice_eq(weir_bufq_peek(&queue), weir_buf_slice(&out)));
-        weir_bufq_dispose(&queue);
         weir_buf_dispose(&out);
     }
 }
@@ -251,10 +247,6 @@ static void writing_comments_and_limits(void **state)
     assert_string_equal(weir_buf_cstr(&out), ": a\n: b\n\n");
     assert_int_equal(weir_sse_append_event(&out, WEIR_SLICE(""), WEIR_SLICE("x")), WEIR_ELIMIT);
     assert_int_equal(out.n, 9);
-    struct weir_bufq queue = {0};
-    weir_sse_queue_comment(&queue, WEIR_SLICE("a\nb"));
-    assert_true(weir_slice_eq(weir_bufq_peek(&queue), weir_buf_slice(&out)));
-    weir_bufq_dispose(&queue);
     weir_buf_dispose(&out);
 }
 
