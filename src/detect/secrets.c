@@ -52,6 +52,29 @@ static bool is_mixed(struct weir_slice s)
     return has_digit || (has_upper && has_lower);
 }
 
+/* A prefix of letters only is in every long base64 text, behind its signs too. */
+static bool is_in_base64(struct weir_slice t, size_t from, size_t end)
+{
+    char before = weir_ascii_before(t, from);
+    return (before == '+' || before == '/') &&
+           weir_secrets__run(t, from, WEIR_SECRET_ALNUM, end - from) == end;
+}
+
+/* The hash in the name of a picture. */
+static bool is_file(struct weir_slice t, size_t at)
+{
+    static const char *const endings[] = {".png",  ".jpg",  ".jpeg", ".gif", ".svg",
+                                          ".webp", ".avif", ".ico",  ".css", ".woff"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t end = at + strlen(endings[i]);
+        if (end <= t.n &&
+            weir_slice_eq_nocase(weir_slice_sub(t, at, end), weir_slice_cstr(endings[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool fits_shape(const struct weir_secret_shape *shape, struct weir_secret_look *l)
 {
     const double least_bits = 2.5;
@@ -66,6 +89,9 @@ static bool fits_shape(const struct weir_secret_shape *shape, struct weir_secret
     }
     size_t n = to - l->end;
     struct weir_slice body = weir_slice_sub(t, l->end, to);
+    if (is_in_base64(t, from, l->end) || is_file(t, to)) {
+        return false;
+    }
     char last = t.p[l->end - 1];
     l->from = last == '=' || last == ' ' ? l->end : from;
     l->to = to;
@@ -94,32 +120,39 @@ static bool is_found_by(struct scan *s, const struct weir_secret_judge *judge,
     look->floor = *seen;
     bool is_found = look->end > *seen && judge->judge(look);
     *seen = look->seen > *seen ? look->seen : *seen;
-    if (is_found && look->to > *seen) {
+    if (is_found && look->to > *seen && look->more == 0) {
         *seen = look->to;
     }
     return is_found;
+}
+
+static int tell(struct scan *s, const struct weir_secret_look *look)
+{
+    struct weir_found_span span = {
+        .start_byte = look->from,
+        .end_byte = look->to,
+        .detection = weir_slice_cstr(look->kind),
+        .detection_type = WEIR_SLICE("secret"),
+        .score = look->score,
+        .edge = look->edge,
+    };
+    return weir_found_add(s->found, &span);
 }
 
 static int on_match(void *ctx, unsigned id, size_t end_byte)
 {
     struct scan *s = ctx;
     struct weir_secret_look look = {.text = s->text, .end = end_byte, .is_piece = s->is_piece};
-    bool is_shape = id < weir_secrets__n_shapes;
-    bool is_found = is_shape
-                        ? fits_shape(&weir_secrets__shapes[id], &look)
-                        : is_found_by(s, &weir_secrets__judges[id - weir_secrets__n_shapes], &look);
-    if (!is_found) {
-        return 0;
+    if (id < weir_secrets__n_shapes) {
+        return fits_shape(&weir_secrets__shapes[id], &look) ? tell(s, &look) : 0;
     }
-    struct weir_found_span span = {
-        .start_byte = look.from,
-        .end_byte = look.to,
-        .detection = weir_slice_cstr(look.kind),
-        .detection_type = WEIR_SLICE("secret"),
-        .score = look.score,
-        .edge = look.edge,
-    };
-    return weir_found_add(s->found, &span);
+    const struct weir_secret_judge *judge = &weir_secrets__judges[id - weir_secrets__n_shapes];
+    bool is_found = is_found_by(s, judge, &look);
+    int rc = is_found ? tell(s, &look) : 0;
+    while (rc == 0 && look.more != 0 && judge->judge(&look)) {
+        rc = tell(s, &look);
+    }
+    return rc;
 }
 
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,

@@ -11,7 +11,8 @@
  *   0.7   a name such as `api_key` or `password` with a value that looks drawn at random
  *   0.6   the same in a sentence ("the password is …")
  *
- * Placeholders are not secrets: xxxx, <your-key>, ${TOKEN}, one letter repeated.
+ * Placeholders are not secrets: xxxx, <your-key>, ${TOKEN}, one letter repeated; nor are names of
+ * code, paging tokens, resource names, translations.
  */
 extern const struct weir_builtin_kind weir_detect_secrets;
 

@@ -1,4 +1,4 @@
-/* Secrets that a request or a command line carries: headers, signatures of URLs, options. */
+/* Secrets that a request, a command line or a manifest carries. */
 #include "base/arena.h"
 #include "detect/ascii.h"
 #include "detect/secrets_int.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MAX_CARRIED = 512, MAX_OPTION = 128 };
+enum { MAX_CARRIED = 1024, MAX_OPTION = 128 };
 
 static bool is_found(struct weir_secret_look *l, size_t from, size_t to, const char *kind)
 {
@@ -64,19 +64,55 @@ bool weir_secrets__basic_header(struct weir_secret_look *l)
     return is_good;
 }
 
-bool weir_secrets__bearer_header(struct weir_secret_look *l)
+static size_t carried_end(struct weir_slice t, size_t from)
 {
-    size_t to = l->end;
-    while (to < l->text.n && to - l->end < MAX_CARRIED &&
-           (weir_secrets__has(WEIR_SECRET_BASE64, l->text.p[to]) ||
-            weir_secrets__has(WEIR_SECRET_URL_DOT, l->text.p[to]) || l->text.p[to] == '~')) {
+    size_t to = from;
+    while (to < t.n && to - from < MAX_CARRIED &&
+           (weir_secrets__has(WEIR_SECRET_BASE64, t.p[to]) ||
+            weir_secrets__has(WEIR_SECRET_URL_DOT, t.p[to]) || t.p[to] == '~' || t.p[to] == '%')) {
         to++;
     }
-    while (to > l->end && l->text.p[to - 1] == '.') {
+    while (to > from && t.p[to - 1] == '.') {
         to--;
     }
+    return to;
+}
+
+bool weir_secrets__bearer_header(struct weir_secret_look *l)
+{
+    size_t to = carried_end(l->text, l->end);
     is_found(l, l->end, to, "bearer_token");
     return weir_secrets__looks_like_token(weir_slice_sub(l->text, l->end, to));
+}
+
+/* `Authorization: Token …`: what stands after the name, a sign and perhaps one word. */
+bool weir_secrets__authorization(struct weir_secret_look *l)
+{
+    enum { MAX_SIGNS = 6 };
+    static const char *const schemes[] = {"token ", "apikey ", "api-key ",  "key ", "geniekey ",
+                                          "oauth ", "ssws ",   "apitoken ", NULL};
+    struct weir_slice t = l->text;
+    size_t from = l->end;
+    while (from - l->end < MAX_SIGNS && weir_ascii_at(t, from) != '\0' &&
+           strchr(" \"':=,\\", t.p[from]) != NULL) {
+        from++;
+    }
+    for (const char *const *s = schemes; *s != NULL; s++) {
+        size_t n = strlen(*s);
+        if (from + n <= t.n &&
+            weir_slice_eq_nocase(weir_slice_sub(t, from, from + n), weir_slice_cstr(*s))) {
+            from += n;
+            break;
+        }
+    }
+    char before = weir_ascii_before(t, l->end - strlen("authorization"));
+    if (from == l->end || weir_ascii_is_alnum(before) || before == ':') {
+        return false;
+    }
+    size_t to = carried_end(t, from);
+    is_found(l, from, to, "high_entropy_assignment");
+    l->seen = to;
+    return weir_secrets__looks_like_token(weir_slice_sub(t, from, to));
 }
 
 /* ---- shared access signatures: 32 bytes in base64, escaped for a URL */
@@ -128,15 +164,22 @@ static bool is_given(struct weir_secret_look *l, size_t from, size_t to)
     return !weir_secrets__is_dull(value) && weir_secrets__looks_like_password(value);
 }
 
-/* -u name:password */
+/* -u name:password, -u"name:password", --user 'name:password' */
 bool weir_secrets__user_option(struct weir_secret_look *l)
 {
+    enum { LEAST = 6 };
     struct weir_slice t = l->text;
-    char quote = weir_ascii_at(t, l->end);
-    size_t from = l->end + (quote == '"' || quote == '\'');
+    size_t from = l->end + (weir_ascii_at(t, l->end) == ' ');
+    from += weir_ascii_at(t, from) == '"' || weir_ascii_at(t, from) == '\'';
     size_t to = word_end(t, from);
     size_t colon = from + weir_slice_find(weir_slice_sub(t, from, to), ':');
-    return colon > from && colon < to && is_given(l, colon + 1, to);
+    if (colon == from || colon >= to) {
+        return false;
+    }
+    struct weir_slice value = weir_slice_sub(t, colon + 1, to);
+    is_found(l, colon + 1, to, "password");
+    return value.n >= LEAST && !weir_secrets__is_dull(value) &&
+           !weir_secrets__is_reference(value, false) && weir_secrets__looks_chosen(value);
 }
 
 /* mysql … -pPASSWORD, sshpass -p PASSWORD: on the same line. */
@@ -152,6 +195,90 @@ bool weir_secrets__password_option(struct weir_secret_look *l)
         from += weir_ascii_at(t, from) == ' ';
         from += weir_ascii_at(t, from) == '"' || weir_ascii_at(t, from) == '\'';
         return is_given(l, from, word_end(t, from));
+    }
+    return false;
+}
+
+/* ---- manifests of Kubernetes */
+
+struct entry_line {
+    size_t key;   /* its first letter */
+    size_t value; /* behind the colon and a blank; `end` where there is none */
+    size_t end;   /* the newline, or the end of the text */
+};
+
+static struct entry_line read_line(struct weir_slice t, size_t at)
+{
+    struct entry_line line = {.key = at};
+    while (weir_ascii_at(t, line.key) == ' ') {
+        line.key++;
+    }
+    size_t i = line.key;
+    while (i < t.n && t.p[i] != '\n' && t.p[i] != ':') {
+        i++;
+    }
+    line.value = i + (weir_ascii_at(t, i) == ':');
+    while (weir_ascii_at(t, line.value) == ' ') {
+        line.value++;
+    }
+    const char *newline = memchr(t.p + i, '\n', t.n - i);
+    line.end = newline != NULL ? (size_t)(newline - t.p) : t.n;
+    return line;
+}
+
+static bool is_key(struct weir_slice t, const struct entry_line *line, const char *name)
+{
+    size_t n = strlen(name);
+    return line->key + n <= t.n && memcmp(t.p + line->key, name, n) == 0;
+}
+
+/* Nine bytes in base64: shorter ones are `true` and `admin`. */
+static bool is_entry(struct weir_secret_look *l, const struct entry_line *line)
+{
+    enum { LEAST = 12, LONGEST = 65536 };
+    struct weir_slice t = l->text;
+    size_t from = line->value + (weir_ascii_at(t, line->value) == '"');
+    size_t to = weir_secrets__run(t, from, WEIR_SECRET_BASE64, LONGEST);
+    struct weir_slice value = weir_slice_sub(t, from, to);
+    is_found(l, from, to, "kubernetes_secret");
+    l->score = 0.9;
+    char after = weir_ascii_at(t, to);
+    bool is_all = after == '\0' || after == '\n' || after == '\r' || after == '"';
+    return is_all && value.n >= LEAST && value.n % 4 == 0 && !weir_secrets__is_placeholder(value) &&
+           weir_secrets__entropy(value) >= 2.5;
+}
+
+/*
+ * kind: Secret
+ * data:
+ *   name: YmFzZTY0
+ *
+ * To the next kind or document; `l->more` is the line to go on with.
+ */
+bool weir_secrets__manifest(struct weir_secret_look *l)
+{
+    enum { REACH = 65536 };
+    struct weir_slice t = l->text;
+    bool is_data = l->more != 0;
+    if (!is_data && !weir_ascii_is_space(weir_ascii_at(t, l->end))) {
+        return false;
+    }
+    const char *newline = memchr(t.p + l->end, '\n', t.n - l->end);
+    size_t at = is_data ? l->more : newline != NULL ? (size_t)(newline - t.p) + 1 : t.n;
+    size_t stop = l->end + REACH < t.n ? l->end + REACH : t.n;
+    l->more = 0;
+    while (at < stop) {
+        struct entry_line line = read_line(t, at);
+        if (is_key(t, &line, "kind:") || is_key(t, &line, "---")) {
+            return false;
+        }
+        bool is_entry_line = is_data && line.key > at && line.value < line.end;
+        is_data = is_key(t, &line, "data:") || (is_data && line.key > at);
+        at = line.end + 1;
+        if (is_entry_line && is_entry(l, &line)) {
+            l->more = at;
+            return true;
+        }
     }
     return false;
 }

@@ -47,6 +47,7 @@ struct weir_secret_look {
     size_t from; /* out: the finding */
     size_t to;
     size_t seen; /* out, where not found: no judge need look before it again */
+    size_t more; /* in and out: there is more to find from here on, ask again; 0: there is not */
     const char *kind;
     double score;
     enum weir_detection_edge edge;
@@ -92,6 +93,9 @@ bool weir_secrets__looks_chosen(struct weir_slice value);
 bool weir_secrets__is_reference(struct weir_slice value, bool is_quoted);
 bool weir_secrets__is_uuid(struct weir_slice value);
 
+/* A name or a type of code: words, a number behind some. */
+bool weir_secrets__is_identifier(struct weir_slice value);
+
 /* Bits per byte as the value's own frequencies give them. */
 double weir_secrets__entropy(struct weir_slice value);
 
@@ -106,7 +110,11 @@ bool weir_secrets__assigned_pass(struct weir_secret_look *l);
 bool weir_secrets__basic_header(struct weir_secret_look *l);
 bool weir_secrets__bearer_header(struct weir_secret_look *l);
 bool weir_secrets__signature(struct weir_secret_look *l);
+bool weir_secrets__authorization(struct weir_secret_look *l); /* after `Authorization` */
 bool weir_secrets__user_option(struct weir_secret_look *l);
 bool weir_secrets__password_option(struct weir_secret_look *l);
+
+/* The entries of a Kubernetes manifest, after its `kind: Secret`: one for each call. */
+bool weir_secrets__manifest(struct weir_secret_look *l);
 
 #endif

@@ -149,9 +149,51 @@ static bool judge_jwt(struct weir_secret_look *l)
     return to - claims > MIN_SIGNATURE && has_alg(weir_slice_sub(t, from, header));
 }
 
+/* A whole JWT in base64: "eyJ" begins as "ZXlK". */
+static bool judge_coded_jwt(struct weir_secret_look *l)
+{
+    enum { LEAST = 64 };
+    struct weir_slice t = l->text;
+    size_t from = l->end - strlen("ZXlK");
+    size_t to = weir_secrets__run(t, from, WEIR_SECRET_BASE64, MAX_PART);
+    if (weir_secrets__touches_word(weir_ascii_before(t, from)) || to - from < LEAST) {
+        return false;
+    }
+    struct weir_arena arena = {0};
+    struct weir_slice token;
+    bool is_jwt = false;
+    if (weir_base64_decode(&arena, WEIR_BASE64_STANDARD, weir_slice_sub(t, from, to), &token) ==
+        0) {
+        struct weir_secret_look inner = {.text = token, .end = strlen("eyJ")};
+        is_jwt = token.n > inner.end && judge_jwt(&inner) && inner.to == token.n;
+    }
+    weir_arena_dispose(&arena);
+    l->seen = to;
+    is_found(l, from, to, "jwt");
+    l->score = 1.0;
+    return is_jwt;
+}
+
 /* ---- logins in URLs */
 
-enum { MAX_LOGIN = 256 };
+enum { MAX_LOGIN = 256, MIN_LOGIN = 4 };
+
+/* example.com and its kin, which documentation may use: there a password must look like one. */
+static bool is_example_host(struct weir_slice host)
+{
+    host = weir_slice_sub(host, 0, weir_slice_find(host, ':'));
+    static const char *const names[] = {"example.com", "example.org", "example.net",
+                                        ".example",    ".test",       ".invalid",
+                                        "localhost",   "host",        "hostname"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t n = strlen(names[i]);
+        if (host.n >= n && weir_slice_eq_nocase(weir_slice_sub(host, host.n - n, host.n),
+                                                weir_slice_cstr(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool ends_authority(char c)
 {
@@ -192,7 +234,10 @@ static bool judge_url(struct weir_secret_look *l)
         return false;
     }
     is_found(l, from, i, "basic_auth_url");
-    return !weir_secrets__is_dull(weir_slice_sub(t, colon + 1, at));
+    struct weir_slice password = weir_slice_sub(t, colon + 1, at);
+    bool is_syntax = weir_slice_find(weir_slice_sub(t, l->end, at), '[') < at - l->end;
+    return password.n >= MIN_LOGIN && !is_syntax && !weir_secrets__is_dull(password) &&
+           (!is_example_host(weir_slice_sub(t, at + 1, i)) || weir_secrets__looks_chosen(password));
 }
 
 /* ---- vendors without a prefix */
@@ -287,6 +332,76 @@ static bool judge_airtable(struct weir_secret_look *l)
            weir_secrets__entropy(weir_slice_sub(t, l->end, to)) >= 2.5;
 }
 
+#define ZEROS "AAAAAAAAAAAAAAAAAAAA"
+
+/* Twitter's application tokens begin with zero bytes. */
+static bool judge_twitter(struct weir_secret_look *l)
+{
+    enum { LEAST = 80, MOST = 140 };
+    struct weir_slice t = l->text;
+    if (weir_ascii_at(t, l->end) == 'A') {
+        return false; /* there will be a later one */
+    }
+    size_t from = weir_secrets__run_back(t, l->end, WEIR_SECRET_ALNUM, 32);
+    size_t to = l->end;
+    while (to < t.n && to - from <= MOST && (weir_ascii_is_alnum(t.p[to]) || t.p[to] == '%')) {
+        to++;
+    }
+    struct weir_slice body = weir_slice_sub(t, l->end, to);
+    char before = weir_ascii_before(t, from);
+    is_found(l, from, to, "twitter_bearer_token");
+    return to - from >= LEAST && to - from <= MOST &&
+           memcmp(t.p + from, ZEROS, strlen(ZEROS)) == 0 && before != '+' && before != '/' &&
+           !weir_secrets__touches_word(before) &&
+           !weir_secrets__touches_word(weir_ascii_at(t, to)) && weir_secrets__entropy(body) >= 3.5;
+}
+
+/* AAAAxxxxxxx:APA91b… of Google's cloud messaging. */
+static bool judge_messaging(struct weir_secret_look *l)
+{
+    enum { LEAST = 120, MOST = 180 };
+    struct weir_slice t = l->text;
+    size_t colon = l->end - strlen(":APA91b");
+    size_t from = weir_secrets__run_back(t, colon, WEIR_SECRET_URL, 12);
+    size_t to = weir_secrets__run(t, l->end, WEIR_SECRET_URL, MOST + 1);
+    is_found(l, from, to, "firebase_server_key");
+    l->score = 1.0;
+    return colon - from == 11 && memcmp(t.p + from, "AAAA", 4) == 0 && to - l->end >= LEAST &&
+           to - l->end <= MOST;
+}
+
+static bool judge_maxmind(struct weir_secret_look *l)
+{
+    enum { BODY = 36 }; /* abcdef_… 29 more */
+    struct weir_slice t = l->text;
+    size_t mark = l->end - strlen("_mmk");
+    size_t from = weir_secrets__run_back(t, mark, WEIR_SECRET_WORD, BODY + 1);
+    is_found(l, from, l->end, "maxmind_license_key");
+    l->score = 1.0;
+    return mark - from == BODY && t.p[from + 6] == '_' &&
+           !weir_secrets__touches_word(weir_ascii_at(t, l->end)) &&
+           weir_secrets__entropy(weir_slice_sub(t, from, mark)) >= 3.0;
+}
+
+/* https://NAME.webhook.office.com/webhookb2/… */
+static bool judge_teams(struct weir_secret_look *l)
+{
+    enum { LEAST = 90, MOST = 300, MAX_HOST = 40 };
+    struct weir_slice t = l->text;
+    size_t host = l->end - strlen("webhook.office.com/webhookb2/");
+    size_t from = weir_secrets__run_back(t, host, WEIR_SECRET_URL_DOT, MAX_HOST);
+    size_t n_scheme = strlen("https://");
+    size_t to = l->end;
+    while (to < t.n && to - l->end <= MOST &&
+           (weir_secrets__has(WEIR_SECRET_URL_SLASH, t.p[to]) || t.p[to] == '@')) {
+        to++;
+    }
+    bool is_web = from >= n_scheme && memcmp(t.p + from - n_scheme, "https://", n_scheme) == 0;
+    is_found(l, is_web ? from - n_scheme : from, to, "teams_webhook");
+    l->score = 1.0;
+    return is_web && to - l->end >= LEAST && to - l->end <= MOST;
+}
+
 static bool judge_service_account(struct weir_secret_look *l)
 {
     struct weir_slice t = l->text;
@@ -315,6 +430,12 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     {{"-----END ", false, false}, judge_key_end, false},
     {{"Private-Lines: ", false, false}, judge_putty_key, false},
     {{"eyJ", false, false}, judge_jwt, false},
+    {{"ZXlK", false, false}, judge_coded_jwt, false},
+    {{ZEROS, false, false}, judge_twitter, false},
+    {{":APA91b", false, false}, judge_messaging, false},
+    {{"_mmk", false, false}, judge_maxmind, false},
+    {{"webhook.office.com/webhookb2/", false, false}, judge_teams, false},
+    {{"kind: Secret", false, false}, weir_secrets__manifest, true},
     {{"://", false, false}, judge_url, false},
     {{"[0-9a-f]-us\\d", false, true}, judge_mailchimp, false},
     {{"\\d:AA", false, true}, judge_telegram, false},
@@ -326,11 +447,14 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     {{"basic ", true, false}, weir_secrets__basic_header, true},
     {{"bearer ", true, false}, weir_secrets__bearer_header, true},
     {{"[?&;]sig=", false, true}, weir_secrets__signature, true},
-    {{" -u ", false, false}, weir_secrets__user_option, true},
-    {{" --user ", false, false}, weir_secrets__user_option, true},
+    {{"authorization", true, false}, weir_secrets__authorization, true},
+    {{" -u", false, false}, weir_secrets__user_option, true},
+    {{"-user ", false, false}, weir_secrets__user_option, true},
+    {{"-user=", false, false}, weir_secrets__user_option, true},
     {{"mysql", false, false}, weir_secrets__password_option, true},
     {{"mariadb", false, false}, weir_secrets__password_option, true},
     {{"sshpass", false, false}, weir_secrets__password_option, true},
+    {{"docker login", false, false}, weir_secrets__password_option, true},
     PASSWORD("password"),
     PASSWORD("passwd"),
     PASSWORD("passphrase"),
@@ -345,6 +469,7 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     PASS("pw:"),
     TOKEN("secret"),
     TOKEN("token"),
+    TOKEN("_auth"),
     TOKEN("apikey"),
     TOKEN("api_key"),
     TOKEN("api-key"),
@@ -360,7 +485,7 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     TOKEN("signing_key"),
     TOKEN("credential"),
     {{"(?:admin|master|service|account|server|deploy|crypt|shared|storage|hmac|jwt|webhook|"
-      "application|license|subscription|root)[_ -]?key",
+      "application|license|subscription|root|session)[_ -]?key",
       true, true},
      weir_secrets__assignment,
      true},

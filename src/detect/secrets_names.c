@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MAX_VALUE = 256, MAX_BLANKS = 4, MIN_PASSWORD = 6, MAX_NESTED = 32 };
+enum { MAX_VALUE = 1024, MAX_BLANKS = 4, MIN_PASSWORD = 6, MAX_NESTED = 32, MAX_ENDING = 4 };
 
 /* What binds a value to its name, the weaker the more the value has to say. */
 enum sign {
@@ -12,6 +12,7 @@ enum sign {
     SIGN_ASSIGNED, /* = and : */
     SIGN_SAID,     /* "the password is …", the next cell of a table */
     SIGN_LISTED,   /* ("password", "…") */
+    SIGN_NEXT,     /* "login bob password …": nothing but a blank */
 };
 
 struct value {
@@ -127,13 +128,20 @@ static size_t name_start(struct weir_slice t, size_t end)
     return weir_secrets__run_back(t, end, WEIR_SECRET_URL_DOT, MAX_NAME);
 }
 
-/* --password and Dockerfile's ENV have their value after a space. */
+/* --password, Dockerfile's ENV, C's #define and their like have the value after a space. */
 static bool is_option(struct weir_slice t, size_t end)
 {
+    static const char *const commands[] = {"ENV ", "ARG ", "define ", "setx ", " -gx ", NULL};
     size_t from = name_start(t, end);
-    bool is_env = from >= 4 && (memcmp(t.p + from - 4, "ENV ", 4) == 0 ||
-                                memcmp(t.p + from - 4, "ARG ", 4) == 0);
-    return is_env || (end - from > 2 && t.p[from] == '-' && t.p[from + 1] == '-');
+    for (const char *const *c = commands; *c != NULL; c++) {
+        size_t n = strlen(*c);
+        if (from >= n && memcmp(t.p + from - n, *c, n) == 0) {
+            return true;
+        }
+    }
+    bool is_keyword = weir_ascii_before(t, from) == ':' && /* Clojure's */
+                      (from < 2 || strchr("{( ", t.p[from - 2]) != NULL);
+    return is_keyword || (end - from > 2 && t.p[from] == '-' && t.p[from + 1] == '-');
 }
 
 /* <password>…</password> */
@@ -184,29 +192,161 @@ static enum sign skip_member(struct weir_slice t, size_t *at)
     return weir_ascii_at(t, i) == ':' ? SIGN_ASSIGNED : SIGN_NONE;
 }
 
-/* Moves over ` = `, ` => `, `: `, " is " and the like; `end` is where the name itself ends. */
-static enum sign skip_sign(struct weir_slice t, size_t end, size_t *at)
+static bool begins_operator(char c)
 {
-    size_t i = skip_blanks(t, skip_owner(t, *at));
-    char c = weir_ascii_at(t, i);
-    size_t n_verb = verb_length(t, i);
-    if (n_verb != 0) {
-        *at = i + n_verb;
-        return SIGN_SAID;
+    return c == ':' || c == '?' || c == '.' || c == '+' || c == '|';
+}
+
+/* = := ::= ?= .= += ||= and ==, =>, -> and :, without the blanks around: bytes, or 0. */
+static size_t operator_length(struct weir_slice t, size_t at)
+{
+    size_t n = 0;
+    while (n < 2 && begins_operator(weir_ascii_at(t, at + n))) {
+        n++;
     }
-    if (c == '=' || c == ':') {
-        i++;
-        c = weir_ascii_at(t, i);
-        *at = i + (c == '=' || c == '>');
+    if (weir_ascii_at(t, at + n) != '=') {
+        bool is_arrow = weir_ascii_at(t, at) == '-' && weir_ascii_at(t, at + 1) == '>';
+        return is_arrow ? 2 : weir_ascii_at(t, at) == ':';
+    }
+    char next = weir_ascii_at(t, at + n + 1);
+    return n + 1 + (next == '=' || next == '>');
+}
+
+static bool is_type_byte(char c)
+{
+    return weir_ascii_is_alnum(c) || (c != '\0' && strchr("_&<>[]?.*'| ", c) != NULL);
+}
+
+/* `token: string =`, `token string =`, `token[32] =`: where the sign is, or `at`. Only with a text
+ * in quotes behind it: in a sentence words and signs follow one another too. */
+static size_t skip_type(struct weir_slice t, size_t at)
+{
+    enum { REACH = 40 };
+    static const char *const bare[] = {"string ", "[]byte ", "str ", NULL};
+    char c = weir_ascii_at(t, at);
+    size_t from = at + (c == '?');
+    bool has_colon = weir_ascii_at(t, from) == ':' && weir_ascii_at(t, from + 1) != '=';
+    char next = weir_ascii_lower(weir_ascii_at(t, at + 1));
+    bool is_bare =
+        c == '[' || c == '?' ||
+        (c == ' ' && (next == 's' || next == '[') && length_of_any(t, at + 1, bare) != 0);
+    if (!has_colon && !is_bare) {
+        return at;
+    }
+    size_t to = from + has_colon;
+    while (to < t.n && to - from < REACH && is_type_byte(t.p[to])) {
+        to++;
+    }
+    size_t n_sign = weir_ascii_at(t, to) == ':' ? 0 : operator_length(t, to);
+    return n_sign != 0 && is_quote(weir_ascii_at(t, skip_blanks(t, to + n_sign))) ? to : at;
+}
+
+static size_t skip_white(struct weir_slice t, size_t at)
+{
+    enum { MAX_WHITE = 64 };
+    size_t stop = at + MAX_WHITE;
+    while (at < stop && weir_ascii_is_space(weir_ascii_at(t, at))) {
+        at++;
+    }
+    return at;
+}
+
+/* <key>password</key> <string>…, <name>…</name> <value>…: to the text, or 0. */
+static size_t skip_tags(struct weir_slice t, size_t at)
+{
+    enum { MAX_TAG = 16 };
+    static const char *const tags[] = {"<value>", "<string>", NULL};
+    size_t to = at;
+    while (to < t.n && to - at < MAX_TAG && t.p[to] != '>') {
+        to++;
+    }
+    size_t next = skip_white(t, to + 1);
+    size_t n = weir_ascii_at(t, at + 1) == '/' ? length_of_any(t, next, tags) : 0;
+    return n != 0 ? skip_white(t, next + n) : 0;
+}
+
+/* YAML's `name: |` has its text on the next line. */
+static size_t skip_block(struct weir_slice t, size_t at)
+{
+    size_t i = skip_blanks(t, at);
+    char c = weir_ascii_at(t, i);
+    i += c == '|' || c == '>';
+    i += weir_ascii_at(t, i) == '-' || weir_ascii_at(t, i) == '+';
+    bool is_block = (c == '|' || c == '>') && weir_ascii_at(t, i) == '\n';
+    return is_block ? skip_white(t, i) : at;
+}
+
+/* Can a value begin here that nothing but a blank binds to its name? Words of prose have no digit.
+ */
+static bool has_digit_word(struct weir_slice t, size_t at)
+{
+    enum { REACH = 24 };
+    size_t n = 0;
+    bool has_digit = false;
+    for (; n < REACH && at + n < t.n && !weir_ascii_is_space(t.p[at + n]); n++) {
+        has_digit = has_digit || weir_ascii_is_digit(t.p[at + n]);
+    }
+    return has_digit && n >= MIN_PASSWORD;
+}
+
+/* Signs that stand for themselves: token{"…"}, password("…"), the next cell of a table, tags. */
+static enum sign skip_bracket(struct weir_slice t, size_t end, size_t *at, size_t i)
+{
+    char c = weir_ascii_at(t, i);
+    size_t text = c == '<' ? skip_tags(t, i) : 0;
+    if (text != 0) {
+        *at = text;
         return SIGN_ASSIGNED;
+    }
+    if ((c == '{' || c == '(') && is_quote(weir_ascii_at(t, i + 1))) {
+        *at = i + 1;
+        return c == '{' ? SIGN_ASSIGNED : SIGN_LISTED;
     }
     if (c == '|' && i > *at) {
         *at = i + 1;
         return SIGN_SAID;
     }
-    bool is_bound = (c == '>' && is_element(t, end)) || (i > end && is_option(t, end));
-    *at = i + (c == '>');
-    return is_bound ? SIGN_ASSIGNED : SIGN_NONE;
+    bool is_closed = c == '>' && is_element(t, end);
+    if (!is_closed && !has_digit_word(t, i)) {
+        return SIGN_NONE; /* most of prose */
+    }
+    bool is_bound = is_closed || (i > end && is_option(t, end));
+    bool is_next = i == end + 1 && i == *at + 1 && t.p[end] == ' ' && weir_ascii_is_alnum(c);
+    *at = is_closed ? skip_white(t, i + 1) : i;
+    return is_bound ? SIGN_ASSIGNED : is_next ? SIGN_NEXT : SIGN_NONE;
+}
+
+/* - name: TOKEN
+ *   value: … */
+static size_t skip_value_line(struct weir_slice t, size_t at)
+{
+    if (weir_ascii_at(t, at) != '\n') {
+        return 0;
+    }
+    size_t i = skip_white(t, at);
+    return follows(t, i, "value:") ? i + strlen("value:") : 0;
+}
+
+/* Moves over ` = `, ` => `, `: `, " is " and the like; `end` is where the name itself ends. */
+static enum sign skip_sign(struct weir_slice t, size_t end, size_t *at)
+{
+    size_t value_line = skip_value_line(t, *at);
+    if (value_line != 0) {
+        *at = value_line;
+        return SIGN_ASSIGNED;
+    }
+    size_t i = skip_blanks(t, skip_owner(t, skip_type(t, *at)));
+    size_t n_verb = verb_length(t, i);
+    if (n_verb != 0) {
+        *at = i + n_verb;
+        return SIGN_SAID;
+    }
+    size_t n_sign = operator_length(t, i);
+    if (n_sign != 0) {
+        *at = weir_ascii_at(t, i) == ':' ? skip_block(t, i + n_sign) : i + n_sign;
+        return SIGN_ASSIGNED;
+    }
+    return skip_bracket(t, end, at, i);
 }
 
 /* What some languages put around a text: []byte("…"), b"…", @"…". */
@@ -221,27 +361,60 @@ static size_t skip_wrapper(struct weir_slice t, size_t at)
     return at + (is_marked && is_quote(weir_ascii_at(t, at + 1)));
 }
 
+/* A line's end that is spelled out, in a text inside of a text. */
+static bool is_escape(struct weir_slice t, size_t at)
+{
+    char c = weir_ascii_at(t, at + 1);
+    return t.p[at] == '\\' && (c == 'n' || c == 'r' || c == 't' || is_quote(c));
+}
+
+/* "Password:", with its closing quote and code behind it. */
+static bool is_label_end(struct weir_slice t, size_t at)
+{
+    char c = weir_ascii_at(t, at + 1);
+    return is_quote(weir_ascii_at(t, at)) && weir_ascii_before(t, at) == ':' &&
+           (c == '\0' || strchr(",;)+]}>&|:?=/ \n", c) != NULL);
+}
+
+static size_t quoted_end(struct weir_slice t, size_t at, char quote, bool is_escaped)
+{
+    size_t to = at;
+    while (to < t.n && to - at <= MAX_VALUE && t.p[to] != quote && t.p[to] != '\n' &&
+           !(is_escaped && t.p[to] == '\\')) {
+        to++;
+    }
+    return to;
+}
+
+static size_t bare_end(struct weir_slice t, size_t at)
+{
+    size_t to = at;
+    while (to < t.n && to - at <= MAX_VALUE && !ends_bare(t.p[to]) && !ends_member(t, to) &&
+           !is_escape(t, to)) {
+        to++;
+    }
+    while (to > at && strchr(".?:)}]", t.p[to - 1]) != NULL) {
+        to--; /* the sentence's, or of a list around it */
+    }
+    return to;
+}
+
 static bool read_value(struct weir_slice t, size_t at, struct value *v)
 {
+    bool is_escaped = weir_ascii_at(t, at) == '\\' && is_quote(weir_ascii_at(t, at + 1));
+    at += is_escaped;
     char quote = weir_ascii_at(t, at);
     v->is_quoted = is_quote(quote);
     at += v->is_quoted;
     v->from = at;
-    size_t to = at;
-    while (to < t.n && to - at <= MAX_VALUE &&
-           (v->is_quoted ? t.p[to] != quote && t.p[to] != '\n'
-                         : !ends_bare(t.p[to]) && !ends_member(t, to))) {
-        to++;
-    }
-    if (v->is_quoted && weir_ascii_at(t, to) != quote) {
+    size_t to = v->is_quoted ? quoted_end(t, at, quote, is_escaped) : bare_end(t, at);
+    if (v->is_quoted && weir_ascii_at(t, to + is_escaped) != quote) {
         return false;
-    }
-    while (!v->is_quoted && to > at && strchr(".?:)}]", t.p[to - 1]) != NULL) {
-        to--; /* the sentence's, or of a list around it */
     }
     v->s = weir_slice_sub(t, at, to);
     return v->s.n <= MAX_VALUE;
 }
+
 static bool has_space(struct weir_slice s)
 {
     return weir_slice_find(s, ' ') < s.n || weir_slice_find(s, '\t') < s.n;
@@ -278,33 +451,73 @@ static bool is_named_vendor(struct weir_secret_look *l, struct weir_slice s)
     return weir_secrets__entropy(s) >= 3.0 && !weir_secrets__is_placeholder(s);
 }
 
+/*
+ * What is called a token or a secret and is none: the place in a list that goes on
+ * (`nextToken`), a mark that makes a request unique (`clientToken`), a part of a resource's name
+ * (arn:aws:…:secret:NAME), a type (AWS::SecretsManager::Secret).
+ */
+static bool is_name_of_secret(const struct weir_secret_look *l, size_t end)
+{
+    static const char *const marks[] = {
+        "next",        "page",     "paging",   "pagina",    "continu", "starting", "sync",
+        "change",      "cursor",   "resume",   "idempot",   "scroll",  "lock",     "update",
+        "clienttoken", "client-t", "client_t", "clientreq", NULL};
+    struct weir_slice t = l->text;
+    size_t from = name_start(t, l->end);
+    struct weir_slice name = weir_slice_sub(t, from, end);
+    bool is_inside = weir_ascii_before(t, from) == ':' &&
+                     (weir_ascii_before(t, from - 1) == ':' || weir_ascii_at(t, end) == ':');
+    bool is_token = weir_ascii_contains(name, "token");
+    for (const char *const *m = marks; is_token && *m != NULL; m++) {
+        if (weir_ascii_contains(name, *m)) {
+            return false;
+        }
+    }
+    return !is_inside;
+}
+
 /* After a name that ends at `l->end`. */
 static bool find_value(struct weir_secret_look *l, struct value *v)
 {
     struct weir_slice t = l->text;
     size_t end = skip_suffix(t, l->end);
-    size_t at = end;
+    size_t at = end + (weir_ascii_at(t, end) == '\\' && is_quote(weir_ascii_at(t, end + 1)));
     bool is_quoted_name = is_quote(weir_ascii_at(t, at));
     at += is_quoted_name;
     at += weir_ascii_at(t, at) == ']';
     v->sign = is_quoted_name ? skip_member(t, &at) : SIGN_NONE;
     v->sign = v->sign == SIGN_NONE ? skip_sign(t, end, &at) : v->sign;
-    if (v->sign == SIGN_NONE || !read_value(t, skip_wrapper(t, skip_blanks(t, at)), v) ||
-        v->s.n < MIN_PASSWORD) {
+    bool is_label = !is_quoted_name && is_label_end(t, at);
+    if (v->sign == SIGN_NONE || is_label ||
+        !read_value(t, skip_wrapper(t, skip_blanks(t, at)), v) || v->s.n < MIN_PASSWORD) {
+        l->seen = v->s.n > MAX_VALUE ? v->from + v->s.n : 0;
         return false;
     }
     l->from = v->from;
     l->to = v->from + v->s.n;
     l->seen = v->s.n >= MAX_NESTED ? l->to : 0;
     l->score = v->sign == SIGN_ASSIGNED ? 0.7 : 0.6;
-    return !has_space(v->s) && !weir_secrets__is_reference(v->s, v->is_quoted);
+    bool is_login = v->s.p[0] == '@' && v->from == at; /* user:password@host */
+    size_t equal = weir_slice_find(v->s, '=');
+    bool is_pair = v->sign != SIGN_ASSIGNED && equal < v->s.n &&
+                   weir_ascii_is_alpha(weir_ascii_at(v->s, equal + 1));
+    return !has_space(v->s) && !is_login && !is_pair && is_name_of_secret(l, end) &&
+           !weir_secrets__is_reference(v->s, v->is_quoted);
 }
 
-/* ("password", "confirm_password1") is a list of names. */
+/* password = "confirm_password1", apiKey: SensitiveToken2: another name, or what it is called. */
 static bool is_name(struct weir_slice s)
 {
-    return weir_ascii_contains(s, "pass") || weir_ascii_contains(s, "token") ||
-           weir_ascii_contains(s, "secret") || weir_ascii_contains(s, "key");
+    return weir_secrets__is_identifier(s) &&
+           (weir_ascii_contains(s, "pass") || weir_ascii_contains(s, "token") ||
+            weir_ascii_contains(s, "secret") || weir_ascii_contains(s, "key"));
+}
+
+/* "the password Base64Encoder uses": what follows a password by chance. */
+static bool is_said_of(struct weir_slice s)
+{
+    return weir_secrets__is_identifier(s) || weir_slice_find(s, '/') < s.n ||
+           weir_slice_find(s, '=') < s.n || weir_slice_find(s, '\'') < s.n;
 }
 
 bool weir_secrets__assignment(struct weir_secret_look *l)
@@ -317,19 +530,20 @@ bool weir_secrets__assignment(struct weir_secret_look *l)
         return true;
     }
     l->kind = "high_entropy_assignment";
-    return weir_secrets__looks_like_token(v.s) && !(v.sign == SIGN_LISTED && is_name(v.s));
+    bool is_request = weir_secrets__is_uuid(v.s) && is_near(l, "request");
+    return !is_request && weir_secrets__looks_like_token(v.s);
 }
 
 bool weir_secrets__assigned_password(struct weir_secret_look *l)
 {
     struct value v = {0};
-    if (!find_value(l, &v)) {
+    if (!find_value(l, &v) || is_name(v.s)) {
         return false;
     }
     l->kind = "password";
-    return v.sign == SIGN_ASSIGNED
-               ? weir_secrets__looks_chosen(v.s)
-               : weir_secrets__looks_like_password(v.s) && !(v.sign == SIGN_LISTED && is_name(v.s));
+    return v.sign == SIGN_ASSIGNED ? weir_secrets__looks_chosen(v.s)
+                                   : weir_secrets__looks_like_password(v.s) &&
+                                         !(v.sign == SIGN_NEXT && is_said_of(v.s));
 }
 
 bool weir_secrets__assigned_pass(struct weir_secret_look *l)
@@ -341,6 +555,14 @@ bool weir_secrets__assigned_pass(struct weir_secret_look *l)
     char before = weir_ascii_before(l->text, l->end - n);
     bool is_told =
         before == '_' || before == '-' || is_quote(before) || weir_ascii_at(l->text, l->end) == '=';
-    return !weir_ascii_is_alpha(before) && weir_secrets__assigned_password(l) &&
-           (is_told || weir_secrets__looks_like_password(weir_slice_sub(l->text, l->from, l->to)));
+    if (weir_ascii_is_alpha(before) || !weir_secrets__assigned_password(l)) {
+        return false;
+    }
+    struct weir_slice value = weir_slice_sub(l->text, l->from, l->to);
+    /* PASS: path/of/a/test.sh */
+    size_t stem = weir_secrets__run_back(value, value.n, WEIR_SECRET_ALNUM, MAX_ENDING + 1);
+    bool is_file = value.n - stem <= MAX_ENDING && weir_ascii_before(value, stem) == '.';
+    bool is_report =
+        is_file || weir_slice_find(value, '/') < value.n || weir_secrets__is_identifier(value);
+    return is_told || (weir_secrets__looks_like_password(value) && !is_report);
 }

@@ -73,19 +73,31 @@ double weir_secrets__entropy(struct weir_slice value)
     return bits;
 }
 
+/* The longest run of one letter. Zero bytes are AAAA in base64: in long tokens they are no sign. */
+static size_t longest_repeat(struct weir_slice value)
+{
+    enum { LONG = 40 };
+    size_t same = 1;
+    size_t longest = 1;
+    for (size_t i = 1; i < value.n; i++) {
+        same = value.p[i] == value.p[i - 1] ? same + 1 : 1;
+        bool is_zero = value.p[i] == 'A' && value.n >= LONG && same < value.n / 3;
+        longest = same > longest && !is_zero ? same : longest;
+    }
+    return longest;
+}
+
 bool weir_secrets__is_placeholder(struct weir_slice value)
 {
     enum { SAME = 6 };
-    static const char *const words[] = {
-        "your",       "placeholder", "redacted", "changeme",  "change_me", "replace",
-        "insert",     "dummy",       "xxxx",     "my_secret", "my-secret", "todo",
-        "not-a-real", "not_a_real",  "notareal", "fixme",     "example",   NULL};
-    size_t same = 1;
-    for (size_t i = 1; i < value.n; i++) {
-        same = value.p[i] == value.p[i - 1] ? same + 1 : 1;
-        if (same == SAME) {
-            return true;
-        }
+    static const char *const words[] = {"your", "placeholder", "redacted", "changeme", "change_me",
+                                        "replace", "insert", "dummy", "xxxx", "my_secret",
+                                        "my-secret", "todo", "not-a-real", "not_a_real", "notareal",
+                                        "fixme", "example",
+                                        /* the ids that pages about ids show */
+                                        "123e4567-e89b", "550e8400-e29b", NULL};
+    if (longest_repeat(value) >= SAME) {
+        return true;
     }
     for (const char *const *w = words; *w != NULL; w++) {
         if (weir_ascii_contains(value, *w)) {
@@ -107,8 +119,8 @@ static bool is_word_of(struct weir_slice s, const char *const *words)
 
 bool weir_secrets__is_dull(struct weir_slice password)
 {
-    static const char *const dull[] = {"password", "pass", "pwd",  "secret", "passwd",
-                                       "token",    "user", "port", "xxx",    NULL};
+    static const char *const dull[] = {"password", "pass", "pwd", "secret",   "passwd",   "token",
+                                       "user",     "port", "xxx", "p4ssw0rd", "passw0rd", NULL};
     uint64_t port;
     bool is_port = password.n <= 5 && weir_slice_u64(password, &port) == 0;
     return password.n == 0 || is_port || is_word_of(password, dull) ||
@@ -121,7 +133,9 @@ struct makeup {
     size_t n_digits;
     size_t n_letters;
     size_t n_upper;
-    size_t n_signs;
+    size_t n_vowels;
+    size_t n_foreign; /* bytes of letters beyond ASCII */
+    size_t n_signs;   /* of ASCII: other letters are letters */
 };
 
 static struct makeup make_up(struct weir_slice s)
@@ -131,7 +145,9 @@ static struct makeup make_up(struct weir_slice s)
         m.n_digits += weir_ascii_is_digit(s.p[i]);
         m.n_letters += weir_ascii_is_alpha(s.p[i]);
         m.n_upper += weir_ascii_is_upper(s.p[i]);
-        m.n_signs += !weir_ascii_is_alnum(s.p[i]);
+        m.n_vowels += s.p[i] != '\0' && strchr("aeiouyAEIOUY", s.p[i]) != NULL;
+        m.n_foreign += (unsigned char)s.p[i] >= 0x80;
+        m.n_signs += !weir_ascii_is_alnum(s.p[i]) && (unsigned char)s.p[i] < 0x80;
     }
     return m;
 }
@@ -156,6 +172,84 @@ static bool is_wordy(struct weir_slice s)
         }
     }
     return true;
+}
+
+/* abcd1234, A1b2c3d4: letters and digits in their order, alone or taking turns. */
+static bool is_sequence(struct weir_slice s)
+{
+    size_t n_next = 0;
+    size_t n_turns = 0;
+    for (size_t i = 1; i < s.n; i++) {
+        char c = weir_ascii_lower(s.p[i]);
+        n_next += weir_ascii_is_alnum(c) && c == weir_ascii_lower(s.p[i - 1]) + 1;
+        n_turns += weir_ascii_is_alnum(c) && i > 1 && c == weir_ascii_lower(s.p[i - 2]) + 1;
+    }
+    return 5 * n_next >= 2 * s.n || 5 * n_turns >= 3 * s.n;
+}
+
+/* Words as code runs them together: a capital begins one, and so does a letter behind a sign. */
+static size_t count_words(struct weir_slice s)
+{
+    size_t n = 0;
+    char last = '\0';
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        n += weir_ascii_is_alpha(c) &&
+             (!weir_ascii_is_alpha(last) || (weir_ascii_is_upper(c) && !weir_ascii_is_upper(last)));
+        last = c;
+    }
+    return n;
+}
+
+/* Letters right behind a digit; or `s.n` where signs stand that no name has. */
+static size_t count_drops(struct weir_slice s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (!weir_ascii_is_alnum(s.p[i]) && strchr("._-/:$%[]", s.p[i]) == NULL) {
+            return s.n;
+        }
+        n += weir_ascii_is_alpha(s.p[i]) && weir_ascii_is_digit(weir_ascii_before(s, i));
+    }
+    return n;
+}
+
+/*
+ * Words, a number behind some: SemicolonToken$1, Ed25519PrivateKey. Drawn letters change their case
+ * and give way to digits far more often, and have fewer vowels.
+ */
+bool weir_secrets__is_identifier(struct weir_slice s)
+{
+    struct makeup m = make_up(s);
+    bool has_cases = m.n_upper > 0 && m.n_upper < m.n_letters;
+    size_t mean = has_cases ? 4 : 3;
+    return count_drops(s) <= (has_cases ? 1 : 0) && m.n_letters >= mean * count_words(s) &&
+           5 * m.n_vowels >= m.n_letters;
+}
+
+/* Letters alone, in cases that no words have. */
+static bool is_scrambled(struct weir_slice s, const struct makeup *m)
+{
+    enum { LEAST = 20 };
+    return s.n >= LEAST && m->n_letters == s.n && m->n_upper >= 4 &&
+           m->n_letters < 3 * count_words(s);
+}
+
+/* user.password2, e.target.value: code that has the secret elsewhere. */
+static bool is_member_path(struct weir_slice s)
+{
+    bool begins = true;
+    size_t n_dots = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_start = weir_ascii_is_alpha(c) || c == '_' || c == '$';
+        if (c == '.' ? begins : !is_start && (begins || !weir_ascii_is_digit(c))) {
+            return false;
+        }
+        begins = c == '.';
+        n_dots += begins;
+    }
+    return n_dots > 0 && !begins;
 }
 
 bool weir_secrets__is_uuid(struct weir_slice s)
@@ -185,8 +279,8 @@ static bool contains_any(struct weir_slice s, const char *const *marks)
 /* Code that gets the secret from elsewhere, templates, paths, rules. */
 static bool is_reference(struct weir_slice s)
 {
-    static const char *const marks[] = {"environ", "getenv", "process.env", "://",
-                                        "***",     "vault:", "...",         NULL};
+    static const char *const marks[] = {"environ", "getenv", "process.env", "://", "***",
+                                        "vault:",  "...",    "urn:",        NULL};
     if (s.n == 0 || strchr("$%*/~", s.p[0]) != NULL) {
         return true;
     }
@@ -201,9 +295,10 @@ static bool is_reference(struct weir_slice s)
 /* Between quotes brackets may have been drawn: only what has the form of a template is one. */
 static bool is_quoted_reference(struct weir_slice s)
 {
-    static const char *const marks[] = {"environ", "getenv", "process.env", "://", "***",
-                                        "vault:",  "...",    "${",          "{{",  "#{",
-                                        "%(",      "<%",     "$(",          NULL};
+    static const char *const marks[] = {
+        "environ", "getenv", "process.env", "://", "***", "vault:", "...",  "${", "{{",
+        "#{",      "%(",     "<%",          "$(",  "`+",  "+`",     "urn:", NULL};
+    static const char *const ranges[] = {"a-z", "0-9", "a-f", NULL}; /* of a pattern */
     if (s.n == 0 || strchr("/~%", s.p[0]) != NULL || memchr(s.p, '\\', s.n) != NULL) {
         return true;
     }
@@ -212,7 +307,7 @@ static bool is_quoted_reference(struct weir_slice s)
                         (s.p[0] == '[' && last == ']') ||
                         (last == ')' && memchr(s.p, '(', s.n) != NULL);
     bool is_variable = s.p[0] == '$' && weir_secrets__run(s, 1, WEIR_SECRET_WORD, s.n) == s.n;
-    return is_bracketed || is_variable || contains_any(s, marks);
+    return is_bracketed || is_variable || contains_any(s, marks) || contains_any(s, ranges);
 }
 
 /* !Ref and !vault of YAML. */
@@ -227,21 +322,30 @@ static bool is_tag(struct weir_slice s)
 
 bool weir_secrets__is_reference(struct weir_slice value, bool is_quoted)
 {
-    return is_quoted ? is_quoted_reference(value) : is_reference(value) || is_tag(value);
+    return is_quoted ? is_quoted_reference(value)
+                     : is_reference(value) || is_tag(value) || is_member_path(value);
 }
 
 bool weir_secrets__looks_like_token(struct weir_slice value)
 {
     struct makeup m = make_up(value);
-    return value.n >= MIN_TOKEN && m.n_digits > 0 && m.n_letters > 0 && !is_wordy(value) &&
-           !weir_secrets__is_uuid(value) && !weir_secrets__is_placeholder(value) &&
+    bool is_drawn = m.n_digits > 0 ? m.n_letters > 0 && !is_wordy(value) : is_scrambled(value, &m);
+    return value.n >= MIN_TOKEN && is_drawn && m.n_foreign == 0 &&
+           !weir_secrets__is_identifier(value) && !is_sequence(value) &&
+           weir_slice_find(value, ',') == value.n && !weir_secrets__is_placeholder(value) &&
            weir_secrets__entropy(value) >= 3.0;
 }
 
 static bool is_drawn_password(struct weir_slice value)
 {
-    return !is_wordy(value) && !weir_secrets__is_placeholder(value) &&
-           weir_secrets__entropy(value) >= 2.5;
+    struct weir_slice words = value;
+    while (words.n > 0 && strchr("?:", words.p[words.n - 1]) != NULL) {
+        words.n--;
+    }
+    struct makeup m = make_up(value);
+    bool is_translated = m.n_foreign > 0 && (m.n_digits < 2 || m.n_signs == 0);
+    return !is_wordy(words) && !is_translated && !is_sequence(value) &&
+           !weir_secrets__is_placeholder(value) && weir_secrets__entropy(value) >= 2.5;
 }
 
 /* Without a digit it must be a sign, and capitals where no word has them. */

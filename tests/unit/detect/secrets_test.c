@@ -108,6 +108,22 @@ static const struct probe_case cases[] = {
     {"Authorization: Bearer a8f5f167f44f4964e6c9", "bearer_token[a8f5f167f44f4964e6c9]"},
     {"curl -u 'admin:kQ3vXn1p' x; mysql -u root -pkQ3vXn1p db",
      "password[kQ3vXn1p] password[kQ3vXn1p]"},
+    {"var apiToken string = \"a8f5f167f44f4964e6c9\"; let t_token: &str = \"b8f5f167f44f4964e6c9\"",
+     "high_entropy_assignment[a8f5f167f44f4964e6c9] high_entropy_assignment[b8f5f167f44f4964e6c9]"},
+    {"API_KEY ?= a8f5f167f44f4964e6c9\nAPI_KEY ::= b8f5f167f44f4964e6c9 $token .= "
+     "'c8f5f167f44f4964e6c9' api_token{\"d8f5f167f44f4964e6c9\"}",
+     "high_entropy_assignment[a8f5f167f44f4964e6c9] high_entropy_assignment[b8f5f167f44f4964e6c9] "
+     "high_entropy_assignment[c8f5f167f44f4964e6c9] high_entropy_assignment[d8f5f167f44f4964e6c9]"},
+    {"<apiToken>\n  a8f5f167f44f4964e6c9\n</apiToken> {\"env\": "
+     "\"TOKEN=b8f5f167f44f4964e6c9\\nA=1\"}",
+     "high_entropy_assignment[a8f5f167f44f4964e6c9] high_entropy_assignment[b8f5f167f44f4964e6c9]"},
+    {"Authorization: Token a8f5f167f44f4964e6c9", "high_entropy_assignment[a8f5f167f44f4964e6c9]"},
+    {"api_token: 4be1c1e0-8a71-4c4e-9a1f-2d5c0c7e9f10, id: 4be1c1e0-8a71-4c4e-9a1f-2d5c0c7e9f11",
+     "high_entropy_assignment[4be1c1e0-8a71-4c4e-9a1f-2d5c0c7e9f10]"},
+    {"kind: Secret\ndata:\n  a: a8f5f167f44f4964\n  b: eHl6\n  c: b8f5f167f44f4964\nkind: "
+     "x\ndata:\n  "
+     "d: c8f5f167f44f4964\n",
+     "kubernetes_secret[a8f5f167f44f4964] kubernetes_secret[b8f5f167f44f4964]"},
     {"?sv=2022&sig=", ""},
     {"?sv=2022&sig=kQ3vXn1pZr5%2BYcuWd2fGh4jKl6zXc9vBn3mQw7LtAb%3", ""},
     /* what only looks like it */
@@ -122,6 +138,12 @@ static const struct probe_case cases[] = {
     {"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk", ""},
     {"risk-averse task-force sk-your-api-key-goes-here-please", ""},
     {"secret_name = my-api-token-for-user-1 and token: release-candidate-2024", ""},
+    {"PASS: gdb.base/annota1.exp, PASS: tst-cancel4_2, \"Password:\",e.value2?1:0", ""},
+    {"aws_secret_access_key=s3_aws_secret_access_key, token is SemicolonToken$1", ""},
+    {"apiKey: SensitiveString2048, password: e.target.value2, \"pass\": \"Übergeben!\"", ""},
+    {"arn:aws:secretsmanager:us-east-1:123456789012:secret:prod-a1B2c3d4e5f6", ""},
+    {"\"nextToken\": \"eyJOZXh0VG9rZW4iOiBudWxsLCAiYm90\", https://user:pass@example.com/", ""},
+    {"https://cdn.example/AC0123456789abcdef0123456789abcd3f.png, https://a:b@host.test", ""},
     {"eyJub3QiOiJhIGhlYWRlciJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlc2lnbmF0dXJl", ""},
 };
 
@@ -143,6 +165,22 @@ static void test_jwt(void **state)
                       "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0."
                       "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U.",
                       "jwt"));
+    probe_close(&p);
+}
+
+static void test_jwt_in_base64(void **state)
+{
+    (void)state;
+    struct probe p;
+    probe_open(&p, &weir_detect_secrets, "");
+    assert_true(finds(&p,
+                      "data: ZXlKaGJHY2lPaUpJVXpJMU5pSjkuZXlKemRXSWlPaUl4TWpNME5UWTNPRGt3SW4wLmRve"
+                      "mpnTnJ5UDRKM2pWbU5IbDB3NU5fWGdMMG4zSTlQbEZVUDBUSHNSOFU=",
+                      "jwt"));
+    assert_false(finds(&p,
+                       "data: ZXlKaGJHY2lPaUpJVXpJMU5pSjkuZXlKemRXSWlPaUl4TWpNME5UWTNPRGt3SW4wLmRv"
+                       "empnTnJ5UDRKM2pWbU5IbDB3NU5fWGdMMG4zSTlQbEZVUDBUSHNSOFVB",
+                       "password"));
     probe_close(&p);
 }
 
@@ -188,9 +226,21 @@ static void test_the_better_of_two(void **state)
 static void test_many_candidates(void **state)
 {
     (void)state;
-    static const char *const floods[] = {"eyJ",    "token=a1", "-----BEGIN PRIVATE KEY-----",
-                                         "glpat-", "://a:b",   "password='",
-                                         "EAAA",   "xoxb-1."};
+    static const char *const floods[] = {"eyJ",
+                                         "token=a1",
+                                         "-----BEGIN PRIVATE KEY-----",
+                                         "glpat-",
+                                         "://a:b",
+                                         "password='",
+                                         "EAAA",
+                                         "xoxb-1.",
+                                         "kind: Secret\ndata:\n a: b\n",
+                                         "authorization: token ",
+                                         "ZXlK",
+                                         "AAAAAAAA",
+                                         "token string = \"",
+                                         "<token>\n",
+                                         "token: |\n"};
     struct probe p;
     probe_open(&p, &weir_detect_secrets, "");
     size_t n = 200000;
@@ -213,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_judges),
         cmocka_unit_test(test_jwt),
+        cmocka_unit_test(test_jwt_in_base64),
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_the_better_of_two),
         cmocka_unit_test(test_many_candidates),
