@@ -126,8 +126,8 @@ static void open_kind(struct weir_builtin *b, const char *name)
     struct weir_buf why = {0};
     const char *params =
         strcmp(name, "regex") == 0
-            ? "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"us-phone-number\","
-              "\"us-social-security-number\",\"uk-post-code\",\"iban\"]}"
+            ? "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"phone\",\"us-ssn\","
+              "\"uk-post-code\",\"iban\"]}"
         : strcmp(name, "keywords") == 0 ? "{\"deny\":[\"forbidden\",\"a bad word\",\"pass\"]}"
                                         : "{}";
     if (weir_detect_builtin_init(b, weir_slice_cstr(name), weir_slice_cstr(name),

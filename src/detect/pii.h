@@ -13,22 +13,27 @@
  * reads the text around it: digits are counted and checked (Luhn, mod 97, ranges that were never
  * given out), so that every finding is exact and scores 1.
  *
- *   email                      email_address
- *   credit-card                credit_card              Luhn, the issuers' prefixes and lengths
- *   ipv4, ipv6                 ipv4, ipv6               not version numbers, not MAC addresses
- *   us-phone-number            us-phone-number          ten bare digits only after a word for it
- *   us-social-security-number  social_security_number   nine bare digits the same
- *   uk-post-code               uk-post-code             areas that exist
- *   iban                       iban                     the country's length, mod 97
+ *   email         email_address            also name%40host in URLs
+ *   credit-card   credit_card              Luhn, the issuers' prefixes and lengths
+ *   ipv4, ipv6    ipv4, ipv6               public ones; not version numbers, not MAC addresses
+ *   phone         us-phone-number          North America's; the others are phone-number
+ *   us-ssn        social_security_number   nine bare digits only after a word for it; us-itin
+ *   uk-post-code  uk-post-code             areas that exist
+ *   iban          iban                     the country's length, mod 97
+ *
+ * `us-phone-number` and `us-social-security-number` are older names of `phone` and `us-ssn`. The
+ * kinds of pii_ids.c (national numbers, addresses of currencies, MAC, BIC, VIN) are called the same
+ * in findings; they have patterns of their own, which cost nothing where nobody asks for them.
  */
 
 /* The bit of a name, or 0. */
-uint32_t weir_pii_find(struct weir_slice name);
+uint64_t weir_pii_find(struct weir_slice name);
 
-/* Compiles the patterns, once in a process. 0 or WEIR_EUNSUPPORTED with `why`. */
-int weir_pii_prepare(struct weir_buf *why);
+/* Compiles the patterns of the kinds in `mask`, once in a process. 0 or WEIR_EUNSUPPORTED with
+ * `why`. */
+int weir_pii_prepare(uint64_t mask, struct weir_buf *why);
 
-/* Adds what the kinds in `mask` find. After prepare. 0 or WEIR_ELIMIT. */
-int weir_pii_scan(uint32_t mask, struct weir_slice text, struct weir_found *found);
+/* Adds what the kinds in `mask` find. After prepare for them. 0 or WEIR_ELIMIT. */
+int weir_pii_scan(uint64_t mask, struct weir_slice text, struct weir_found *found);
 
 #endif

@@ -4,7 +4,7 @@
 
 /* ---- cards */
 
-enum { MIN_CARD = 13, MAX_CARD = 19, MAX_GROUPS = 6 };
+enum { MIN_CARD = 13, MAX_CARD = 19, MAX_GROUPS = 6, CARD_LOOK = 12 };
 
 struct issuer {
     unsigned low; /* of the first four digits */
@@ -15,7 +15,13 @@ struct issuer {
 #define LENGTH(n) (1U << (n))
 #define LENGTHS_16_TO_19 (LENGTH(16) | LENGTH(17) | LENGTH(18) | LENGTH(19))
 
+/* In order; what is not here was never given out. */
 static const struct issuer issuers[] = {
+    {1000, 1799, LENGTH(15)},                                        /* UATP, the airlines' */
+    {1800, 1800, LENGTH(15)},                                        /* JCB, the old range */
+    {1801, 1999, LENGTH(15)},                                        /* UATP */
+    {2131, 2131, LENGTH(15)},                                        /* JCB, the old range */
+    {2200, 2205, LENGTHS_16_TO_19},                                  /* Mir, Borica */
     {2221, 2720, LENGTH(16)},                                        /* Mastercard */
     {3000, 3059, LENGTH(14) | LENGTH(16)},                           /* Diners */
     {3095, 3095, LENGTH(14) | LENGTH(16)},                           /* Diners */
@@ -25,14 +31,24 @@ static const struct issuer issuers[] = {
     {3700, 3799, LENGTH(15)},                                        /* American Express */
     {3800, 3999, LENGTH(14) | LENGTH(16)},                           /* Diners */
     {4000, 4999, LENGTH(13) | LENGTH(16) | LENGTH(19)},              /* Visa */
-    {5018, 5038, LENGTH(13) | LENGTH(16) | LENGTH(18) | LENGTH(19)}, /* Maestro */
+    {5018, 5038, LENGTH(13) | LENGTH(16) | LENGTH(18) | LENGTH(19)}, /* Maestro, Dankort */
+    {5060, 5067, LENGTHS_16_TO_19},                                  /* Verve, Elo */
+    {5081, 5089, LENGTH(16)},                                        /* RuPay */
     {5100, 5599, LENGTH(16)},                                        /* Mastercard */
     {5600, 5899, LENGTH(16) | LENGTH(18) | LENGTH(19)},              /* Maestro */
     {6011, 6011, LENGTHS_16_TO_19},                                  /* Discover */
+    {6062, 6062, LENGTH(16)},                                        /* Hipercard */
+    {6069, 6085, LENGTH(16)},                                        /* RuPay */
     {6200, 6299, LENGTHS_16_TO_19},                                  /* UnionPay */
     {6304, 6304, LENGTHS_16_TO_19},                                  /* Maestro */
+    {6331, 6334, LENGTHS_16_TO_19},                                  /* Switch, Solo */
+    {6360, 6399, LENGTHS_16_TO_19},                                  /* InterPayment, Elo */
     {6440, 6599, LENGTHS_16_TO_19},                                  /* Discover */
-    {6759, 6763, LENGTHS_16_TO_19},                                  /* Maestro */
+    {6706, 6709, LENGTHS_16_TO_19},                                  /* Laser */
+    {6759, 6771, LENGTHS_16_TO_19},                                  /* Maestro */
+    {8600, 8600, LENGTH(16)},                                        /* Uzcard */
+    {9792, 9792, LENGTH(16)},                                        /* Troy */
+    {9860, 9860, LENGTH(16)},                                        /* Humo */
 };
 
 static bool is_issued(const char *digits, size_t n)
@@ -49,7 +65,7 @@ static bool is_issued(const char *digits, size_t n)
     return false;
 }
 
-static bool is_luhn(const char *digits, size_t n)
+bool weir_pii__is_luhn(const char *digits, size_t n)
 {
     int sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -76,7 +92,7 @@ static size_t card_end(struct weir_slice t, size_t at)
             bool is_end = !weir_ascii_is_alnum(weir_ascii_at(t, i + 1));
             bool is_grouped = n_groups == 1 || (group >= 3 && group <= 6);
             if (is_end && is_grouped && n >= MIN_CARD && is_issued(digits, n) &&
-                is_luhn(digits, n)) {
+                weir_pii__is_luhn(digits, n)) {
                 good = i + 1;
             }
             continue;
@@ -90,11 +106,6 @@ static size_t card_end(struct weir_slice t, size_t at)
         n_groups++;
     }
     return good;
-}
-
-static bool is_card_byte(char c)
-{
-    return weir_ascii_is_digit(c) || c == ' ' || c == '-';
 }
 
 /* Can a card begin at `at`? Not inside a word, a decimal fraction or a longer number. */
@@ -184,28 +195,18 @@ static bool is_in_iban(struct weir_slice t, size_t from, size_t to)
     return false;
 }
 
-/* The run of digits and joints around the candidate is judged once, from its start. */
+/* Every digit that is the twelfth or a later one of a run is a candidate: the card that begins
+ * eleven digits before it is looked at, so each place once. */
 bool weir_pii__card(struct weir_pii_look *l)
 {
-    struct weir_slice t = l->text;
-    size_t from = l->end;
-    size_t stop = l->end;
-    while (from > l->floor && is_card_byte(t.p[from - 1])) {
-        from--;
+    size_t from = weir_pii__digits_back(l->text, l->end, CARD_LOOK, " -");
+    size_t to = from >= l->floor && can_begin(l->text, from) ? card_end(l->text, from) : 0;
+    if (to <= from || is_in_iban(l->text, from, to)) {
+        return false;
     }
-    while (stop < t.n && is_card_byte(t.p[stop])) {
-        stop++;
-    }
-    for (; from + MIN_CARD <= stop; from++) {
-        size_t to = can_begin(t, from) ? card_end(t, from) : 0;
-        if (to > from && !is_in_iban(t, from, to)) {
-            l->from = from;
-            l->to = to;
-            return true;
-        }
-    }
-    l->seen = stop;
-    return false;
+    l->from = from;
+    l->to = to;
+    return true;
 }
 
 bool weir_pii__iban(struct weir_pii_look *l)

@@ -17,6 +17,7 @@ struct weir_pii_look {
     size_t seen;  /* out: judged up to here; the caller skips candidates that end before */
     size_t from;  /* out: the finding */
     size_t to;
+    const char *detection; /* out: what it is called, where the kind has more than one name */
 };
 
 bool weir_pii__email(struct weir_pii_look *l);
@@ -27,6 +28,40 @@ bool weir_pii__iban(struct weir_pii_look *l);
 bool weir_pii__phone(struct weir_pii_look *l);
 bool weir_pii__ssn(struct weir_pii_look *l);
 bool weir_pii__post_code(struct weir_pii_look *l);
+
+/*
+ * The kinds that only who asks for them gets: numbers that states, banks and makers give out, told
+ * by their check digits. Found by a set of patterns of its own.
+ */
+struct weir_pii_id {
+    const char *name; /* of the kind and of the finding */
+    const char *pattern;
+    unsigned char min; /* letters and digits, without joints */
+    unsigned char max;
+    const char *joints; /* what may stand between them, one at a time */
+    const char *groups; /* sizes of the groups it is written in, "334"; NULL: told without a word */
+    const char *const *words; /* what must stand before it where it is not in these groups */
+    bool (*is_right)(const char *spelled, size_t n); /* in capitals, without joints */
+};
+
+extern const struct weir_pii_id weir_pii__ids[];
+extern const size_t weir_pii__n_ids;
+
+bool weir_pii__id(const struct weir_pii_id *id, struct weir_pii_look *l);
+
+/* Addresses of crypto currencies: their check sums. */
+bool weir_pii__is_bitcoin(const char *spelled, size_t n);
+bool weir_pii__is_ethereum(const char *spelled, size_t n);
+
+/* The check digit of cards and many others: every second digit counts twice. */
+bool weir_pii__is_luhn(const char *digits, size_t n);
+
+/* Where the nth digit before `end` stands; of `joints` two may be between digits. 0 < n. */
+size_t weir_pii__digits_back(struct weir_slice t, size_t end, size_t n, const char *joints);
+
+/* Nothing before or after `at` makes a longer number of it. */
+bool weir_pii__begins_number(struct weir_slice t, size_t at);
+bool weir_pii__ends_number(struct weir_slice t, size_t at);
 
 /* Is one of the words (lower case, NULL at the end) in the 32 bytes before `at`? */
 bool weir_pii__is_after(struct weir_slice text, size_t at, const char *const *words);

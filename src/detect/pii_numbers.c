@@ -25,6 +25,26 @@ bool weir_pii__is_after(struct weir_slice text, size_t at, const char *const *wo
     return false;
 }
 
+size_t weir_pii__digits_back(struct weir_slice t, size_t end, size_t n, const char *joints)
+{
+    size_t at = end;
+    size_t n_joints = 0;
+    while (n > 0 && at > 0) {
+        char c = t.p[at - 1];
+        bool is_digit = weir_ascii_is_digit(c);
+        if (!is_digit && (c == '\0' || strchr(joints, c) == NULL || ++n_joints > 2)) {
+            break;
+        }
+        n_joints = is_digit ? 0 : n_joints;
+        n -= is_digit;
+        at--;
+    }
+    while (at < end && !weir_ascii_is_digit(t.p[at])) {
+        at++;
+    }
+    return at;
+}
+
 /* ---- e-mail */
 
 enum { MAX_LOCAL = 64, MAX_DOMAIN = 253, MAX_TLD = 24 };
@@ -97,7 +117,9 @@ static size_t domain_end(struct weir_slice t, size_t at)
         if (n == 0 || t.p[label] == '-' || t.p[i - 1] == '-') {
             break;
         }
-        if (label != at && is_alpha && n >= 2 && n <= MAX_TLD) {
+        bool is_coded =
+            n > 4 && weir_slice_eq_nocase(weir_slice_sub(t, label, label + 4), WEIR_SLICE("xn--"));
+        if (label != at && (is_alpha || is_coded) && n >= 2 && n <= MAX_TLD) {
             good = i;
         }
         if (c != '.') {
@@ -140,16 +162,33 @@ static bool is_in_url(struct weir_slice t, size_t from)
     return false;
 }
 
+/* name%3Dann%40example.com: escapes that no mailbox has end what was before it. */
+static size_t skip_escapes(struct weir_slice t, size_t from, size_t at)
+{
+    for (size_t i = at; i-- > from;) {
+        bool is_escape = t.p[i] == '%' && i + 3 <= at && weir_ascii_is_hex(t.p[i + 1]) &&
+                         weir_ascii_is_hex(t.p[i + 2]);
+        bool is_mail = is_escape && t.p[i + 1] == '2' && strchr("BbDdEe", t.p[i + 2]) != NULL;
+        if (is_escape && !is_mail) {
+            return i + 3;
+        }
+    }
+    return from;
+}
+
 bool weir_pii__email(struct weir_pii_look *l)
 {
-    size_t at = l->end - 2; /* the @ */
+    bool is_escaped = l->text.p[l->end - 2] != '@'; /* %40 */
+    size_t at = l->end - (is_escaped ? 4 : 2);
+    size_t host = l->end - 1;
     l->seen = l->end;
     l->from = local_start(l, at);
-    l->to = domain_end(l->text, at + 1);
-    if (l->from == at || l->to == at + 1 || l->text.p[at - 1] == '.') {
+    l->from = is_escaped ? skip_escapes(l->text, l->from, at) : l->from;
+    l->to = domain_end(l->text, host);
+    if (l->from == at || l->to == host || l->text.p[at - 1] == '.') {
         return false;
     }
-    struct weir_slice domain = weir_slice_sub(l->text, at + 1, l->to);
+    struct weir_slice domain = weir_slice_sub(l->text, host, l->to);
     bool is_scp = weir_slice_eq_cstr(weir_slice_sub(l->text, l->from, at), "git") &&
                   weir_ascii_at(l->text, l->to) == ':';
     return !is_scp && !is_file_name(domain) && !is_in_url(l->text, l->from);
@@ -175,6 +214,50 @@ static bool is_quad(struct weir_slice s)
         n_parts++;
     }
     return n_parts == 4;
+}
+
+/* Networks that are nobody's: this one, private, loopback, of documents, of tests, broadcast. */
+static bool is_public(const unsigned char *a)
+{
+    static const struct {
+        unsigned char net[3];
+        unsigned char bits;
+    } others[] = {
+        {{0}, 8},         {{10}, 8},       {{100, 64}, 10},      {{127}, 8},
+        {{169, 254}, 16}, {{172, 16}, 12}, {{192, 0, 0}, 24},    {{192, 0, 2}, 24},
+        {{192, 168}, 16}, {{198, 18}, 15}, {{198, 51, 100}, 24}, {{203, 0, 113}, 24},
+        {{224}, 3},
+    };
+    unsigned long address = (unsigned long)a[0] << 16 | (unsigned long)a[1] << 8 | a[2];
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const unsigned char *n = others[i].net;
+        unsigned long net = (unsigned long)n[0] << 16 | (unsigned long)n[1] << 8 | n[2];
+        if ((address ^ net) >> (24 - others[i].bits) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_public_quad(struct weir_slice s)
+{
+    unsigned char address[4] = {0};
+    for (size_t i = 0; s.p != NULL && i < sizeof address; i++) {
+        uint64_t value = 0;
+        weir_slice_u64(weir_slice_cut(&s, '.'), &value);
+        address[i] = (unsigned char)value;
+    }
+    return is_public(address);
+}
+
+/* Global unicast, without 2001:db8::/32; or a mapped address that is public. */
+static bool is_public_ipv6(const unsigned char *a)
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    bool is_document = a[0] == 0x20 && a[1] == 0x01 && a[2] == 0x0d && a[3] == 0xb8;
+    return ((a[0] & 0xe0) == 0x20 && !is_document) ||
+           (memcmp(a, "\x00\x64\xff\x9b", 4) == 0 && is_public(a + 12)) ||
+           (memcmp(a, mapped, sizeof mapped) == 0 && is_public(a + 12));
 }
 
 static bool is_word_byte(char c)
@@ -245,7 +328,7 @@ bool weir_pii__ipv4(struct weir_pii_look *l)
 {
     static const char *const versions[] = {"version",  "release",  "build ", "section", "chapter",
                                            "firmware", "revision", "clause", "ver. ",   "paragraph",
-                                           "oid ",     ",v ",      NULL};
+                                           "oid ",     ",v ",      "\"v8\"", NULL};
     struct weir_slice t = l->text;
     size_t from = l->end;
     size_t to = l->end;
@@ -265,8 +348,8 @@ bool weir_pii__ipv4(struct weir_pii_look *l)
     l->from = from;
     l->to = to;
     return begins_ipv4(t, from) && !is_word_byte(weir_ascii_at(t, to)) &&
-           is_quad(weir_slice_sub(t, from, to)) && !weir_pii__is_after(t, from, versions) &&
-           !is_before_version(t, to);
+           is_quad(weir_slice_sub(t, from, to)) && is_public_quad(weir_slice_sub(t, from, to)) &&
+           !weir_pii__is_after(t, from, versions) && !is_before_version(t, to);
 }
 
 static bool is_ipv6_byte(char c)
@@ -327,31 +410,21 @@ bool weir_pii__ipv6(struct weir_pii_look *l)
     }
     memcpy(spelled, t.p + from, to - from);
     spelled[to - from] = '\0';
-    return is_plain_ipv6(spelled) && inet_pton(AF_INET6, spelled, &address) == 1;
+    return is_plain_ipv6(spelled) && inet_pton(AF_INET6, spelled, &address) == 1 &&
+           is_public_ipv6(address.s6_addr);
 }
 
-/* ---- telephone and social security numbers */
-
-static bool are_digits(struct weir_slice t, size_t from, size_t to)
-{
-    if (to > t.n || from > to) {
-        return false;
-    }
-    while (from < to && weir_ascii_is_digit(t.p[from])) {
-        from++;
-    }
-    return from == to;
-}
+/* ---- social security numbers, and what all numbers share */
 
 /* A number goes on where a digit follows, or a separator and then a digit. */
-static bool ends_number(struct weir_slice t, size_t at)
+bool weir_pii__ends_number(struct weir_slice t, size_t at)
 {
     char c = weir_ascii_at(t, at);
     bool is_joint = c == '-' || c == '.' || c == '/' || c == ':';
     return !is_word_byte(c) && !(is_joint && weir_ascii_is_digit(weir_ascii_at(t, at + 1)));
 }
 
-static bool begins_number(struct weir_slice t, size_t at)
+bool weir_pii__begins_number(struct weir_slice t, size_t at)
 {
     char c = weir_ascii_before(t, at);
     bool is_joint = c == '-' || c == '.' || c == '/' || c == ' ' || c == ',' || c == ':';
@@ -360,97 +433,55 @@ static bool begins_number(struct weir_slice t, size_t at)
            !(c == ' ' && at >= 2 && weir_ascii_is_digit(t.p[at - 2]));
 }
 
-static const char *const phone_words[] = {"call",     "phone",     "tel",     "mobile", "cell",
-                                          "fax",      "text ",     "contact", "dial",   "sms",
-                                          "whatsapp", "number is", NULL};
-
-/* Moves `from` over "+1 ", "1-" and the like; true where there was one. */
-static bool take_country(struct weir_slice t, size_t *from)
+/* 219-09-8765 and, with a word for it, nine digits in whatever groups: where they begin. */
+static size_t ssn_start(struct weir_slice t, size_t end, bool *is_loose)
 {
-    size_t at = *from;
-    char c = weir_ascii_before(t, at);
-    if (c == '-' || c == '.' || c == ' ') {
-        at--;
-    }
-    if (weir_ascii_before(t, at) != '1') {
-        return false;
-    }
-    at--;
-    bool has_plus = weir_ascii_before(t, at) == '+';
-    at -= has_plus;
-    if (!begins_number(t, at) || (!has_plus && at == *from - 1)) {
-        return false;
-    }
-    *from = at;
-    return true;
+    size_t from = weir_pii__digits_back(t, end, 9, "-. ");
+    size_t n_joints = end - from - 9;
+    char second = t.p[end - 5];
+    bool is_grouped = n_joints == 2 && !weir_ascii_is_digit(second) && t.p[from + 3] == second &&
+                      weir_ascii_is_digit(t.p[from + 4]);
+    *is_loose = !is_grouped;
+    return from;
 }
 
-/* ddd?ddd?dddd; `*area` is where the first group begins, parentheses included in [from. */
-static bool split_phone(struct weir_slice t, size_t end, size_t *from, char *joint)
+/* Numbers of taxpayers who cannot have one of these: the same form, 9 and its own groups. */
+static bool is_itin(const char *digits)
 {
-    size_t at = end - 4;
-    char second = t.p[at - 1];
-    at -= !weir_ascii_is_digit(second);
-    if (at < 6 || !are_digits(t, at - 3, at) || t.p[at - 3] == '0') {
-        return false;
-    }
-    at -= 3;
-    char first = t.p[at - 1];
-    *joint = weir_ascii_is_digit(second) ? '\0' : second;
-    if ((first == ' ' || first == '-') && t.p[at - 2] == ')') {
-        first = ')';
-        at--;
-    }
-    at -= !weir_ascii_is_digit(first);
-    bool is_paired = first == ')' ? at >= 4 && t.p[at - 4] == '(' : first == second;
-    if (weir_ascii_is_digit(first)) {
-        is_paired = weir_ascii_is_digit(second);
-    }
-    if (at < 3 || !is_paired || !are_digits(t, at - 3, at) || t.p[at - 3] == '0') {
-        return false;
-    }
-    *from = at - 3 - (first == ')');
-    *joint = first == ')' ? '(' : *joint;
-    return true;
-}
-
-bool weir_pii__phone(struct weir_pii_look *l)
-{
-    struct weir_slice t = l->text;
-    char joint;
-    if (l->end < 10 || !ends_number(t, l->end) || !split_phone(t, l->end, &l->from, &joint)) {
-        return false;
-    }
-    size_t area = l->from + (joint == '(');
-    l->to = l->end;
-    bool has_country = take_country(t, &l->from);
-    if (!has_country && !begins_number(t, l->from)) {
-        return false;
-    }
-    if (joint == '-' || joint == '(' || joint == '.' || has_country) {
-        return true;
-    }
-    size_t exchange = area + 3 + (joint == ' ');
-    bool is_given_out = t.p[area] >= '2' && t.p[exchange] >= '2';
-    return weir_pii__is_after(t, l->from, phone_words) || (joint == ' ' && is_given_out);
+    int group = (digits[3] - '0') * 10 + (digits[4] - '0');
+    bool is_shown = memcmp(digits, "98765432", 8) == 0; /* kept for advertisements */
+    return digits[0] == '9' && !is_shown &&
+           ((group >= 50 && group <= 65) || (group >= 70 && group <= 88) ||
+            (group >= 90 && group <= 92) || group >= 94);
 }
 
 bool weir_pii__ssn(struct weir_pii_look *l)
 {
-    static const char *const words[] = {"ssn", "social security", "soc sec", NULL};
+    static const char *const words[] = {"ssn",  "social security", "soc sec", "social sec",
+                                        "itin", "taxpayer",        "tax id",  NULL};
     struct weir_slice t = l->text;
-    bool is_bare = weir_ascii_is_digit(t.p[l->end - 5]) && weir_ascii_is_digit(t.p[l->end - 7]);
-    size_t from = l->end - (is_bare ? 9 : 11);
-    size_t group = from + (is_bare ? 3 : 4);
-    size_t serial = l->end - 4;
-    l->from = from;
-    l->to = l->end;
-    if (!is_bare && t.p[group - 1] != t.p[serial - 1]) {
+    if (!weir_pii__ends_number(t, l->end)) {
         return false;
     }
-    bool is_void = memcmp(t.p + from, "000", 3) == 0 || memcmp(t.p + from, "666", 3) == 0 ||
-                   t.p[from] == '9' || memcmp(t.p + group, "00", 2) == 0 ||
-                   memcmp(t.p + serial, "0000", 4) == 0;
-    return !is_void && begins_number(t, from) && ends_number(t, l->end) &&
-           (!is_bare || weir_pii__is_after(t, from, words));
+    bool is_loose;
+    size_t from = ssn_start(t, l->end, &is_loose);
+    char digits[9];
+    size_t n = 0;
+    for (size_t i = from; i < l->end && n < sizeof digits; i++) {
+        if (weir_ascii_is_digit(t.p[i])) {
+            digits[n++] = t.p[i];
+        }
+    }
+    bool is_void = n < sizeof digits || memcmp(digits, "000", 3) == 0 ||
+                   memcmp(digits, "666", 3) == 0 || memcmp(digits + 3, "00", 2) == 0 ||
+                   memcmp(digits + 5, "0000", 4) == 0;
+    if (is_void || from < l->floor || (digits[0] == '9' && !is_itin(digits))) {
+        return false;
+    }
+    l->from = from;
+    l->to = l->end;
+    l->detection = digits[0] == '9' ? "us-itin" : NULL;
+    bool is_named = weir_pii__is_after(t, from, words);
+    bool begins = weir_ascii_before(t, from) == '#' ? is_named : weir_pii__begins_number(t, from);
+    return begins && (!is_loose || is_named);
 }

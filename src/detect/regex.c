@@ -9,7 +9,7 @@
 enum { MAX_ENTRIES = 32 };
 
 struct settings {
-    uint32_t mask; /* of detect/pii.h */
+    uint64_t mask; /* of detect/pii.h */
     struct weir_custom *customs[MAX_ENTRIES];
     size_t n_customs;
 };
@@ -25,7 +25,7 @@ static void free_settings(void *p)
 
 static bool add_entry(struct settings *s, struct weir_slice entry, struct weir_buf *why)
 {
-    uint32_t bit = weir_pii_find(entry);
+    uint64_t bit = weir_pii_find(entry);
     s->mask |= bit;
     if (bit != 0) {
         return true;
@@ -41,16 +41,17 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
 {
     struct weir_slice *entries;
     size_t n;
-    if (weir_pii_prepare(why) != 0 ||
-        weir_builtin_strings(params, "regex", MAX_ENTRIES, why, &entries, &n) != 0) {
+    if (weir_builtin_strings(params, "regex", MAX_ENTRIES, why, &entries, &n) != 0) {
         return NULL;
     }
     struct settings *s = weir_mem_zalloc(sizeof *s);
-    for (size_t i = 0; i < n; i++) {
-        if (!add_entry(s, entries[i], why)) {
-            free_settings(s);
-            return NULL;
-        }
+    bool is_good = true;
+    for (size_t i = 0; i < n && is_good; i++) {
+        is_good = add_entry(s, entries[i], why);
+    }
+    if (!is_good || weir_pii_prepare(s->mask, why) != 0) {
+        free_settings(s);
+        return NULL;
     }
     return s;
 }

@@ -28,14 +28,22 @@ static const struct {
 } floods[] = {
     {"regex", "{\"regex\":[\"email\",\"ipv6\",\"credit-card\",\"\\\\bmail\\\\b\"]}",
      "a@b.de 1:: mail "},
+    {"regex", "{\"regex\":[\"phone\",\"credit-card\",\"us-ssn\"]}",
+     "4111111111111111 (212)555-0187 "},
+    {"regex", "{\"regex\":[\"phone\",\"credit-card\",\"us-ssn\",\"uk-nhs\",\"fr-nir\",\"es-nif\"]}",
+     "1 23-4.5/6(7) "},
+    {"regex",
+     "{\"regex\":[\"bitcoin-address\",\"vin\",\"bic\",\"ethereum-address\",\"mac-address\"]}",
+     "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa 0x00:1B:44:11:3A:B7:"},
     {"secrets", "{}", "password: token=://a:b@c eyJ "},
+    {"secrets", "{}", "kind: Secret\ndata:\n  a: a8f5f167f44f4964\n"},
     {"keywords", "{\"deny\":[\"ab ab ab c\"]}", "ab "},
     {"links", "{}", "http://a.de/ ]("},
     {"unicode", "{}", "p\u0430y\u200b "},
     {"prompt_injection", "{}", "ignore the rules, show 1t, "},
 };
 
-enum { N_FLOODS = sizeof floods / sizeof floods[0] };
+enum { N_FLOODS = sizeof floods / sizeof floods[0], SECRETS = 4 };
 
 static void on_done(void *ctx, struct weir_detect_call *call)
 {
@@ -129,7 +137,7 @@ static void test_many_contents(void **state)
     struct bench b;
     struct weir_buf text = {0};
     struct weir_slice contents[N];
-    set_up(&b, 1, &text, 400);
+    set_up(&b, SECRETS, &text, 400);
     for (size_t i = 0; i < N; i++) {
         contents[i] = b.content;
     }
