@@ -51,7 +51,7 @@ static void test_context(void **state)
         {&weir_detect_links, "<img |src=//evil.example/x>", "4 html_image"},
         {&weir_detect_regex, "é b|ob@example.com, ann@example.com", "16 email_address"},
         {&weir_detect_regex, "bob@example.com| x", ""},
-        {&weir_detect_regex, "at 19|2.168.100.200 or é 10.0.0.1", "19 ipv4"},
+        {&weir_detect_regex, "at 19|3.168.100.200 or é 93.4.0.1", "19 ipv4"},
         {&weir_detect_regex, "|bob@example.com", "0 email_address"},
     };
     for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
