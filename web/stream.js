@@ -266,7 +266,7 @@ function drawState(r) {
 function drawHeld(r) {
   const held = Math.max(0, r.trace.came - r.trace.left);
   const most = Math.max(r.peak, 100);
-  const isOver = !isRunning();
+  const isOver = !isRunning() || r.isBlocked; // the server may stay silent for a moment after a block
   show($("held"), r.trace.raw.length > 0);
   const words = isOver ? "never left" : "held back";
   $("held-now").textContent = held > 0 ? `${counted(held, "character")} ${words}` : "Nothing is held back";
