@@ -124,10 +124,10 @@ struct weir_shape *weir_shapes_add(struct weir_shapes *shapes, const struct weir
     return shapes->items[0];
 }
 
-void weir_shape_unescape(struct weir_slice s, struct weir_buf *out)
+void weir_shape_unescape(struct weir_slice escaped, struct weir_buf *out)
 {
-    const char *p = s.p;
-    const char *end = s.p + s.n;
+    const char *p = escaped.p;
+    const char *end = escaped.p + escaped.n;
     uint64_t high = 0;
     while (p != end) {
         const char *stop = weir_json__scan(p, end, &high);

@@ -8,9 +8,9 @@
 #include <pthread.h>
 
 #ifdef WEIR_DEBUG
-static bool aborts = true;
+static bool is_fatal = true;
 #else
-static bool aborts = false;
+static bool is_fatal = false;
 #endif
 
 static struct weir_metric_counter broken;
@@ -32,9 +32,9 @@ void weir_promise_declare(void)
     pthread_once(&once, declare);
 }
 
-void weir_promise_set_aborts(bool set)
+void weir_promise_set_aborts(bool aborts)
 {
-    aborts = set;
+    is_fatal = aborts;
 }
 
 struct weir_fault weir_promise_broken(const struct weir_promise *p)
@@ -44,6 +44,6 @@ struct weir_fault weir_promise_broken(const struct weir_promise *p)
     WEIR_LOG_ERROR("task", p->task->call.log,
                    "something that was not judged was about to leave: the request fails",
                    weir_log_cstr("what", p->what), weir_log_u64("choice", p->choice));
-    WEIR_ASSERT(!aborts);
+    WEIR_ASSERT(!is_fatal);
     return (struct weir_fault){.origin = WEIR_FAULT_INTERNAL, .err = WEIR_EINTERNAL};
 }
