@@ -8,6 +8,7 @@ import argparse
 import functools
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,9 +28,10 @@ def arguments(description):
 
 
 def files(root, *suffixes, under=("",)):
-    """Paths relative to root: tracked files and new ones git does not ignore, that exist."""
+    """Paths relative to root: tracked files and new ones git does not ignore, that exist. Without a
+    git all files count but those below folders that hold nothing of ours."""
     names = walk(root)
-    if (root / ".git").exists():
+    if (root / ".git").exists() and shutil.which("git") is not None:
         command = ["git", "-C", str(root), "ls-files", "-z", "-c", "-o", "--exclude-standard"]
         names = subprocess.run(command, check=True, capture_output=True).stdout.decode().split("\0")
     chosen = {

@@ -243,6 +243,14 @@ def test_paths(check):
     assert check("paths", {"docs/a.md": "GET /rooted, $(HOME)/x, src/root/x\n"}) == (0, "")
 
 
+def test_a_clone_where_there_is_no_git(check, tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    bad = "see /ro" + "ot/notes\n"
+    status, output = check("paths", {"docs/a.md": bad, ".git/a": bad, "build/a": bad})
+    assert (status, output.count("\n")) == (1, 1) and output.startswith("docs/a.md:1: ")
+
+
 # clang is for `make check` alone: two names of the compiler that builds everything do here.
 TWO = ["--compilers", "gcc", "cc"]
 
