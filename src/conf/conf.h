@@ -133,6 +133,14 @@ struct weir_conf_use {
     struct weir_slice params; /* a JSON object without `threshold` */
 };
 
+/* How a route says that it has blocked something. */
+enum weir_conf_block_as {
+    WEIR_CONF_BLOCK_AS_MESSAGE,
+    WEIR_CONF_BLOCK_AS_REFUSAL,
+    WEIR_CONF_BLOCK_AS_ERROR,
+};
+enum weir_conf_ending { WEIR_CONF_ENDING_FILTER, WEIR_CONF_ENDING_COMPLETED };
+
 struct weir_conf_route {
     struct weir_conf_text name;
     const struct weir_conf_use *input;
@@ -141,6 +149,8 @@ struct weir_conf_route {
     size_t n_output;
     enum weir_conf_action on_detection;
     struct weir_conf_text fallback_message; /* absent: WEIR_POLICY_REFUSAL */
+    enum weir_conf_block_as block_as;
+    enum weir_conf_ending block_ending;
     struct weir_conf_text redact_with;
     uint32_t input_roles;
     bool unguarded;

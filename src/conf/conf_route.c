@@ -9,6 +9,8 @@ enum { MAX_ROUTES = 256, MAX_NAME_BYTES = 64, MAX_MESSAGE_BYTES = 65536 };
 static const char *const action_words[] = {"annotate", "block", "redact", NULL};
 static const char *const history_words[] = {"off", "warn", "reject", NULL};
 static const char *const unknown_words[] = {"drop", "pass", NULL};
+static const char *const block_words[] = {"message", "refusal", "error", NULL};
+static const char *const ending_words[] = {"content_filter", "completed", NULL};
 static const char *const role_words[] = {"user", "system", "developer", "tool", "function", NULL};
 static const char *const reserved_names[] = {"api", "v1", "health", "info", "metrics", "registry"};
 
@@ -216,6 +218,8 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("output", on_output),
     WEIR_CONF_KEY(T, on_detection, ENUM, .words = action_words),
     WEIR_CONF_KEY_CALL("fallback_message", on_fallback),
+    WEIR_CONF_KEY(T, block_as, ENUM, .words = block_words),
+    WEIR_CONF_KEY(T, block_ending, ENUM, .words = ending_words),
     WEIR_CONF_KEY_CALL("redact_with", on_redact_with),
     WEIR_CONF_KEY_CALL("input_roles", on_input_roles),
     WEIR_CONF_KEY(T, unguarded, BOOL),

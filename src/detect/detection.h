@@ -38,4 +38,10 @@ struct weir_detection {
         score_raw; /* the number as the detector spelled it; empty: ours, print score */
 };
 
+/*
+ * What a finding may be called where what it hides must not be told: its `detection`, unless that
+ * is the text that was found (keywords) or has not the form of a name; then its `detection_type`.
+ */
+struct weir_slice weir_detection_name(const struct weir_detection *d);
+
 #endif

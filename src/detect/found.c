@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "talk/form.h"
 
 #include <stdlib.h>
 
@@ -164,4 +165,10 @@ struct weir_detect_list weir_found_finish(struct weir_found *f,
     list = (struct weir_detect_list){.items = items, .n = f->n};
     f->n = 0;
     return list;
+}
+
+struct weir_slice weir_detection_name(const struct weir_detection *d)
+{
+    bool is_text = d->text.n != 0 && weir_slice_eq(d->detection, d->text);
+    return is_text || !weir_form_is_detection(d->detection) ? d->detection_type : d->detection;
 }

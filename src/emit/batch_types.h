@@ -3,12 +3,12 @@
 
 #include "base/buf.h"
 #include "base/list.h"
-#include "emit/argscan.h"
 #include "emit/batch.h"
 #include "emit/fence.h"
 #include "emit/findings.h"
 #include "emit/members.h"
 #include "emit/sentence.h"
+#include "wire/argscan.h"
 #include "wire/json.h"
 #include "wire/json_edit.h"
 

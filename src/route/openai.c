@@ -115,6 +115,27 @@ static void read_choices(struct reading *r, size_t n_prompts)
     r->request.n_choices = n < UINT32_MAX ? n * n_prompts : UINT64_MAX;
 }
 
+/* {"type": "json_object"} and the like. */
+static bool is_json_format(const struct weir_json *json, uint32_t format)
+{
+    uint32_t type = format != WEIR_JSON_NONE ? weir_json_get_set(json, format, WEIR_SLICE("type"))
+                                             : WEIR_JSON_NONE;
+    bool is_text = type != WEIR_JSON_NONE && weir_json_type(json, type) == WEIR_JSON_STRING;
+    return is_text && weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
+}
+
+/* Does the caller want the answer to be JSON? OpenAI's way, vLLM's older and newer one. */
+static void read_format(struct reading *r)
+{
+    const struct weir_json *json = r->f.json;
+    uint32_t outputs = weir_json_get_set(json, 0, WEIR_SLICE("structured_outputs"));
+    r->request.asks_json =
+        is_json_format(json, weir_json_get_set(json, 0, WEIR_SLICE("response_format"))) ||
+        weir_json_get_set(json, 0, WEIR_SLICE("guided_json")) != WEIR_JSON_NONE ||
+        (outputs != WEIR_JSON_NONE &&
+         weir_json_get_set(json, outputs, WEIR_SLICE("json")) != WEIR_JSON_NONE);
+}
+
 static int check_plan(struct reading *r, enum weir_detect_type whole)
 {
     for (size_t i = 0; i < r->request.output.n; i++) {
@@ -140,6 +161,7 @@ static bool looks_at_tools(const struct reading *r)
 static void start(struct reading *r)
 {
     struct weir_task_ctx *task = &weir_request_of(r->s)->task;
+    read_format(r);
     r->request.inputs = r->question.texts;
     r->request.n_inputs = r->question.n;
     struct weir_batching_request batching = {.body = r->f.json,

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "detect/builtin.h"
 #include "route/openai.h"
-#include "task/channel.h"
+#include "talk/channel.h"
 #include "wire/json.h"
 
 struct builder {
@@ -102,11 +102,10 @@ static enum weir_policy_action action_of(enum weir_conf_action action)
 }
 
 /* The channels that a route looks at, as its answers name them. */
-static struct weir_slice guarded_channels(const struct weir_guarded *g, struct weir_arena *arena)
+static struct weir_slice guarded_channels(struct weir_arena *arena)
 {
     struct weir_buf out = {0};
-    size_t n = weir_policy_enforces(&g->policy) ? WEIR_CHANNEL_TOOLS + 1 : 1;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i <= WEIR_CHANNEL_TOOLS; i++) {
         if (i != 0) {
             weir_buf_append_byte(&out, ',');
         }
@@ -129,6 +128,8 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     g->output = plan_of(b, conf->output, conf->n_output);
     g->policy =
         (struct weir_policy){.action = action_of(conf->on_detection),
+                             .block_as = (enum weir_policy_block_as)conf->block_as,
+                             .ends_completed = conf->block_ending == WEIR_CONF_ENDING_COMPLETED,
                              .fallback = conf->fallback_message.s,
                              .redact_with = conf->redact_with.s,
                              .keeps_unknown = conf->unknown_members == WEIR_CONF_UNKNOWN_PASS};
@@ -137,7 +138,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     add_field(g, WEIR_SLICE("x-weir-policy"),
               weir_slice_cstr(weir_conf_action_name(conf->on_detection)));
     if (g->output.n != 0) {
-        add_field(g, WEIR_SLICE("x-weir-guarded"), guarded_channels(g, b->arena));
+        add_field(g, WEIR_SLICE("x-weir-guarded"), guarded_channels(b->arena));
     }
 }
 

@@ -39,6 +39,7 @@ void weir_shape_unref(struct weir_shape *shape)
         weir_buf_dispose(&shape->out_head);
         weir_buf_dispose(&shape->out_tail);
         weir_buf_dispose(&shape->out_found);
+        weir_envelope_unref(shape->envelope);
         free(shape);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/slice.h"
+#include "talk/envelope.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,10 +26,11 @@
  */
 struct weir_shape {
     uint32_t refs;
-    uint32_t channel;             /* of the string: the reader's own number */
-    uint64_t place;               /* of the choice */
-    bool has_ending;              /* something in it leaves only with the end of its text */
-    struct weir_slice head, tail; /* of events that come; the string's quotes are part of them */
+    uint32_t channel;               /* of the string: the reader's own number */
+    uint64_t place;                 /* of the choice */
+    bool has_ending;                /* something in it leaves only with the end of its text */
+    struct weir_slice head, tail;   /* of events that come; the string's quotes are part of them */
+    struct weir_envelope *envelope; /* of events that leave; NULL: see below */
     /* Of events that leave, empty until one was written: what stands before the string,
      * behind it where nothing was found, and behind it up to the list of findings. */
     struct weir_buf out_head, out_tail, out_found;

@@ -8,7 +8,8 @@
 
 #include "base/err.h"
 #include "io/loop.h"
-#include "task/enforce.h"
+#include "talk/channel.h"
+#include "task/enforce_unary.h"
 #include "task/event.h"
 #include "task/results.h"
 #include "wire/json_edit.h"
@@ -17,6 +18,8 @@ struct choice {
     uint64_t index;
     struct weir_slice text; /* p NULL: none */
     struct weir_scan_group *group;
+    /* Routes: what it says besides its content, by channel; NULL: nothing. */
+    struct weir_scan_group *others[WEIR_CHANNEL_WHOLE];
 };
 
 struct completion {
@@ -74,6 +77,15 @@ static void start_model(struct completion *c, const struct weir_model_events *ev
 
 /* ---- the answer ---- */
 
+static size_t n_others_found(const struct choice *choice)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < WEIR_CHANNEL_WHOLE; i++) {
+        n += choice->others[i] != NULL ? choice->others[i]->n_found : 0;
+    }
+    return n;
+}
+
 /* Ours, as an array; false: there are none. */
 static bool write_warnings(const struct completion *c, struct weir_buf *out)
 {
@@ -87,8 +99,8 @@ static bool write_warnings(const struct completion *c, struct weir_buf *out)
         weir_json_write_raw(&w, weir_slice_sub(weir_buf_slice(&input), 1, input.n - 1));
     }
     for (size_t i = 0; i < c->n_choices; i++) {
-        n_text_found += c->choices[i].group->n_text_found;
-        if (c->choices[i].text.n == 0) {
+        n_text_found += c->choices[i].group->n_text_found + n_others_found(&c->choices[i]);
+        if (c->choices[i].text.n == 0 && c->request.policy == NULL) {
             weir_results_write_empty_output(&w, c->choices[i].index, c->request.is_chat);
         }
     }
@@ -105,25 +117,39 @@ static size_t n_output_found(const struct completion *c)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->n_choices; i++) {
-        n += c->choices[i].group->n_found;
+        n += c->choices[i].group->n_found + n_others_found(&c->choices[i]);
     }
     return n;
+}
+
+/* One entry of a choice; `channel` NULL: the content's. */
+static void write_entry(struct weir_json_write *w, const struct choice *choice, const char *channel,
+                        const struct weir_scan_group *group)
+{
+    if (group == NULL || group->n_found == 0) {
+        return;
+    }
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("choice_index"));
+    weir_json_write_u64(w, choice->index);
+    if (channel != NULL) {
+        weir_json_write_key(w, WEIR_SLICE("channel"));
+        weir_json_write_string(w, weir_slice_cstr(channel));
+    }
+    weir_json_write_key(w, WEIR_SLICE("results"));
+    weir_scan_write_results(w, group);
+    weir_json_write_end_object(w);
 }
 
 static void write_output(struct weir_json_write *w, const struct completion *c)
 {
     weir_json_write_begin_array(w);
     for (size_t i = 0; i < c->n_choices; i++) {
-        const struct weir_scan_group *group = c->choices[i].group;
-        if (group->n_found == 0) {
-            continue;
+        const struct choice *choice = &c->choices[i];
+        write_entry(w, choice, NULL, choice->group);
+        for (size_t k = 0; k < WEIR_CHANNEL_WHOLE; k++) {
+            write_entry(w, choice, weir_channel_name((enum weir_channel)k), choice->others[k]);
         }
-        weir_json_write_begin_object(w);
-        weir_json_write_key(w, WEIR_SLICE("choice_index"));
-        weir_json_write_u64(w, c->choices[i].index);
-        weir_json_write_key(w, WEIR_SLICE("results"));
-        weir_scan_write_results(w, group);
-        weir_json_write_end_object(w);
     }
     weir_json_write_end_array(w);
 }
@@ -231,6 +257,63 @@ static void add_whole(struct completion *c, struct choice *choice, uint32_t mess
     }
 }
 
+/* Strings only: what is not one is passed on and not looked at. */
+static void add_other(struct completion *c, struct weir_scan *scan, struct weir_scan_group **group,
+                      struct weir_slice text)
+{
+    if (text.n != 0) {
+        *group = *group != NULL ? *group : weir_scan_add_group(scan, WEIR_RESULTS_COMPLETION);
+        weir_scan_add_text(*group, &c->request.output, text);
+    }
+}
+
+static struct weir_slice string_of(struct completion *c, uint32_t object, const char *name)
+{
+    uint32_t at = object != WEIR_JSON_NONE
+                      ? weir_json_get_set(&c->answer, object, weir_slice_cstr(name))
+                      : WEIR_JSON_NONE;
+    bool is_text = at != WEIR_JSON_NONE && weir_json_type(&c->answer, at) == WEIR_JSON_STRING;
+    return is_text ? weir_json_string(&c->answer, at, c->task->arena) : WEIR_SLICE("");
+}
+
+static void add_calls(struct completion *c, struct weir_scan *scan, struct choice *choice,
+                      uint32_t message)
+{
+    static const char *const texts[][3] = {{"function", "name", "arguments"},
+                                           {"custom", "name", "input"}};
+    struct weir_scan_group **group = &choice->others[WEIR_CHANNEL_TOOLS];
+    const struct weir_json *json = &c->answer;
+    uint32_t calls = weir_json_get_set(json, message, WEIR_SLICE("tool_calls"));
+    uint32_t old = weir_json_get_set(json, message, WEIR_SLICE("function_call"));
+    bool is_list = calls != WEIR_JSON_NONE && weir_json_type(json, calls) == WEIR_JSON_ARRAY;
+    uint32_t at = is_list ? weir_json_first(json, calls) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, calls, at)) {
+        for (size_t i = 0; i < 2; i++) {
+            uint32_t words = weir_json_get_set(json, at, weir_slice_cstr(texts[i][0]));
+            add_other(c, scan, group, string_of(c, words, texts[i][1]));
+            add_other(c, scan, group, string_of(c, words, texts[i][2]));
+        }
+    }
+    add_other(c, scan, group, string_of(c, old, "name"));
+    add_other(c, scan, group, string_of(c, old, "arguments"));
+}
+
+/* Routes look at everything a choice says. */
+static void add_others(struct completion *c, struct weir_scan *scan, struct choice *choice,
+                       uint32_t message)
+{
+    if (c->request.policy == NULL || !c->request.is_chat) {
+        return;
+    }
+    for (size_t i = WEIR_CHANNEL_CONTENT + 1; i < WEIR_CHANNEL_TRANSCRIPT; i++) {
+        const char *name = weir_channel_name((enum weir_channel)i);
+        add_other(c, scan, &choice->others[i], string_of(c, message, name));
+    }
+    uint32_t audio = weir_json_get_set(&c->answer, message, WEIR_SLICE("audio"));
+    add_other(c, scan, &choice->others[WEIR_CHANNEL_TRANSCRIPT], string_of(c, audio, "transcript"));
+    add_calls(c, scan, choice, message);
+}
+
 /* Reads one choice; NULL or what is wrong with it. */
 static const char *read_choice(struct completion *c, struct weir_scan *scan, uint32_t at,
                                struct choice *choice)
@@ -262,6 +345,7 @@ static const char *read_choice(struct completion *c, struct weir_scan *scan, uin
     if (choice->text.n != 0) {
         weir_scan_add_text(choice->group, &c->request.output, choice->text);
     }
+    add_others(c, scan, choice, message);
     add_whole(c, choice, message);
     return NULL;
 }
@@ -399,7 +483,9 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
         start_model(c, &TOKENIZE_EVENTS);
         break;
     case WEIR_COMPLETION_REFUSE:
-        finish(c, weir_completion_refused_input(c->task, &c->request, &c->input));
+        c->done(c->ctx, &(struct weir_task_answer){
+                            .body = weir_completion_refused_input(c->task, &c->request, &c->input),
+                            .is_refused = true});
         break;
     }
 }

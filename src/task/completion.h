@@ -33,6 +33,7 @@ struct weir_task_completion {
         warnings;           /* JSON objects, commas between them, that ride on the answer; or "" */
     uint64_t n_choices;     /* that were asked for; 0: one */
     bool may_be_given_more; /* the request does not say how many */
+    bool asks_json;         /* the caller wants the answer to be JSON */
 };
 
 /* `request` is copied; what it points to lives in the request's arena. */

@@ -264,12 +264,13 @@ struct weir_slice weir_completion_unsuitable_input(struct weir_task_ctx *task,
 
 /* ---- a refused input ---- */
 
-/* How a choice says no: a message of the route's, or a refusal. Completions have no refusals. */
+/* How a choice says no: a message, or a refusal. Completions have no refusals. */
 static void write_no(struct weir_json_write *w, const struct weir_task_completion *r,
                      bool is_stream)
 {
-    bool has_fallback = r->policy->fallback.p != NULL;
-    struct weir_slice words = has_fallback ? r->policy->fallback : WEIR_POLICY_REFUSAL;
+    bool is_message = r->policy->block_as != WEIR_POLICY_BLOCK_AS_REFUSAL && !r->asks_json;
+    struct weir_slice words =
+        r->policy->fallback.p != NULL ? r->policy->fallback : WEIR_POLICY_REFUSAL;
     if (!r->is_chat) {
         weir_json_write_key(w, WEIR_SLICE("text"));
         weir_json_write_string(w, words);
@@ -280,7 +281,7 @@ static void write_no(struct weir_json_write *w, const struct weir_task_completio
     weir_json_write_key(w, WEIR_SLICE("role"));
     weir_json_write_string(w, WEIR_SLICE("assistant"));
     weir_json_write_key(w, WEIR_SLICE("content"));
-    if (has_fallback) {
+    if (is_message) {
         weir_json_write_string(w, words);
     } else {
         weir_json_write_null(w);
@@ -316,7 +317,8 @@ static void write_refused_choice(struct weir_json_write *w, const struct weir_ta
     if (part == FIRST_EVENT) {
         weir_json_write_null(w);
     } else {
-        weir_json_write_string(w, WEIR_SLICE("content_filter"));
+        weir_json_write_string(w, r->policy->ends_completed ? WEIR_SLICE("stop")
+                                                            : WEIR_SLICE("content_filter"));
     }
     weir_json_write_end_object(w);
     weir_json_write_end_array(w);

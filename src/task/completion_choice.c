@@ -10,12 +10,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "talk/half.h"
 #include "task/completion_stream_int.h"
 #include "wire/json_edit.h"
 
 #include <stdlib.h>
-
-static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD: also what a lone half reads as */
 
 /* ---- items ---- */
 
@@ -24,7 +23,9 @@ struct weir_cs_item *weir_cs__item_new(struct weir_cs *cs, struct weir_slice jso
     struct weir_cs_item *item = weir_mem_alloc(sizeof *item + json.n);
     *item = (struct weir_cs_item){
         .seq = cs->seq++, .frame = cs->n_frames, .n_held = json.n, .n = json.n};
-    memcpy(item->json, json.p, json.n);
+    if (json.n != 0) {
+        memcpy(item->json, json.p, json.n);
+    }
     cs->held_bytes += item->n_held;
     return item;
 }
@@ -33,6 +34,7 @@ void weir_cs__item_free(struct weir_cs *cs, struct weir_cs_item *item)
 {
     weir_list_remove(&item->link);
     cs->held_bytes -= item->n_held;
+    weir_envelope_unref(item->envelope);
     if (item->shape != NULL) {
         weir_cs__item_spare(cs, item);
     } else {
@@ -122,6 +124,7 @@ void weir_cs__free_choice(struct weir_cs_choice *choice)
         weir_cs__item_free(choice->cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
     }
     weir_cs__enforce_free(choice);
+    weir_cs__aside_free(choice);
     weir_cs__free_told(choice);
     weir_path_free(choice->path);
     weir_buf_dispose(&choice->whole);
@@ -300,7 +303,7 @@ static void pass_text(struct weir_cs_choice *choice, struct weir_slice event,
 /* A half that stays alone becomes U+FFFD, in an event like the one it came in. */
 static void flush_high(struct weir_cs_choice *choice)
 {
-    struct weir_slice lone = weir_slice_make(REPLACEMENT, sizeof REPLACEMENT - 1);
+    struct weir_slice lone = WEIR_HALF_ALONE;
     if (choice->high == 0) {
         return;
     }
@@ -313,36 +316,6 @@ static void flush_high(struct weir_cs_choice *choice)
     weir_buf_dispose(&choice->high_json);
 }
 
-void weir_cs__join_half(const struct weir_json *json, uint32_t at, uint16_t *half,
-                        struct weir_buf *text)
-{
-    uint16_t low;
-    char head[4];
-    bool is_pair = weir_json_string_begins_low(json, at, &low);
-    uint32_t high = *half;
-    uint32_t cp = is_pair ? 0x10000u + ((high - 0xD800u) << 10) + (low - 0xDC00u) : 0xFFFDu;
-    size_t n = weir_utf8_encode(cp, head);
-    size_t skip = is_pair ? sizeof REPLACEMENT - 1 : 0;
-    struct weir_buf joined = {0};
-    weir_buf_append(&joined, weir_slice_make(head, n));
-    weir_buf_append(&joined, weir_slice_sub(weir_buf_slice(text), skip, text->n));
-    weir_buf_dispose(text);
-    *text = joined;
-    *half = 0;
-}
-
-bool weir_cs__cut_half(const struct weir_json *json, uint32_t at, uint16_t *half,
-                       struct weir_buf *text)
-{
-    uint16_t high;
-    if (!weir_json_string_ends_high(json, at, &high)) {
-        return false;
-    }
-    *half = high;
-    text->n -= sizeof REPLACEMENT - 1;
-    return true;
-}
-
 /*
  * Keeps the first half of a pair at the end of the text back, with an event to send it in should it
  * stay alone; what stands once in an event leaves with the event itself.
@@ -351,7 +324,7 @@ static void hold_half(struct weir_cs_choice *choice, const struct weir_json *jso
                       const struct weir_event_choice *c, struct weir_buf *text)
 {
     bool goes_on = (!c->has_finish || weir_cs__is_route(choice->cs)) && !c->has_rest;
-    if (!goes_on || !weir_cs__cut_half(json, c->text, &choice->high, text)) {
+    if (!goes_on || !weir_half_cut(json, c->text, &choice->high, text)) {
         return;
     }
     struct weir_event_cut cut = {
@@ -396,7 +369,7 @@ static void take_text(struct weir_cs_choice *choice, const struct weir_json *jso
     weir_json_string_append(json, c->text, text);
     bool is_joined = choice->high != 0;
     if (is_joined) {
-        weir_cs__join_half(json, c->text, &choice->high, text);
+        weir_half_join(json, c->text, &choice->high, text);
     }
     hold_half(choice, json, c, text);
     if (choice->path == NULL) {
@@ -527,18 +500,73 @@ static bool hold_route_finish(struct weir_cs_choice *choice, const struct weir_j
     return is_whole;
 }
 
-/* The stream has ended and everything else of the choice has left. */
+/* An event of the choice that says nothing, to the scratch buffer: the server has sent none that
+ * ends it. */
+static void write_silent(struct weir_cs_choice *choice)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_json json;
+    weir_buf_clear(&cs->scratch->out);
+    if (weir_json_parse_reuse(&json, weir_buf_slice(&cs->first), NULL, &cs->scratch->envelope,
+                              NULL) == 0) {
+        struct weir_envelope *envelope = weir_envelope_of(&json, cs->request.model_id, NULL);
+        const struct weir_dialect *dialect =
+            cs->request.is_chat ? &weir_openai_chat : &weir_openai_completions;
+        dialect->write_event(&(struct weir_talk_out){.envelope = envelope, .place = choice->index},
+                             &cs->scratch->out);
+        weir_envelope_unref(envelope);
+    }
+}
+
+/* Adds what was found to the event in the scratch buffer. */
+static void add_found(struct weir_cs *cs, struct weir_slice detections, bool is_unsuitable)
+{
+    struct weir_json json;
+    struct weir_buf event = {0};
+    weir_buf_append(&event, weir_buf_slice(&cs->scratch->out));
+    weir_buf_clear(&cs->scratch->out);
+    if (weir_json_parse_reuse(&json, weir_buf_slice(&event), NULL, &cs->scratch->envelope, NULL) ==
+        0) {
+        struct weir_event_final final = {.detections = detections,
+                                         .warnings = is_unsuitable ? weir_event_unsuitable_output()
+                                                                   : WEIR_SLICE("")};
+        weir_event_write_final(&json, &final, &cs->scratch->out);
+    }
+    weir_buf_dispose(&event);
+}
+
+/* The stream has ended, everything else of the choice has left, and all that is found is known. */
 static void emit_held_finish(struct weir_cs_choice *choice)
 {
     struct weir_cs *cs = choice->cs;
     bool is_path_done = choice->path == NULL || weir_path_is_done(choice->path);
-    if (!cs->source_done || !is_path_done || !weir_list_is_empty(&choice->items)) {
+    if (!weir_cs__is_route(cs) || choice->is_finished || !cs->source_done || !cs->whole_done ||
+        !is_path_done || !weir_list_is_empty(&choice->items) || !weir_cs__aside_is_done(choice)) {
         return;
     }
+    struct weir_buf detections = {0};
+    bool is_unsuitable = false;
     bool has_finish = write_held_finish(choice, true);
+    bool has_found = weir_cs__aside_write(choice, &detections, &is_unsuitable);
+    choice->is_finished = true;
     weir_cs__drop_event(cs, &choice->finish);
-    if (has_finish) {
+    if (has_found && !has_finish) {
+        write_silent(choice);
+    }
+    if (has_found) {
+        add_found(cs, weir_buf_slice(&detections), is_unsuitable);
+    }
+    if (has_finish || has_found) {
         weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
+    }
+    weir_buf_dispose(&detections);
+}
+
+void weir_cs__emit_finishes(struct weir_cs *cs)
+{
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices && !cs->is_over;
+         at = at->next) {
+        emit_held_finish(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link));
     }
 }
 
@@ -575,6 +603,10 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
     cs->has_spoken = true;
     weir_cs__note_finish(choice, c->has_finish);
     weir_cs__collect_tools(choice, json, c);
+    weir_cs__aside_take(choice, json, c);
+    if (cs->is_over) {
+        return;
+    }
     if (!weir_cs__is_route(cs)) {
         weir_cs__hold_finish(choice, json, c);
     }
@@ -617,6 +649,7 @@ void weir_cs__end_choice(struct weir_cs_choice *choice)
         return;
     }
     flush_high(choice);
+    weir_cs__aside_end(choice);
     choice->has_ended = true;
     if (choice->path != NULL && !choice->cs->is_over) {
         weir_path_end(choice->path);
@@ -639,9 +672,8 @@ static void emit_leading(struct weir_cs_choice *choice)
     }
 }
 
-struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *items,
-                                    size_t end_cp, bool taints,
-                                    struct weir_event_logprobs *logprobs)
+static struct weir_cs_item *touch(struct weir_cs *cs, const struct weir_list *items, size_t end_cp,
+                                  struct weir_event_logprobs *logprobs)
 {
     struct weir_cs_item *last = NULL;
     for (struct weir_list *at = items->next; at != items; at = at->next) {
@@ -653,8 +685,7 @@ struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *
             break;
         }
         last = item->has_text ? item : last;
-        item->is_tainted = item->is_tainted || taints;
-        if (item->has_logprobs && !item->is_tainted && item->end_cp <= end_cp) {
+        if (item->has_logprobs && item->end_cp <= end_cp) {
             struct weir_json json;
             struct weir_event_choice c;
             if (weir_cs__read_single(cs, weir_cs__item_json(cs, item), &json, &c) == 0) {
@@ -762,7 +793,7 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
         return;
     }
     weir_cs__drain_misc(cs);
-    struct weir_cs_item *last = weir_cs__touch(cs, &choice->items, batch->end_cp, false, &logprobs);
+    struct weir_cs_item *last = touch(cs, &choice->items, batch->end_cp, &logprobs);
     if (emit_shaped(choice, batch, last, logprobs.has_any)) {
         return;
     }
@@ -858,5 +889,5 @@ void weir_cs__drain(struct weir_cs_choice *choice)
     if (choice->path != NULL) {
         drain_path(choice);
     }
-    emit_held_finish(choice);
+    weir_cs__aside_drain(choice);
 }

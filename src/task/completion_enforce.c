@@ -1,19 +1,39 @@
 /*
- * One choice of a stream on a route that blocks or redacts.
+ * The choices of a stream on a route that blocks or redacts.
  *
- *   event ─┬─ texts ──────► guard ─► what may leave (completion_enforce_leave.c)
- *          ├─ tool calls ─► held
- *          └─ finish ─────► held
+ *   event ─► delta ─► checked choice ─┬─ TEXT     an event with the envelope of the last one it
+ * touches ├─ CLEAR    the tool calls, whole, then what ended the choice └─ BLOCKED  the route's
+ * words and content_filter
  *
  * Events are not passed on but written anew from what is known of them.
  */
 #include "base/err.h"
 #include "base/mem.h"
-#include "task/completion_enforce_int.h"
+#include "talk/form.h"
+#include "talk/half.h"
+#include "talk/known.h"
+#include "task/completion_stream_int.h"
 
 #include <stdlib.h>
 
-static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD */
+static bool keeps_unknown(const struct weir_cs *cs)
+{
+    return cs->request.policy->keeps_unknown;
+}
+
+static const struct weir_dialect *dialect_of(const struct weir_cs *cs)
+{
+    return cs->request.is_chat ? &weir_openai_chat : &weir_openai_completions;
+}
+
+/* Where JSON was asked for, half of it is of no use: it leaves when all of it is known to be clean.
+ */
+static bool holds_text(const struct weir_cs *cs)
+{
+    return cs->request.asks_json && cs->request.policy->action == WEIR_POLICY_BLOCK;
+}
+
+/* ---- making ---- */
 
 void weir_cs__enforce_init(struct weir_cs_choice *choice)
 {
@@ -22,25 +42,43 @@ void weir_cs__enforce_init(struct weir_cs_choice *choice)
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         weir_list_init(&e->held[i]);
     }
-    e->guard =
-        weir_guard_new(&(struct weir_guard_options){.task = cs->task,
-                                                    .plan = &cs->request.output,
-                                                    .policy = cs->request.policy,
+    weir_list_init(&e->waiting);
+    weir_checked_init(
+        &e->checked, &(struct weir_checked_options){.task = cs->task,
+                                                    .request = &cs->request,
+                                                    .dialect = dialect_of(cs),
+                                                    .place = choice->index,
                                                     .max_held_bytes = cs->task->env->max_held_bytes,
-                                                    .choice = choice->index,
                                                     .on_progress = weir_cs__on_progress,
                                                     .ctx = choice});
     choice->enforced = e;
 }
 
-void weir_cs__drop_held(struct weir_cs_choice *choice)
+static void drop_list(struct weir_cs *cs, struct weir_list *items)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(items)) != NULL) {
+        weir_cs__item_free(cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
+    }
+}
+
+/* Events whose text waits in the guard are of no use any more. */
+static void drop_held(struct weir_cs_choice *choice)
 {
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        struct weir_list *link;
-        while ((link = weir_list_first(&choice->enforced->held[i])) != NULL) {
-            weir_cs__item_free(choice->cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
-        }
+        drop_list(choice->cs, &choice->enforced->held[i]);
     }
+    drop_list(choice->cs, &choice->enforced->waiting);
+}
+
+/* What the checked choice holds besides text counts as held. */
+static void account(struct weir_cs_choice *choice)
+{
+    struct weir_cs_enforced *e = choice->enforced;
+    size_t now = weir_checked_held(&e->checked);
+    choice->cs->held_bytes += now;
+    choice->cs->held_bytes -= e->held_bytes;
+    e->held_bytes = now;
 }
 
 void weir_cs__enforce_free(struct weir_cs_choice *choice)
@@ -49,67 +87,157 @@ void weir_cs__enforce_free(struct weir_cs_choice *choice)
     if (e == NULL) {
         return;
     }
-    weir_cs__drop_held(choice);
-    weir_guard_free(e->guard);
-    weir_shape_unref(e->last_shape);
-    weir_cs__drop_event(choice->cs, &e->last);
-    weir_cs__drop_event(choice->cs, &e->finish);
-    weir_buf_dispose(&e->audio_id);
-    weir_buf_dispose(&e->audio_expires);
+    drop_held(choice);
+    choice->cs->held_bytes -= e->held_bytes;
+    weir_checked_dispose(&e->checked);
+    weir_envelope_unref(e->envelope);
+    weir_buf_dispose(&e->usage);
     free(e);
     choice->enforced = NULL;
 }
 
 bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice)
 {
-    return weir_guard_is_done(choice->enforced->guard);
+    return weir_guard_is_done(choice->enforced->checked.guard);
+}
+
+static void fail(struct weir_cs_choice *choice)
+{
+    weir_cs__fail(choice->cs, weir_checked_fault(&choice->enforced->checked));
+}
+
+/* ---- writing ---- */
+
+static bool says_role(struct weir_cs_choice *choice)
+{
+    bool is_first = choice->cs->request.is_chat && choice->role == WEIR_CS_ROLE_UNSAID;
+    choice->role = WEIR_CS_ROLE_SAID;
+    return is_first;
+}
+
+/* It leaves, or waits until the choice is known to be clean. */
+static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *event)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_talk_out e = *event;
+    struct weir_buf *out = &cs->scratch->out;
+    e.place = choice->index;
+    e.says_role = says_role(choice);
+    weir_buf_clear(out);
+    dialect_of(cs)->write_event(&e, out);
+    if (holds_text(cs) && !choice->enforced->is_clean) {
+        struct weir_cs_item *item = weir_cs__item_new(cs, weir_buf_slice(out));
+        weir_list_append(&choice->enforced->waiting, &item->link);
+    } else {
+        weir_cs__emit(cs, weir_buf_slice(out));
+    }
+}
+
+/* {"output":[{"choice_index":0,"results":[…]}]} */
+static struct weir_slice write_found(const struct weir_cs_choice *choice,
+                                     const struct weir_guard_piece *piece, struct weir_buf *out)
+{
+    struct weir_json_write w;
+    struct weir_buf results = {0};
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        weir_results_append(&results, WEIR_RESULTS_TERSE, piece->findings[i], i != 0);
+    }
+    weir_buf_clear(out);
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("output"));
+    weir_json_write_begin_array(&w);
+    weir_checked_write_found(&w, &choice->enforced->checked, piece->channel,
+                             weir_buf_slice(&results));
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+    weir_buf_dispose(&results);
+    return weir_buf_slice(out);
+}
+
+static struct weir_slice warnings_of(const struct weir_guard_piece *piece)
+{
+    bool is_told = piece->n_findings != 0 && piece->channel != WEIR_CHANNEL_WHOLE;
+    return is_told ? weir_event_unsuitable_output() : WEIR_SLICE("");
+}
+
+/* ---- usage ---- */
+
+/* What the answer has cost leaves last, in an event without choices, as the server's own does. */
+static void keep_usage(struct weir_cs *cs, const struct weir_envelope *envelope,
+                       struct weir_slice usage, struct weir_slice extras)
+{
+    weir_buf_clear(&cs->usage);
+    dialect_of(cs)->write_usage(
+        &(struct weir_talk_out){.envelope = envelope, .usage = usage, .top_extras = extras},
+        &cs->usage);
+}
+
+void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json)
+{
+    struct weir_buf usage = {0};
+    struct weir_buf extras = {0};
+    struct weir_envelope *envelope = weir_envelope_of(json, cs->request.model_id, NULL);
+    size_t n_odd = weir_form_write_usage(json, weir_json_get(json, 0, WEIR_SLICE("usage")), &usage);
+    if (keeps_unknown(cs)) {
+        weir_known_write_others(json, 0, weir_known_top, &extras);
+    } else {
+        n_odd += weir_known_count(json, 0, weir_known_top);
+    }
+    weir_metric_add(cs->request.policy->dropped, n_odd);
+    cs->is_usage_borrowed = false;
+    keep_usage(cs, envelope, weir_buf_slice(&usage), weir_buf_slice(&extras));
+    weir_envelope_unref(envelope);
+    weir_buf_dispose(&usage);
+    weir_buf_dispose(&extras);
+}
+
+/* Usage that came with a choice and has no event of that to leave with: it leaves last, unless a
+ * later one does. */
+static void borrow_usage(struct weir_cs_choice *choice, struct weir_slice usage)
+{
+    if (usage.n != 0) {
+        keep_usage(choice->cs, choice->enforced->envelope, usage, WEIR_SLICE(""));
+        choice->cs->is_usage_borrowed = true;
+    }
+}
+
+/* An event without choices says only what nobody here knows. */
+void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json)
+{
+    if (keeps_unknown(cs)) {
+        weir_cs__emit(cs, json->src);
+    } else {
+        weir_metric_add(cs->request.policy->dropped, weir_known_count(json, 0, weir_known_top));
+    }
 }
 
 /* ---- arriving ---- */
 
-/* Keeps the event without what it says, its choice alone. */
-static void reduce(struct weir_cs *cs, const struct weir_known *k, const struct weir_cs_event *how,
-                   struct weir_buf *place)
-{
-    struct weir_cs_event e = *how;
-    e.body = cs->request.is_chat ? WEIR_SLICE("{}") : WEIR_SLICE("\"\"");
-    cs->held_bytes -= place->n;
-    weir_buf_clear(place);
-    weir_cs__write_event(cs, k->json, k->choice, &e, place);
-    cs->held_bytes += place->n;
-}
-
 static void push_item(struct weir_cs_choice *choice, enum weir_channel channel,
                       struct weir_cs_item *item, struct weir_slice text)
 {
-    struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
     item->has_text = true;
-    item->start_cp = weir_guard_length_cp(e->guard, channel);
+    item->start_cp = weir_guard_length_cp(e->checked.guard, channel);
     weir_list_append(&e->held[channel], &item->link);
-    int rc = weir_guard_push(e->guard, channel, cs->n_frames, text);
-    item->end_cp = weir_guard_length_cp(e->guard, channel);
-    if (rc == WEIR_ELIMIT) {
-        weir_cs__fail_held(cs);
-    } else if (rc != 0) {
-        weir_cs__fail_model(cs, "an event's text is not UTF-8");
+    if (weir_checked_push(&e->checked, channel, choice->cs->n_frames, text) != 0) {
+        fail(choice);
+        return;
     }
+    item->end_cp = weir_guard_length_cp(e->checked.guard, channel);
 }
 
-static void push(struct weir_cs_choice *choice, enum weir_channel channel, struct weir_slice event,
+static void push(struct weir_cs_choice *choice, enum weir_channel channel, struct weir_slice usage,
                  struct weir_slice text)
 {
     if (text.n != 0) {
-        struct weir_cs_item *item = weir_cs__item_new(choice->cs, event);
-        item->has_logprobs = true; /* joined if it has any */
+        struct weir_cs_item *item = weir_cs__item_new(choice->cs, usage);
+        item->envelope = weir_envelope_ref(choice->enforced->envelope);
         push_item(choice, channel, item, text);
+    } else {
+        borrow_usage(choice, usage);
     }
-}
-
-static void forget_last_shape(struct weir_cs_enforced *e)
-{
-    weir_shape_unref(e->last_shape);
-    e->last_shape = NULL;
 }
 
 void weir_cs__enforce_take_shaped(struct weir_cs_choice *choice, struct weir_shape *shape,
@@ -117,19 +245,15 @@ void weir_cs__enforce_take_shaped(struct weir_cs_choice *choice, struct weir_sha
 {
     struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
-    if (e->is_blocked) {
+    if (e->checked.is_blocked) {
         return;
     }
     cs->has_spoken = true;
+    if (e->envelope != shape->envelope) {
+        weir_envelope_unref(e->envelope);
+        e->envelope = weir_envelope_ref(shape->envelope);
+    }
     struct weir_cs_item *item = weir_cs__item_of_shape(cs, shape, text.n);
-    if (e->last_shape != shape) {
-        forget_last_shape(e);
-        e->last_shape = weir_shape_ref(shape);
-        weir_cs__keep_event(cs, &e->last, weir_cs__item_json(cs, item));
-    }
-    if (shape->channel == WEIR_CHANNEL_CONTENT) {
-        weir_cs__keep_whole(choice, text);
-    }
     push_item(choice, (enum weir_channel)shape->channel, item, text);
     if (!cs->is_over) {
         weir_cs__enforce_drain(choice);
@@ -137,348 +261,402 @@ void weir_cs__enforce_take_shaped(struct weir_cs_choice *choice, struct weir_sha
 }
 
 /* Is one string all it says, with nothing else in it that leaves or is counted? */
-static bool says_one_text(const struct weir_known *k, enum weir_channel *channel)
+static bool says_one_text(const struct weir_delta *d, enum weir_channel *channel)
 {
-    static const char *const others[] = {"usage", "prompt_logprobs", "prompt_token_ids"};
-    static const char *const of_choice[] = {"logprobs", "token_ids", "prompt_logprobs",
-                                            "prompt_token_ids", "stop_reason"};
-    const struct weir_json *json = k->json;
+    const struct weir_json *json = d->json;
     size_t n = 0;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        if (k->texts[i] != WEIR_JSON_NONE) {
+        if (d->texts[i] != WEIR_JSON_NONE) {
             *channel = (enum weir_channel)i;
             n++;
         }
     }
-    bool says_more = k->tool_calls != WEIR_JSON_NONE || k->function_call != WEIR_JSON_NONE ||
-                     k->audio != WEIR_JSON_NONE || k->has_finish || k->n_unknown != 0;
-    if (n != 1 || says_more || json->nodes[k->texts[*channel]].has_lone_surrogate ||
-        json->nodes[weir_json_get(json, 0, WEIR_SLICE("choices"))].n != 1 ||
-        weir_known_count_top(json) != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        n += weir_json_get_set(json, 0, weir_slice_cstr(others[i])) != WEIR_JSON_NONE;
-    }
-    for (size_t i = 0; i < sizeof of_choice / sizeof of_choice[0]; i++) {
-        n += weir_json_get_set(json, k->choice, weir_slice_cstr(of_choice[i])) != WEIR_JSON_NONE;
-    }
-    return n == 1;
+    bool says_more = d->tool_calls != WEIR_JSON_NONE || d->function_call != WEIR_JSON_NONE ||
+                     d->audio != WEIR_JSON_NONE || d->finish != WEIR_JSON_NONE ||
+                     d->stop_reason != WEIR_JSON_NONE || d->logprobs != WEIR_JSON_NONE ||
+                     d->n_unknown != 0;
+    return n == 1 && !says_more && !json->nodes[d->texts[*channel]].has_lone_surrogate &&
+           json->nodes[weir_json_get(json, 0, WEIR_SLICE("choices"))].n == 1 &&
+           weir_known_count(json, 0, weir_known_top) == 0 &&
+           weir_json_get_set(json, 0, WEIR_SLICE("usage")) == WEIR_JSON_NONE;
 }
 
-static void take_text(struct weir_cs_choice *choice, const struct weir_known *k,
-                      enum weir_channel channel)
+/* Events like this one need no reading any more. */
+static void keep_shape(struct weir_cs_choice *choice, const struct weir_delta *d)
 {
-    struct weir_cs_enforced *e = choice->enforced;
-    struct weir_buf text = {0};
-    uint32_t at = k->texts[channel];
-    weir_json_string_append(k->json, at, &text);
-    if (e->halves[channel] != 0) {
-        weir_cs__join_half(k->json, at, &e->halves[channel], &text);
+    enum weir_channel channel = WEIR_CHANNEL_CONTENT;
+    struct weir_envelope *envelope = choice->enforced->envelope;
+    if (envelope->n_odd == 0 && says_one_text(d, &channel)) {
+        struct weir_shape *shape =
+            weir_cs__keep_shape(choice, d->json, d->texts[channel], channel, false);
+        if (shape != NULL && shape->envelope == NULL) {
+            shape->envelope = weir_envelope_ref(envelope);
+        }
     }
-    weir_cs__cut_half(k->json, at, &e->halves[channel], &text);
-    if (channel == WEIR_CHANNEL_CONTENT) {
-        weir_cs__keep_whole(choice, weir_buf_slice(&text));
-    }
-    push(choice, channel, weir_buf_slice(&e->last), weir_buf_slice(&text));
-    weir_buf_dispose(&text);
 }
 
-/* Usage and logprobs stand once in an event and leave once: with the last that leaves of it, and
- * with its first text. */
-static bool take_texts(struct weir_cs_choice *choice, const struct weir_known *k, bool with_usage)
+/* Usage stands once in an event and leaves once: with the last text of it. */
+static bool take_texts(struct weir_cs_choice *choice, const struct weir_delta *d,
+                       struct weir_slice usage)
 {
     struct weir_cs *cs = choice->cs;
     size_t n_left = 0;
-    bool is_first = true;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        n_left += k->texts[i] != WEIR_JSON_NONE;
+        n_left += d->texts[i] != WEIR_JSON_NONE;
     }
     bool has_any = n_left != 0;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS && !cs->is_over; i++) {
-        if (k->texts[i] == WEIR_JSON_NONE) {
-            continue;
+        if (d->texts[i] != WEIR_JSON_NONE) {
+            n_left--;
+            weir_checked_text(&choice->enforced->checked, d, (enum weir_channel)i,
+                              &cs->scratch->text);
+            push(choice, (enum weir_channel)i, n_left == 0 ? usage : WEIR_SLICE(""),
+                 weir_buf_slice(&cs->scratch->text));
         }
-        n_left--;
-        struct weir_cs_event how = {.finish = WEIR_ENFORCE_WAITS,
-                                    .with_usage = with_usage && n_left == 0 && !k->has_finish,
-                                    .is_tainted = !is_first};
-        reduce(cs, k, &how, &choice->enforced->last);
-        take_text(choice, k, (enum weir_channel)i);
-        is_first = false;
     }
     return has_any;
 }
 
-static void take_about_audio(const struct weir_known *k, const char *name, struct weir_buf *out)
+/* `unguarded: unknown_members`. What nobody checks leaves at once, in an event of its own. */
+static void pass_unknown(struct weir_cs_choice *choice, const struct weir_delta *d)
 {
-    uint32_t at = weir_json_get_set(k->json, k->audio, weir_slice_cstr(name));
-    if (at != WEIR_JSON_NONE && weir_json_type(k->json, at) <= WEIR_JSON_STRING) {
-        weir_buf_clear(out);
-        weir_buf_append(out, weir_json_raw(k->json, at));
-    }
-}
-
-static void take_calls(struct weir_cs_choice *choice, const struct weir_known *k)
-{
-    if (k->tool_calls != WEIR_JSON_NONE) {
-        weir_cs__take_tools(choice, k->json, k->tool_calls);
-    }
-    if (k->function_call != WEIR_JSON_NONE) {
-        weir_cs__take_function_call(choice, k->json, k->function_call);
-    }
-    if (k->audio != WEIR_JSON_NONE) {
-        take_about_audio(k, "id", &choice->enforced->audio_id);
-        take_about_audio(k, "expires_at", &choice->enforced->audio_expires);
-    }
-}
-
-/* Members of `object` but for those named: nothing, or with braces around them. */
-static void write_others(const struct weir_known *k, uint32_t object, const char *const *names,
-                         struct weir_buf *out)
-{
-    enum { MAX_NAMES = 16 };
-    struct weir_known_member changes[MAX_NAMES];
-    struct weir_json_write w;
-    size_t n = 0;
-    for (; names[n] != NULL && n < MAX_NAMES; n++) {
-        changes[n] = (struct weir_known_member){weir_slice_cstr(names[n]), WEIR_SLICE("")};
-    }
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_object(&w);
-    size_t before = out->n;
-    weir_known_write(
-        &w, k->json, object,
-        &(struct weir_known_rules){
-            .names = names, .keeps_unknown = true, .changes = changes, .n_changes = n});
-    bool has_any = out->n != before;
-    weir_json_write_end_object(&w);
-    if (!has_any) {
-        weir_buf_clear(out);
-    }
-}
-
-/* What nobody knows of a delta. */
-static void write_unknown_delta(struct weir_cs_choice *choice, const struct weir_known *k,
-                                struct weir_buf *out)
-{
-    struct weir_buf others = {0};
+    struct weir_buf members = {0};
     struct weir_buf audio = {0};
-    struct weir_json_write w;
-    if (k->body != WEIR_JSON_NONE) {
-        write_others(k, k->body, weir_known_body, &others);
+    struct weir_buf extras = {0};
+    struct weir_buf top = {0};
+    bool is_chat = choice->cs->request.is_chat;
+    static const char *const chat[] = {"delta", "message", NULL};
+    static const char *const text[] = {"text", NULL};
+    if (is_chat && d->body != WEIR_JSON_NONE) {
+        weir_known_write_others(d->json, d->body, weir_known_body, &members);
     }
-    if (k->audio != WEIR_JSON_NONE) {
-        write_others(k, k->audio, weir_known_audio, &audio);
+    if (d->audio != WEIR_JSON_NONE) {
+        weir_known_write_others(d->json, d->audio, weir_known_audio, &audio);
     }
-    weir_cs__begin_delta(&w, choice, out);
-    if (others.n != 0) {
-        weir_json_write_raw_members(&w, weir_slice_sub(weir_buf_slice(&others), 1, others.n - 1));
+    uint32_t key = weir_json_first(d->json, d->choice);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(d->json, d->choice, key)) {
+        if (!weir_known_is_among(d->json, key, weir_known_choice) &&
+            !weir_known_is_among(d->json, key, is_chat ? chat : text)) {
+            weir_buf_append(&extras, extras.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+            weir_buf_append(&extras, weir_json_raw(d->json, key));
+            weir_buf_append_byte(&extras, ':');
+            weir_buf_append(&extras, weir_json_raw(d->json, key + 1));
+        }
     }
-    if (audio.n != 0) {
-        weir_json_write_key(&w, WEIR_SLICE("audio"));
-        weir_json_write_raw(&w, weir_buf_slice(&audio));
-    }
-    weir_json_write_end_object(&w);
-    weir_buf_dispose(&others);
+    weir_known_write_others(d->json, 0, weir_known_top, &top);
+    send_out(choice, &(struct weir_talk_out){.envelope = choice->enforced->envelope,
+                                             .members = weir_buf_slice(&members),
+                                             .audio = weir_buf_slice(&audio),
+                                             .extras = weir_buf_slice(&extras),
+                                             .top_extras = weir_buf_slice(&top)});
+    weir_buf_dispose(&members);
     weir_buf_dispose(&audio);
-}
-
-/* unknown_members: pass. What nobody checks leaves at once, in an event of its own. */
-static void pass_unknown(struct weir_cs_choice *choice, const struct weir_known *k)
-{
-    struct weir_cs *cs = choice->cs;
-    struct weir_buf body = {0};
-    struct weir_buf out = {0};
-    if (cs->request.is_chat) {
-        write_unknown_delta(choice, k, &body);
-    } else {
-        weir_buf_append(&body, WEIR_SLICE("\"\""));
-    }
-    struct weir_cs_event event = {.body = weir_buf_slice(&body),
-                                  .finish = WEIR_ENFORCE_WAITS,
-                                  .is_tainted = true,
-                                  .keeps_unknown = true};
-    weir_cs__write_event(cs, k->json, k->choice, &event, &out);
-    weir_cs__emit(cs, weir_buf_slice(&out));
-    weir_buf_dispose(&body);
-    weir_buf_dispose(&out);
+    weir_buf_dispose(&extras);
+    weir_buf_dispose(&top);
 }
 
 /* What nobody knows leaves or is counted, each once. */
-static void take_unknown(struct weir_cs_choice *choice, const struct weir_known *k, bool is_last)
+static void take_unknown(struct weir_cs_choice *choice, const struct weir_delta *d, bool is_last)
 {
     struct weir_cs *cs = choice->cs;
-    size_t n = k->n_unknown + (is_last ? weir_known_count_top(k->json) : 0);
-    if (!weir_cs__keeps_unknown(cs)) {
-        weir_metric_add(cs->request.policy->dropped, n + k->n_unknown_in_calls);
+    size_t n = d->n_unknown + (is_last ? weir_known_count(d->json, 0, weir_known_top) : 0);
+    if (!keeps_unknown(cs)) {
+        weir_metric_add(cs->request.policy->dropped, n + d->n_unknown_in_calls);
     } else if (n != 0) {
-        pass_unknown(choice, k);
+        pass_unknown(choice, d);
     }
 }
 
 /* The first thing a choice does may be to say who speaks. */
 static void greet(struct weir_cs_choice *choice)
 {
-    struct weir_buf body = {0};
-    if (choice->role != WEIR_CS_ROLE_UNSAID || !choice->cs->request.is_chat) {
-        return;
-    }
-    weir_cs__write_said(choice, WEIR_CHANNEL_CONTENT, WEIR_SLICE(""), &body);
-    weir_cs__emit_event(choice,
-                        &(struct weir_cs_event){.envelope = weir_buf_slice(&choice->enforced->last),
-                                                .body = weir_buf_slice(&body),
-                                                .finish = WEIR_ENFORCE_WAITS,
-                                                .is_tainted = true});
-    weir_buf_dispose(&body);
-}
-
-/* What the answer cost leaves last, should nobody say it later. */
-static void save_usage(struct weir_cs_choice *choice)
-{
-    struct weir_cs *cs = choice->cs;
-    struct weir_json json;
-    struct weir_slice event = weir_buf_slice(&choice->enforced->finish);
-    if (weir_json_parse_reuse(&json, event, NULL, &cs->scratch->envelope, NULL) == 0) {
-        weir_cs__enforce_usage(cs, &json);
-        cs->is_usage_borrowed = true;
+    if (choice->role == WEIR_CS_ROLE_UNSAID && choice->cs->request.is_chat) {
+        send_out(choice, &(struct weir_talk_out){.envelope = choice->enforced->envelope,
+                                                 .channel = WEIR_CHANNEL_CONTENT,
+                                                 .text = WEIR_SLICE("")});
     }
 }
 
-/* It leaves when the stream has ended; the last one counts. */
-static void take_finish(struct weir_cs_choice *choice, const struct weir_known *k, bool has_usage)
+static void take_envelope(struct weir_cs_choice *choice, const struct weir_json *json)
 {
     struct weir_cs_enforced *e = choice->enforced;
-    struct weir_cs_event how = {
-        .finish = WEIR_ENFORCE_AS_IS, .with_usage = has_usage, .is_tainted = true};
-    if (e->finish_has_usage && !has_usage) {
-        save_usage(choice);
+    struct weir_envelope *last = e->envelope;
+    e->envelope = weir_envelope_of(json, choice->cs->request.model_id, last);
+    if (e->envelope != last) {
+        weir_metric_add(choice->cs->request.policy->dropped, e->envelope->n_odd);
     }
-    reduce(choice->cs, k, &how, &e->finish);
-    e->finish_has_usage = has_usage;
+    weir_envelope_unref(last);
 }
 
-/* Usage leaves with the event it came in; nobody but us will tell that of a blocked choice's, as
- * long as no later one leaves by itself. */
-static void take_usage(struct weir_cs_choice *choice, const struct weir_json *json)
+/* What the event says it has cost, to the scratch buffer; empty: nothing. */
+static struct weir_slice read_usage(struct weir_cs *cs, const struct weir_json *json, bool is_last)
+{
+    uint32_t at = is_last ? weir_json_get_set(json, 0, WEIR_SLICE("usage")) : WEIR_JSON_NONE;
+    weir_buf_clear(&cs->scratch->kept);
+    if (at != WEIR_JSON_NONE) {
+        weir_metric_add(cs->request.policy->dropped,
+                        weir_form_write_usage(json, at, &cs->scratch->kept));
+    }
+    return weir_buf_slice(&cs->scratch->kept);
+}
+
+/* The finish_reason leaves when the stream has ended, and with it what the answer had cost then. */
+static void take_finish(struct weir_cs_choice *choice, struct weir_slice usage)
+{
+    struct weir_buf *kept = &choice->enforced->usage;
+    if (usage.n == 0) {
+        borrow_usage(choice, weir_buf_slice(kept));
+    }
+    weir_buf_clear(kept);
+    weir_buf_append(kept, usage);
+}
+
+/* Everything of a choice that is not blocked. */
+static void take_delta(struct weir_cs_choice *choice, const struct weir_delta *d,
+                       struct weir_slice usage, bool is_last)
 {
     struct weir_cs *cs = choice->cs;
-    if (choice->enforced->is_blocked) {
-        weir_cs__enforce_usage(cs, json);
-        cs->is_usage_borrowed = true;
-    } else if (cs->is_usage_borrowed) {
-        weir_buf_clear(&cs->usage);
+    struct weir_cs_enforced *e = choice->enforced;
+    bool has_finish = d->finish != WEIR_JSON_NONE;
+    keep_shape(choice, d);
+    take_unknown(choice, d, is_last);
+    if (weir_checked_take(&e->checked, d) != 0) {
+        fail(choice);
+        return;
     }
+    weir_metric_add(cs->request.policy->dropped, e->checked.n_odd);
+    e->checked.n_odd = 0;
+    bool has_texts = take_texts(choice, d, has_finish ? WEIR_SLICE("") : usage);
+    if (has_finish) {
+        take_finish(choice, usage);
+    } else if (!has_texts) {
+        borrow_usage(choice, usage);
+    }
+    if (!has_texts && !has_finish && e->checked.tools.n == 0 && !cs->is_over) {
+        greet(choice);
+    }
+    account(choice);
 }
 
 void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uint32_t at,
                            bool is_last)
 {
-    struct weir_known k;
+    struct weir_delta d;
     const char *why;
-    if (weir_known_read(json, at, weir_cs__body_name(cs), &k, &why) != 0) {
+    if (dialect_of(cs)->read(json, at, WEIR_TALK_EVENT, &d, &why) != 0) {
         weir_cs__fail_model(cs, why);
         return;
     }
-    struct weir_cs_choice *choice = weir_cs__choice(cs, k.index);
+    struct weir_cs_choice *choice = weir_cs__choice(cs, d.place);
     if (choice == NULL) {
         return;
     }
-    bool has_usage = is_last && weir_json_get_set(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
-    if (has_usage) {
-        take_usage(choice, json);
+    bool is_blocked = choice->enforced->checked.is_blocked;
+    struct weir_slice usage = read_usage(cs, json, is_last);
+    take_envelope(choice, json);
+    weir_cs__note_finish(choice, d.finish != WEIR_JSON_NONE);
+    cs->has_spoken = cs->has_spoken || usage.n != 0 || !is_blocked;
+    if (usage.n != 0 && is_blocked) {
+        borrow_usage(choice, usage);
+    } else if (usage.n != 0 && cs->is_usage_borrowed) {
+        weir_buf_clear(&cs->usage);
     }
-    weir_cs__note_finish(choice, k.has_finish);
-    cs->has_spoken = cs->has_spoken || has_usage || !choice->enforced->is_blocked;
-    if (choice->enforced->is_blocked) {
+    if (is_blocked) {
         return;
     }
-    enum weir_channel channel = WEIR_CHANNEL_CONTENT;
-    if (says_one_text(&k, &channel)) {
-        bool has_ending = weir_json_get(json, 0, WEIR_SLICE("usage")) != WEIR_JSON_NONE;
-        weir_cs__keep_shape(choice, json, k.texts[channel], channel, has_ending);
-    }
-    forget_last_shape(choice->enforced);
-    take_unknown(choice, &k, is_last);
-    struct weir_cs_event how = {
-        .finish = WEIR_ENFORCE_WAITS, .with_usage = is_last, .is_tainted = true};
-    reduce(cs, &k, &how, &choice->enforced->last);
-    bool has_texts = take_texts(choice, &k, is_last);
-    take_calls(choice, &k);
-    if (k.has_finish && !cs->is_over) {
-        take_finish(choice, &k, has_usage);
-    } else if (!has_texts && choice->n_tools == 0 && !cs->is_over) {
-        greet(choice);
-    }
+    take_delta(choice, &d, usage, is_last);
     if (!cs->is_over) {
         weir_cs__enforce_drain(choice);
     }
 }
 
-void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json)
-{
-    cs->is_usage_borrowed = false;
-    weir_buf_clear(&cs->usage);
-    weir_enforce_write_answer(
-        &cs->usage, &(struct weir_enforce_answer){.json = json,
-                                                  .choices = WEIR_SLICE("[]"),
-                                                  .with_usage = true,
-                                                  .is_tainted = true,
-                                                  .keeps_unknown = weir_cs__keeps_unknown(cs)});
-    if (!weir_cs__keeps_unknown(cs)) {
-        weir_metric_add(cs->request.policy->dropped, weir_known_count_top(json));
-    }
-}
-
-/* An event without choices says only what nobody here knows. */
-void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json)
-{
-    if (weir_cs__keeps_unknown(cs)) {
-        weir_cs__emit(cs, json->src);
-    } else {
-        weir_metric_add(cs->request.policy->dropped, weir_known_count_top(json));
-    }
-}
-
-/* ---- the end of a choice ---- */
-
-void weir_cs__collect_texts(const struct weir_cs_choice *choice, struct weir_guard_ending *ending)
-{
-    struct weir_slice *texts =
-        weir_arena_array(choice->cs->task->arena, 2 * choice->n_tools, sizeof *texts);
-    for (size_t i = 0; i < choice->n_tools; i++) {
-        const struct weir_cs_tool *tool = &choice->tools[i];
-        if (tool->name.n != 0) {
-            texts[ending->n_tool_texts++] = weir_buf_slice(&tool->name);
-        }
-        if (tool->arguments.n != 0) {
-            texts[ending->n_tool_texts++] = weir_buf_slice(&tool->arguments);
-        }
-    }
-    ending->tool_texts = texts;
-}
-
 void weir_cs__enforce_end(struct weir_cs_choice *choice)
+{
+    struct weir_cs_enforced *e = choice->enforced;
+    enum weir_channel half;
+    if (e->checked.is_blocked || choice->cs->is_over) {
+        return;
+    }
+    while ((half = weir_checked_take_half(&e->checked)) != WEIR_CHANNEL_TEXTS) {
+        push(choice, half, WEIR_SLICE(""), WEIR_HALF_ALONE);
+    }
+    weir_checked_end(&e->checked);
+}
+
+/* ---- leaving ---- */
+
+/* The last event that a text touches; those before it are of no use any more. */
+static struct weir_cs_item *touch(const struct weir_list *items, size_t end_cp)
+{
+    struct weir_cs_item *last = NULL;
+    for (struct weir_list *at = items->next; at != items; at = at->next) {
+        struct weir_cs_item *item = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
+        if (item->start_cp >= end_cp) {
+            break;
+        }
+        last = item;
+    }
+    return last;
+}
+
+static const struct weir_envelope *envelope_of(const struct weir_cs_choice *choice,
+                                               const struct weir_cs_item *item)
+{
+    if (item == NULL) {
+        return choice->enforced->envelope; /* what was held back to the end has no event any more */
+    }
+    return item->shape != NULL ? item->shape->envelope : item->envelope;
+}
+
+static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
+{
+    struct weir_cs *cs = choice->cs;
+    const struct weir_guard_piece *piece = &p->piece;
+    struct weir_list *items = &choice->enforced->held[piece->channel];
+    struct weir_cs_item *last = touch(items, piece->end_cp);
+    bool is_whole = last != NULL && last->end_cp <= piece->end_cp;
+    struct weir_slice usage = is_whole ? weir_slice_make(last->json, last->n) : WEIR_SLICE("");
+    if (piece->text.n == 0 && piece->n_findings == 0) {
+        borrow_usage(choice, usage); /* all of it belongs to a run that was replaced before */
+    } else {
+        struct weir_talk_out e = {.envelope = envelope_of(choice, last),
+                                  .channel = piece->channel,
+                                  .text = piece->text,
+                                  .logprobs = p->logprobs,
+                                  .usage = usage,
+                                  .detections = write_found(choice, piece, &cs->scratch->kept),
+                                  .warnings = warnings_of(piece)};
+        if (piece->channel == WEIR_CHANNEL_TRANSCRIPT) {
+            e.audio = weir_buf_slice(&choice->enforced->checked.audio);
+        }
+        send_out(choice, &e);
+    }
+    if (piece->channel == WEIR_CHANNEL_TRANSCRIPT) {
+        weir_buf_dispose(&choice->enforced->checked.audio);
+    }
+    if (piece->is_changed) {
+        weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
+    }
+    bool has_left = piece->text.n != 0;
+    bool *so_far = &choice->enforced->checked.has_left[piece->channel];
+    *so_far = *so_far || has_left;
+    weir_cs__forget_until(cs, items, piece->end_cp);
+}
+
+static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
     struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
-    struct weir_slice lone = weir_slice_make(REPLACEMENT, sizeof REPLACEMENT - 1);
-    if (e->is_blocked || cs->is_over) {
-        return;
+    struct weir_out *sink = cs->out;
+    struct weir_checked_no no = weir_checked_no(&e->checked, holds_text(cs));
+    e->is_clean = true; /* what is said from here on is ours */
+    if (sink->ops->blocked != NULL) {
+        sink->ops->blocked(sink, choice->index);
     }
+    send_out(choice,
+             &(struct weir_talk_out){.envelope = e->envelope,
+                                     .channel = no.channel,
+                                     .text = no.text,
+                                     .detections = write_found(choice, piece, &cs->scratch->kept),
+                                     .warnings = warnings_of(piece)});
+    send_out(choice, &(struct weir_talk_out){.envelope = e->envelope,
+                                             .finish = no.finish,
+                                             .usage = weir_buf_slice(&e->usage)});
+}
+
+/* What the answer had cost, as events that are not sent say. */
+static void save_usage(struct weir_cs_choice *choice)
+{
+    const struct weir_cs_item *last = NULL;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        if (e->halves[i] != 0) {
-            e->halves[i] = 0;
-            push(choice, (enum weir_channel)i, weir_buf_slice(&e->last), lone);
+        const struct weir_list *items = &choice->enforced->held[i];
+        for (const struct weir_list *at = items->next; at != items; at = at->next) {
+            const struct weir_cs_item *item = WEIR_LIST_ENTRY(at, struct weir_cs_item, link);
+            bool is_later = last == NULL || item->seq > last->seq;
+            last = item->shape == NULL && item->n != 0 && is_later ? item : last;
         }
     }
-    struct weir_guard_ending ending = {.prompt = cs->request.prompt};
-    weir_cs__collect_texts(choice, &ending);
-    if (weir_cs__wants_message(cs)) {
-        const struct weir_json *json = cs->request.json;
-        uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
-        ending.messages = weir_cs__history(cs, choice);
-        ending.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
+    if (last != NULL) {
+        borrow_usage(choice, weir_slice_make(last->json, last->n));
     }
-    weir_guard_end(e->guard, &ending);
+}
+
+static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+{
+    struct weir_cs *cs = choice->cs;
+    bool has_finished = choice->said_finish_last && !choice->said_finish_before;
+    save_usage(choice);
+    if (holds_text(cs)) {
+        choice->role = WEIR_CS_ROLE_UNSAID; /* what has said it does not leave */
+    }
+    drop_held(choice);
+    emit_no(choice, piece);
+    weir_cs__note_outcome(cs, WEIR_POLICY_BLOCKED);
+    weir_tools_dispose(&choice->enforced->checked.tools);
+    account(choice);
+    /* Where it has said its finish_reason already, there is nothing to save, and usage may come. */
+    cs->may_stop = cs->may_stop || !has_finished;
+}
+
+static void emit_waiting(struct weir_cs_choice *choice)
+{
+    struct weir_list *link;
+    choice->enforced->is_clean = true;
+    while ((link = weir_list_first(&choice->enforced->waiting)) != NULL && !choice->cs->is_over) {
+        struct weir_cs_item *item = WEIR_LIST_ENTRY(link, struct weir_cs_item, link);
+        weir_cs__emit(choice->cs, weir_slice_make(item->json, item->n));
+        weir_cs__item_free(choice->cs, item);
+    }
+}
+
+/* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */
+static void clear(struct weir_cs_choice *choice)
+{
+    struct weir_cs_enforced *e = choice->enforced;
+    struct weir_buf calls = {0};
+    emit_waiting(choice);
+    if (e->checked.tools.n != 0 || e->checked.audio.n != 0) {
+        weir_checked_write_calls(&e->checked, true, &calls);
+        send_out(choice, &(struct weir_talk_out){.envelope = e->envelope,
+                                                 .audio = weir_buf_slice(&e->checked.audio),
+                                                 .members = weir_buf_slice(&calls)});
+    }
+    if (e->checked.finish.n != 0) {
+        send_out(choice,
+                 &(struct weir_talk_out){.envelope = e->envelope,
+                                         .finish = weir_buf_slice(&e->checked.finish),
+                                         .stop_reason = weir_buf_slice(&e->checked.stop_reason),
+                                         .usage = weir_buf_slice(&e->usage)});
+    }
+    weir_tools_dispose(&e->checked.tools);
+    weir_buf_dispose(&calls);
+    account(choice);
+}
+
+static void take_piece(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
+{
+    switch (p->piece.what) {
+    case WEIR_GUARD_TEXT:
+        emit_text(choice, p);
+        break;
+    case WEIR_GUARD_BLOCKED:
+        block(choice, &p->piece);
+        break;
+    case WEIR_GUARD_CLEAR:
+        clear(choice);
+        break;
+    }
+}
+
+void weir_cs__enforce_drain(struct weir_cs_choice *choice)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_checked_piece p;
+    int rc = 0;
+    while (!cs->is_over && (rc = weir_checked_pop(&choice->enforced->checked, &p)) == 0) {
+        take_piece(choice, &p);
+    }
+    if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
+        fail(choice);
+    }
 }

@@ -14,127 +14,6 @@
 
 /* ---- the generated message ---- */
 
-static struct weir_cs_tool *tool_at(struct weir_cs_choice *choice, uint64_t index)
-{
-    for (size_t i = 0; i < choice->n_tools; i++) {
-        if (choice->tools[i].index == index) {
-            return &choice->tools[i];
-        }
-    }
-    struct weir_cs *cs = choice->cs;
-    if (choice->n_tools == cs->task->env->max_tool_calls) {
-        weir_cs__fail_limit(cs, "tool calls in one choice", choice->n_tools, "max_tool_calls");
-        return NULL;
-    }
-    size_t bytes = (choice->n_tools + 1) * sizeof *choice->tools;
-    choice->tools = weir_mem_realloc(choice->tools, bytes);
-    struct weir_cs_tool *tool = &choice->tools[choice->n_tools++];
-    size_t max = cs->task->env->max_held_bytes;
-    *tool = (struct weir_cs_tool){.index = index};
-    weir_buf_init(&tool->id, max);
-    weir_buf_init(&tool->type, max);
-    weir_buf_init(&tool->name, max);
-    weir_buf_init(&tool->arguments, max);
-    weir_buf_init(&tool->extras, max);
-    weir_buf_init(&tool->word_extras, max);
-    return tool;
-}
-
-static int take_string(const struct weir_json *json, uint32_t object, const char *name,
-                       struct weir_buf *out)
-{
-    uint32_t at = weir_json_get_set(json, object, weir_slice_cstr(name));
-    bool is_string = at != WEIR_JSON_NONE && weir_json_type(json, at) == WEIR_JSON_STRING;
-    return is_string ? weir_json_string_append(json, at, out) : 0;
-}
-
-static size_t tool_size(const struct weir_cs_tool *tool)
-{
-    return tool->id.n + tool->type.n + tool->name.n + tool->arguments.n + tool->extras.n +
-           tool->word_extras.n;
-}
-
-/* unknown_members: pass. Members nobody knows, as they stand in the first piece of a call that has
- * any: a name must not stand twice. */
-static int take_extras(const struct weir_cs_choice *choice, const struct weir_json *json,
-                       uint32_t object, const char *const *known, struct weir_buf *out)
-{
-    static const char *const words[] = {"function", "custom", NULL};
-    bool is_kept = choice->enforced != NULL && choice->cs->request.policy->keeps_unknown;
-    int rc = 0;
-    uint32_t key = is_kept && out->n == 0 ? weir_json_first(json, object) : WEIR_JSON_NONE;
-    for (; key != WEIR_JSON_NONE; key = weir_json_after(json, object, key)) {
-        if (!weir_known_is_among(json, key, known) && !weir_known_is_among(json, key, words)) {
-            rc |= out->n != 0 ? weir_buf_append_byte(out, ',') : 0;
-            rc |= weir_buf_append(out, weir_json_raw(json, key));
-            rc |= weir_buf_append_byte(out, ':');
-            rc |= weir_buf_append(out, weir_json_raw(json, key + 1));
-        }
-    }
-    return rc;
-}
-
-/* What it is called, once, and what it is given, piece by piece. */
-static int take_words(const struct weir_json *json, uint32_t at, const char *arguments,
-                      struct weir_cs_tool *tool)
-{
-    int rc = tool->name.n == 0 ? take_string(json, at, "name", &tool->name) : 0;
-    return rc | take_string(json, at, arguments, &tool->arguments);
-}
-
-/* It is held until the choice ends. */
-static void hold_tool(struct weir_cs_choice *choice, size_t n_bytes, int rc)
-{
-    choice->tool_bytes += n_bytes;
-    choice->cs->held_bytes += n_bytes;
-    if (rc != 0) {
-        weir_cs__fail_limit(choice->cs, "bytes in a tool call",
-                            choice->cs->task->env->max_held_bytes, "max_held_bytes_per_stream");
-    }
-}
-
-static void take_tool(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t at,
-                      uint64_t position)
-{
-    uint64_t index = position;
-    uint32_t given = weir_json_get_set(json, at, WEIR_SLICE("index"));
-    if (given != WEIR_JSON_NONE && weir_json_u64(json, given, &index) != 0) {
-        weir_cs__fail_model(choice->cs, "a tool call's index is not a whole number");
-        return;
-    }
-    struct weir_cs_tool *tool = tool_at(choice, index);
-    if (tool == NULL) {
-        return;
-    }
-    size_t before = tool_size(tool);
-    int rc = tool->id.n == 0 ? take_string(json, at, "id", &tool->id) : 0;
-    rc |= tool->type.n == 0 ? take_string(json, at, "type", &tool->type) : 0;
-    uint32_t function = weir_json_get_set(json, at, WEIR_SLICE("function"));
-    uint32_t custom = weir_json_get_set(json, at, WEIR_SLICE("custom"));
-    rc |= take_extras(choice, json, at, weir_known_call, &tool->extras);
-    if (function != WEIR_JSON_NONE) {
-        rc |= take_words(json, function, "arguments", tool);
-        rc |= take_extras(choice, json, function, weir_known_function, &tool->word_extras);
-    } else if (custom != WEIR_JSON_NONE) {
-        tool->is_custom = true;
-        rc |= take_words(json, custom, "input", tool);
-        rc |= take_extras(choice, json, custom, weir_known_custom, &tool->word_extras);
-    }
-    hold_tool(choice, tool_size(tool) - before, rc);
-}
-
-void weir_cs__take_function_call(struct weir_cs_choice *choice, const struct weir_json *json,
-                                 uint32_t call)
-{
-    struct weir_cs_tool *tool = tool_at(choice, WEIR_CS_FUNCTION_CALL);
-    if (tool != NULL) {
-        size_t before = tool_size(tool);
-        int rc = take_words(json, call, "arguments", tool);
-        rc |= take_extras(choice, json, call, weir_known_function, &tool->word_extras);
-        hold_tool(choice, tool_size(tool) - before, rc);
-    }
-}
-
 bool weir_cs__wants_message(const struct weir_cs *cs)
 {
     return weir_plan_has_type(&cs->request.output, WEIR_DETECT_CHAT);
@@ -143,38 +22,34 @@ bool weir_cs__wants_message(const struct weir_cs *cs)
 void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_json *json,
                             const struct weir_event_choice *c)
 {
-    if (!c->has_rest || !weir_cs__wants_message(choice->cs)) {
+    struct weir_cs *cs = choice->cs;
+    const struct weir_task_env *env = cs->task->env;
+    if (!c->has_rest || !weir_cs__wants_message(cs)) {
         return;
     }
     uint32_t calls = weir_json_get_set(json, c->body, WEIR_SLICE("tool_calls"));
-    if (calls != WEIR_JSON_NONE && weir_json_type(json, calls) == WEIR_JSON_ARRAY) {
-        weir_cs__take_tools(choice, json, calls);
+    if (calls == WEIR_JSON_NONE || weir_json_type(json, calls) != WEIR_JSON_ARRAY) {
+        return;
     }
-}
-
-void weir_cs__take_tools(struct weir_cs_choice *choice, const struct weir_json *json,
-                         uint32_t calls)
-{
-    uint64_t position = 0;
-    uint32_t at = weir_json_first(json, calls);
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, calls, at)) {
-        take_tool(choice, json, at, position++);
+    const char *why = NULL;
+    choice->tools.max_calls = env->max_tool_calls;
+    choice->tools.max_bytes = env->max_held_bytes;
+    int rc = weir_tools_take(&choice->tools, json, calls, &why);
+    cs->held_bytes += choice->tools.n_bytes - choice->tool_bytes;
+    choice->tool_bytes = choice->tools.n_bytes;
+    if (rc == WEIR_EPEER) {
+        weir_cs__fail_model(cs, why);
+    } else if (rc != 0 && weir_tools_is_full(&choice->tools)) {
+        weir_cs__fail_limit(cs, "tool calls in one choice", choice->tools.n, "max_tool_calls");
+    } else if (rc != 0) {
+        weir_cs__fail_limit(cs, "bytes in a tool call", env->max_held_bytes,
+                            "max_held_bytes_per_stream");
     }
 }
 
 void weir_cs__forget_tools(struct weir_cs_choice *choice)
 {
-    for (size_t i = 0; i < choice->n_tools; i++) {
-        weir_buf_dispose(&choice->tools[i].id);
-        weir_buf_dispose(&choice->tools[i].type);
-        weir_buf_dispose(&choice->tools[i].name);
-        weir_buf_dispose(&choice->tools[i].arguments);
-        weir_buf_dispose(&choice->tools[i].extras);
-        weir_buf_dispose(&choice->tools[i].word_extras);
-    }
-    free(choice->tools);
-    choice->tools = NULL;
-    choice->n_tools = 0;
+    weir_tools_dispose(&choice->tools);
     choice->cs->held_bytes -= choice->tool_bytes;
     choice->tool_bytes = 0;
 }
@@ -185,83 +60,8 @@ static void write_member(struct weir_json_write *w, const char *name, struct wei
     weir_json_write_string(w, text);
 }
 
-/* Members with commas between them, as take_extras kept them. */
-static void write_extras(struct weir_json_write *w, const struct weir_buf *extras)
-{
-    if (extras->n != 0) {
-        weir_json_write_raw_members(w, weir_buf_slice(extras));
-    }
-}
-
-static void write_words(struct weir_json_write *w, const struct weir_cs_tool *tool)
-{
-    weir_json_write_begin_object(w);
-    write_member(w, "name", weir_buf_slice(&tool->name));
-    write_member(w, tool->is_custom ? "input" : "arguments", weir_buf_slice(&tool->arguments));
-    write_extras(w, &tool->word_extras);
-    weir_json_write_end_object(w);
-}
-
-static void write_tool(struct weir_json_write *w, const struct weir_cs_tool *tool)
-{
-    struct weir_slice kind = tool->is_custom ? WEIR_SLICE("custom") : WEIR_SLICE("function");
-    weir_json_write_begin_object(w);
-    weir_json_write_key(w, WEIR_SLICE("index"));
-    weir_json_write_u64(w, tool->index);
-    write_member(w, "id", weir_buf_slice(&tool->id));
-    write_member(w, "type", tool->type.n != 0 ? weir_buf_slice(&tool->type) : kind);
-    weir_json_write_key(w, kind);
-    write_words(w, tool);
-    write_extras(w, &tool->extras);
-    weir_json_write_end_object(w);
-}
-
-/* `tool_calls` and, of old, `function_call`: members of a message or delta. */
-void weir_cs__write_tools(struct weir_json_write *w, const struct weir_cs_choice *choice)
-{
-    const struct weir_cs_tool *old = NULL;
-    for (size_t i = 0; i < choice->n_tools; i++) {
-        old = choice->tools[i].index == WEIR_CS_FUNCTION_CALL ? &choice->tools[i] : old;
-    }
-    if (old != NULL) {
-        weir_json_write_key(w, WEIR_SLICE("function_call"));
-        write_words(w, old);
-    }
-    if (choice->n_tools == (old != NULL)) {
-        return;
-    }
-    weir_json_write_key(w, WEIR_SLICE("tool_calls"));
-    weir_json_write_begin_array(w);
-    for (size_t i = 0; i < choice->n_tools; i++) {
-        if (&choice->tools[i] != old) {
-            write_tool(w, &choice->tools[i]);
-        }
-    }
-    weir_json_write_end_array(w);
-}
-
-/* What the choice said besides its content, on routes that block or redact: there the detector that
- * sees the message decides about all of it. */
-static void write_channels(struct weir_json_write *w, const struct weir_cs_choice *choice)
-{
-    for (size_t i = 0; choice->enforced != NULL && i < WEIR_CHANNEL_TEXTS; i++) {
-        struct weir_slice text = weir_guard_whole(choice->enforced->guard, (enum weir_channel)i);
-        if (text.n == 0 || i == WEIR_CHANNEL_CONTENT) {
-            continue;
-        }
-        if (i == WEIR_CHANNEL_TRANSCRIPT) {
-            weir_json_write_key(w, WEIR_SLICE("audio"));
-            weir_json_write_begin_object(w);
-            write_member(w, "transcript", text);
-            weir_json_write_end_object(w);
-        } else {
-            write_member(w, weir_channel_name((enum weir_channel)i), text);
-        }
-    }
-}
-
 /* The caller's history and what was generated, as one array. */
-struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choice *choice)
+static struct weir_slice history(struct weir_cs *cs, const struct weir_cs_choice *choice)
 {
     struct weir_buf out = {0};
     struct weir_json_write w;
@@ -272,8 +72,7 @@ struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choi
     if (choice->has_content) {
         write_member(&w, "content", weir_buf_slice(&choice->whole));
     }
-    write_channels(&w, choice);
-    weir_cs__write_tools(&w, choice);
+    weir_tools_write(&choice->tools, true, &w);
     weir_json_write_end_object(&w);
     struct weir_slice text = WEIR_SLICE("[]");
     if (weir_json_parse_reuse(&message, weir_buf_slice(&out), NULL, &cs->scratch->envelope, NULL) ==
@@ -294,7 +93,7 @@ static void add_use(struct weir_cs *cs, struct weir_cs_choice *choice,
     switch (use->d->detector->type) {
     case WEIR_DETECT_CHAT: {
         uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
-        input.messages = weir_cs__history(cs, choice);
+        input.messages = history(cs, choice);
         input.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
         weir_scan_add_whole(choice->group, use, &input);
         break;
@@ -395,8 +194,7 @@ static bool write_warnings(const struct weir_cs *cs, struct weir_buf *out)
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
         n_text_found += choice->group != NULL ? choice->group->n_text_found : 0;
-        bool is_blocked = choice->enforced != NULL && choice->enforced->is_blocked;
-        if (!choice->has_content && !is_blocked) {
+        if (!choice->has_content) {
             weir_results_write_empty_output(&w, choice->index, cs->request.is_chat);
             n++;
         }
@@ -440,8 +238,10 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     struct weir_buf warnings = {0};
     struct weir_buf envelope = {0};
     struct weir_json json;
-    bool has_detections = cs->has_whole && (cs->whole_scan != NULL || cs->task->env->is_fms);
-    bool has_warnings = write_warnings(cs, &warnings);
+    bool is_route = weir_cs__is_route(cs); /* there the choices' last events have told it */
+    bool has_detections =
+        !is_route && cs->has_whole && (cs->whole_scan != NULL || cs->task->env->is_fms);
+    bool has_warnings = !is_route && write_warnings(cs, &warnings);
     if (has_detections) {
         write_detections(cs, &detections);
     }

@@ -5,7 +5,7 @@
  */
 #include "base/err.h"
 #include "base/mem.h"
-#include "task/completion_enforce_int.h"
+#include "task/completion_stream_int.h"
 #include "wire/json_write.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static struct weir_cs_choice *known_choice(const struct weir_cs *cs, uint64_t in
 /* Half a character waits for its other half: for the reader. */
 static bool waits_for_half(const struct weir_cs_choice *choice, const struct weir_shape *shape)
 {
-    return choice->enforced != NULL ? choice->enforced->halves[shape->channel] != 0
+    return choice->enforced != NULL ? choice->enforced->checked.halves[shape->channel] != 0
                                     : choice->high != 0;
 }
 
@@ -99,8 +99,8 @@ bool weir_cs__take_shaped(struct weir_cs *cs, struct weir_slice event)
     return true;
 }
 
-void weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t text,
-                         enum weir_channel channel, bool has_ending)
+struct weir_shape *weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *json,
+                                       uint32_t text, enum weir_channel channel, bool has_ending)
 {
     const struct weir_json_node *node = &json->nodes[text];
     struct weir_shape_of of = {.event = json->src,
@@ -109,7 +109,7 @@ void weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *
                                .channel = (uint32_t)channel,
                                .place = choice->index,
                                .has_ending = has_ending};
-    weir_shapes_add(&choice->cs->shapes, &of);
+    return weir_shapes_add(&choice->cs->shapes, &of);
 }
 
 /* ---- leaving ---- */

@@ -143,9 +143,12 @@ void weir_cs__note_outcome(struct weir_cs *cs, enum weir_policy_outcome outcome)
 static enum weir_path_wait choice_waits(const struct weir_cs_choice *choice)
 {
     if (choice->enforced != NULL) {
-        return weir_guard_waits(choice->enforced->guard);
+        return weir_guard_waits(choice->enforced->checked.guard);
     }
-    return choice->path != NULL ? weir_path_waits(choice->path) : WEIR_PATH_IDLE;
+    enum weir_path_wait aside = weir_cs__aside_waits(choice);
+    enum weir_path_wait path =
+        choice->path != NULL ? weir_path_waits(choice->path) : WEIR_PATH_IDLE;
+    return path > aside ? path : aside;
 }
 
 static enum weir_path_wait waits(const struct weir_cs *cs)
@@ -235,7 +238,8 @@ static bool is_done(const struct weir_cs_choice *choice)
         return weir_cs__enforce_is_done(choice);
     }
     bool is_path_done = choice->path == NULL || weir_path_is_done(choice->path);
-    return is_path_done && weir_list_is_empty(&choice->items) && choice->finish.n == 0;
+    bool is_finished = !weir_cs__is_route(choice->cs) || choice->is_finished;
+    return is_path_done && weir_list_is_empty(&choice->items) && is_finished;
 }
 
 static bool has_left(const struct weir_cs *cs)
@@ -280,7 +284,7 @@ void weir_cs__note_finish(struct weir_cs_choice *choice, bool has_finish)
 
 static bool is_blocked(const struct weir_cs_choice *choice)
 {
-    return choice->enforced != NULL && choice->enforced->is_blocked;
+    return choice->enforced != NULL && choice->enforced->checked.is_blocked;
 }
 
 static bool has_all_choices(const struct weir_cs *cs)
@@ -338,6 +342,12 @@ void weir_cs__advance(struct weir_cs *cs)
         stop_if_all_blocked(cs);
     }
     watch_silence(cs);
+    if (cs->source_done && cs->whole_done && !cs->enforces) {
+        weir_cs__emit_finishes(cs);
+    }
+    if (cs->is_over) {
+        return;
+    }
     if (cs->source_done && cs->whole_done && has_left(cs)) {
         finish(cs);
     } else {

@@ -5,8 +5,8 @@
 #include "base/list.h"
 #include "io/loop.h"
 #include "talk/shape.h"
+#include "task/checked.h"
 #include "task/completion_stream.h"
-#include "task/enforce.h"
 #include "task/event.h"
 #include "task/path.h"
 #include "task/results.h"
@@ -31,41 +31,24 @@ struct weir_cs_item {
     bool is_hollow; /* no text and nothing else: belongs to the text around it */
     bool has_logprobs;
     bool is_ending;           /* its finish_reason waits for the path's end */
-    bool is_tainted;          /* its text does not leave as it was */
     struct weir_shape *shape; /* the event, but for its text; NULL: the JSON behind this struct */
-    size_t n_held;            /* bytes that count as held */
-    size_t n;                 /* bytes of JSON behind this struct */
+    struct weir_envelope *envelope; /* block, redact: the event's, and the JSON is its usage */
+    size_t n_held;                  /* bytes that count as held */
+    size_t n;                       /* bytes of JSON behind this struct */
     char json[];
-};
-
-#define WEIR_CS_FUNCTION_CALL UINT64_MAX
-
-/* A tool call as it comes, for detectors that see the generated message. */
-struct weir_cs_tool {
-    uint64_t index; /* WEIR_CS_FUNCTION_CALL: the one call of the old form */
-    bool is_custom; /* `arguments` is its input */
-    struct weir_buf id;
-    struct weir_buf type;
-    struct weir_buf name;
-    struct weir_buf arguments;
-    struct weir_buf extras;      /* unknown_members: pass: other members of it, as JSON … */
-    struct weir_buf word_extras; /* … and of what says its name and arguments */
 };
 
 struct weir_cs;
 
 /* What a choice has on a route that blocks or redacts. */
 struct weir_cs_enforced {
-    struct weir_guard *guard;
+    struct weir_checked checked;
     struct weir_list held[WEIR_CHANNEL_TEXTS]; /* events whose text the guard has, per channel */
-    uint16_t halves[WEIR_CHANNEL_TEXTS]; /* first halves of surrogate pairs, as `high` below */
-    struct weir_buf last;                /* the last event, without what it said … */
-    struct weir_shape *last_shape;       /* … which has this shape; NULL: another one */
-    struct weir_buf finish;              /* the last event that said a finish_reason, likewise */
-    bool finish_has_usage;               /* and it says what the answer cost */
-    struct weir_buf audio_id;            /* JSON; empty: none, or it has left */
-    struct weir_buf audio_expires;       /* likewise */
-    bool is_blocked;
+    struct weir_list waiting;       /* events that leave when the choice is known to be clean */
+    bool is_clean;                  /* it is, or what is sent is ours */
+    struct weir_envelope *envelope; /* of the last event */
+    struct weir_buf usage;          /* that came with the finish_reason: JSON */
+    size_t held_bytes;              /* of `checked`, counted in the stream's */
 };
 
 struct weir_cs_choice {
@@ -74,6 +57,7 @@ struct weir_cs_choice {
     uint64_t index;
     struct weir_path *path;            /* NULL: no detector works on chunks */
     struct weir_cs_enforced *enforced; /* NULL: not on such a route */
+    struct weir_cs_aside *aside; /* annotate: what it says besides its content; NULL: nothing */
     /* On routes the role leaves once, on the choice's first event. */
     enum weir_cs_role {
         WEIR_CS_ROLE_UNSAID,
@@ -82,12 +66,11 @@ struct weir_cs_choice {
     } role;
     struct weir_list items;
     bool has_content;
-    size_t n_passed_cp;    /* when somebody watches and nothing is held back */
-    struct weir_buf whole; /* the text so far, for detectors that look at all of it */
-    struct weir_cs_tool *tools;
-    size_t n_tools;
-    size_t tool_bytes; /* that are held for them */
-    uint16_t high;     /* first half of a surrogate pair whose second half is awaited; 0: none */
+    size_t n_passed_cp;      /* when somebody watches and nothing is held back */
+    struct weir_buf whole;   /* the text so far, for detectors that look at all of it */
+    struct weir_tools tools; /* for detectors that see the generated message */
+    size_t tool_bytes;       /* that are held for them */
+    uint16_t high; /* first half of a surrogate pair whose second half is awaited; 0: none */
     struct weir_buf high_json; /* the event it came in */
     struct weir_scan_group *group;
     bool has_ended; /* H and I: finish_reason has come; all: the end of the stream */
@@ -99,6 +82,7 @@ struct weir_cs_choice {
      * the end. */
     struct weir_buf finish;
     bool is_finish_whole; /* and something in it has not left otherwise */
+    bool is_finished;     /* it has left, if there was one */
     bool has_sent;        /* compat fms: a batch has left */
     /* Told: event 0 and the one that lent its envelope last, in no list; NULL: none. */
     struct weir_cs_item *kept[2];
@@ -131,6 +115,7 @@ struct weir_cs {
     size_t held_bytes;
     struct weir_source source;
     struct weir_task_completion request;
+    const struct weir_task_completion *aside_request; /* as it is asked about other channels */
     const struct weir_gather_strategy *strategy;
     struct weir_model_run *run;
     struct weir_model_request model_request;
@@ -154,6 +139,8 @@ void weir_cs__fail_held(struct weir_cs *cs); /* too much is held back */
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__drain_misc(struct weir_cs *cs); /* events without choices whose turn has come */
 void weir_cs__advance(struct weir_cs *cs);
+/* On annotating routes: the events that end the choices, once everything is known. */
+void weir_cs__emit_finishes(struct weir_cs *cs);
 void weir_cs__note_outcome(struct weir_cs *cs, enum weir_policy_outcome outcome);
 
 /* Something is about to leave that was not judged: the request fails. */
@@ -175,19 +162,8 @@ void weir_cs__drain(struct weir_cs_choice *choice);
 void weir_cs__end_choice(struct weir_cs_choice *choice);
 void weir_cs__free_choice(struct weir_cs_choice *choice);
 void weir_cs__on_progress(void *ctx); /* ctx: the choice */
-/* The last text item of `items` that begins before `end_cp`; logprobs of those that end by then are
- * joined on the way. `taints`: their text leaves changed. */
-struct weir_cs_item *weir_cs__touch(struct weir_cs *cs, const struct weir_list *items,
-                                    size_t end_cp, bool taints,
-                                    struct weir_event_logprobs *logprobs);
 void weir_cs__forget_until(struct weir_cs *cs, struct weir_list *items, size_t end_cp);
 void weir_cs__keep_whole(struct weir_cs_choice *choice, struct weir_slice text);
-/* Joins the text of an event with half a character that came before, and holds back one at its end:
- * `half` is what is held. */
-void weir_cs__join_half(const struct weir_json *json, uint32_t at, uint16_t *half,
-                        struct weir_buf *text);
-bool weir_cs__cut_half(const struct weir_json *json, uint32_t at, uint16_t *half,
-                       struct weir_buf *text);
 /* An event kept for later counts as held. */
 void weir_cs__keep_event(struct weir_cs *cs, struct weir_buf *place, struct weir_slice event);
 void weir_cs__drop_event(struct weir_cs *cs, struct weir_buf *place);
@@ -210,8 +186,8 @@ bool weir_cs__split(const struct weir_cs_choice *choice, struct weir_gather_batc
 bool weir_cs__take_shaped(struct weir_cs *cs, struct weir_slice event);
 /* The event was read and the string at `text`, of this channel, is all it says; `has_ending`: some
  * null in it leaves only with the end of that. */
-void weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *json, uint32_t text,
-                         enum weir_channel channel, bool has_ending);
+struct weir_shape *weir_cs__keep_shape(struct weir_cs_choice *choice, const struct weir_json *json,
+                                       uint32_t text, enum weir_channel channel, bool has_ending);
 struct weir_cs_item *weir_cs__item_of_shape(struct weir_cs *cs, struct weir_shape *shape,
                                             size_t text_bytes);
 void weir_cs__item_spare(struct weir_cs *cs, struct weir_cs_item *item); /* free one of those */
@@ -248,6 +224,19 @@ bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice);
 int weir_cs__read_single(struct weir_cs *cs, struct weir_slice event, struct weir_json *json,
                          struct weir_event_choice *c);
 
+/* completion_aside.c: annotating routes */
+void weir_cs__aside_take(struct weir_cs_choice *choice, const struct weir_json *json,
+                         const struct weir_event_choice *c);
+void weir_cs__aside_end(struct weir_cs_choice *choice);
+void weir_cs__aside_drain(struct weir_cs_choice *choice);
+void weir_cs__aside_free(struct weir_cs_choice *choice);
+bool weir_cs__aside_is_done(const struct weir_cs_choice *choice);
+enum weir_path_wait weir_cs__aside_waits(const struct weir_cs_choice *choice);
+/* Appends `detections` of what is known only at the end of the choice. False: nothing was found.
+ * `has_text_found`: by detectors that look at texts. */
+bool weir_cs__aside_write(const struct weir_cs_choice *choice, struct weir_buf *detections,
+                          bool *has_text_found);
+
 /* completion_fms.c */
 bool weir_cs__absorbs(struct weir_cs_choice *choice, const struct weir_json *json,
                       const struct weir_event_choice *c, struct weir_slice event);
@@ -262,13 +251,7 @@ void weir_cs__flush_told(struct weir_cs *cs);
 void weir_cs__free_told(struct weir_cs_choice *choice);
 
 /* completion_final.c */
-void weir_cs__take_tools(struct weir_cs_choice *choice, const struct weir_json *json,
-                         uint32_t calls);
-void weir_cs__take_function_call(struct weir_cs_choice *choice, const struct weir_json *json,
-                                 uint32_t call);
-void weir_cs__write_tools(struct weir_json_write *w, const struct weir_cs_choice *choice);
 void weir_cs__forget_tools(struct weir_cs_choice *choice);
-struct weir_slice weir_cs__history(struct weir_cs *cs, const struct weir_cs_choice *choice);
 bool weir_cs__wants_message(const struct weir_cs *cs);
 void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_json *json,
                             const struct weir_event_choice *c);

@@ -2,22 +2,63 @@
  * A whole answer on a route that blocks or redacts:
  *
  *   choice ─┬─ content ────┐
- *           ├─ reasoning … ┼─► guard ─► what may leave ─► the answer, written anew
+ *           ├─ reasoning … ┼─► checked choice ─► what may leave ─► the answer, written anew
  *           └─ tool calls ─┘
  *
- * All choices at once; the answer is written when the last guard is done.
+ * All choices at once; the answer is written when the last one is done. A choice that was blocked
+ * says no and nothing else.
  */
+#include "task/enforce_unary.h"
+
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/found.h"
-#include "task/enforce_int.h"
-#include "task/promise.h"
+#include "io/loop.h"
+#include "talk/form.h"
+#include "talk/known.h"
+#include "task/checked.h"
 #include "task/results.h"
+#include "wire/json_write.h"
 
 enum {
     LARGE_BYTES = 256 * 1024,
     FEED_BYTES = 64 * 1024, /* given to the guards before others have their turn */
+    N_FOUND = WEIR_CHANNEL_WHOLE + 1,
+};
+
+struct run;
+
+/* A choice and what may leave of it. */
+struct said {
+    struct run *run;
+    struct weir_delta delta;
+    struct weir_checked checked;
+    bool has_checked;
+    struct weir_buf texts[WEIR_CHANNEL_TEXTS]; /* what may leave */
+    struct weir_buf logprobs[2];               /* entries of the content's, and of the refusal's */
+    struct weir_buf found[N_FOUND];            /* results, commas between them */
+    size_t channel;                            /* whose text is given to the guard … */
+    struct weir_slice rest;                    /* … and what is left of it */
+    struct weir_post step;                     /* gives more */
+    bool has_rest;
+    bool is_fed; /* the guard has all */
+    bool is_changed;
+    bool is_done;
+};
+
+struct run {
+    struct weir_enforce_options o;
+    const struct weir_dialect *dialect;
+    struct said *choices;
+    size_t n_choices;
+    size_t n_done;
+    size_t n_text_found; /* findings in texts */
+    size_t n_found;      /* findings at all */
+    bool is_over;
+    bool has_detections;
+    struct weir_buf detections; /* of the answer */
+    struct weir_post step;      /* composes it */
 };
 
 /* As a built-in detector says of a whole text; here each is asked chunk by chunk. */
@@ -26,7 +67,12 @@ static const struct weir_fault TOO_MUCH = {.origin = WEIR_FAULT_LIMIT,
                                            .status = 422,
                                            .message = {"too much was found", 18}};
 
-static void fail(struct weir_enforce_run *r, const struct weir_fault *fault)
+static const struct weir_policy *policy_of(const struct run *r)
+{
+    return r->o.request->policy;
+}
+
+static void fail(struct run *r, const struct weir_fault *fault)
 {
     if (!r->is_over) {
         r->is_over = true;
@@ -35,43 +81,240 @@ static void fail(struct weir_enforce_run *r, const struct weir_fault *fault)
     }
 }
 
-static void fail_model(struct weir_enforce_run *r, const char *why)
+static void fail_model(struct run *r, const char *why)
 {
-    fail(r, &(struct weir_fault){.origin = weir_enforce__is_chat(r) ? WEIR_FAULT_CHAT_COMPLETION
-                                                                    : WEIR_FAULT_COMPLETION,
+    fail(r, &(struct weir_fault){.origin = r->o.request->is_chat ? WEIR_FAULT_CHAT_COMPLETION
+                                                                 : WEIR_FAULT_COMPLETION,
                                  .id = r->o.request->model_id,
                                  .err = WEIR_EPEER,
                                  .why = weir_slice_cstr(why)});
 }
 
+/* ---- writing ---- */
+
+/* What nobody checked does not leave with a choice that was blocked. */
+static void write_extras(const struct said *c, struct weir_buf *members, struct weir_buf *extras)
+{
+    static const char *const known[] = {
+        "index",           "finish_reason",    "stop_reason", "logprobs", "token_ids",
+        "prompt_logprobs", "prompt_token_ids", "message",     "text",     NULL};
+    const struct weir_delta *d = &c->delta;
+    if (!policy_of(c->run)->keeps_unknown || c->checked.is_blocked) {
+        return;
+    }
+    weir_known_write_others(d->json, d->choice, known, extras);
+    if (c->run->dialect->has_messages) {
+        weir_known_write_others(d->json, d->body, weir_known_body, members);
+    }
+}
+
+static void write_logprobs(const struct said *c, struct weir_buf *out)
+{
+    if (c->checked.is_blocked || (c->logprobs[0].n == 0 && c->logprobs[1].n == 0)) {
+        return;
+    }
+    weir_buf_append(out, WEIR_SLICE("{\"content\":"));
+    for (size_t i = 0; i < 2; i++) {
+        weir_buf_append(out, i == 0 ? WEIR_SLICE("") : WEIR_SLICE(",\"refusal\":"));
+        if (c->logprobs[i].n != 0) {
+            weir_buf_append_byte(out, '[');
+            weir_buf_append(out, weir_buf_slice(&c->logprobs[i]));
+            weir_buf_append_byte(out, ']');
+        } else {
+            weir_buf_append(out, WEIR_SLICE("null"));
+        }
+    }
+    weir_buf_append_byte(out, '}');
+}
+
+static void write_blocked(const struct said *c, struct weir_buf *out)
+{
+    struct weir_slice texts[WEIR_CHANNEL_TEXTS] = {{0}};
+    struct weir_checked_no no = weir_checked_no(&c->checked, true);
+    texts[no.channel] = no.text;
+    c->run->dialect->write_choice(
+        &(struct weir_talk_out){
+            .form = WEIR_TALK_ANSWER, .place = c->delta.place, .texts = texts, .finish = no.finish},
+        out);
+}
+
+static void write_choice(const struct said *c, struct weir_buf *out)
+{
+    struct weir_slice texts[WEIR_CHANNEL_TEXTS] = {{0}};
+    struct weir_buf members = {0};
+    struct weir_buf extras = {0};
+    struct weir_buf logprobs = {0};
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        bool was_said = c->delta.texts[i] != WEIR_JSON_NONE;
+        texts[i] = c->texts[i].n != 0 ? weir_buf_slice(&c->texts[i])
+                   : was_said         ? WEIR_SLICE("")
+                                      : (struct weir_slice){0};
+    }
+    weir_checked_write_calls(&c->checked, false, &members);
+    write_extras(c, &members, &extras);
+    write_logprobs(c, &logprobs);
+    c->run->dialect->write_choice(
+        &(struct weir_talk_out){.form = WEIR_TALK_ANSWER,
+                                .place = c->delta.place,
+                                .texts = texts,
+                                .audio = weir_buf_slice(&c->checked.audio),
+                                .members = weir_buf_slice(&members),
+                                .logprobs = weir_buf_slice(&logprobs),
+                                .finish = weir_buf_slice(&c->checked.finish),
+                                .stop_reason = weir_buf_slice(&c->checked.stop_reason),
+                                .extras = weir_buf_slice(&extras)},
+        out);
+    weir_buf_dispose(&members);
+    weir_buf_dispose(&extras);
+    weir_buf_dispose(&logprobs);
+}
+
+static void write_choices(const struct run *r, struct weir_buf *out)
+{
+    for (size_t i = 0; i < r->n_choices; i++) {
+        if (i != 0) {
+            weir_buf_append_byte(out, ',');
+        }
+        if (r->choices[i].checked.is_blocked) {
+            write_blocked(&r->choices[i], out);
+        } else {
+            write_choice(&r->choices[i], out);
+        }
+    }
+}
+
+/* One entry per choice and channel with findings. False: there are none. */
+static bool write_output(struct weir_json_write *w, const struct run *r, struct weir_slice key)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < r->n_choices * N_FOUND; i++) {
+        const struct said *c = &r->choices[i / N_FOUND];
+        const struct weir_buf *found = &c->found[i % N_FOUND];
+        if (found->n == 0) {
+            continue;
+        }
+        if (!has_any) {
+            weir_json_write_key(w, key);
+            weir_json_write_begin_array(w);
+            has_any = true;
+        }
+        weir_checked_write_found(w, &c->checked, (enum weir_channel)(i % N_FOUND),
+                                 weir_buf_slice(found));
+    }
+    if (has_any) {
+        weir_json_write_end_array(w);
+    }
+    return has_any;
+}
+
+static void write_detections(struct run *r)
+{
+    struct weir_json_write w;
+    weir_json_write_init(&w, &r->detections);
+    weir_json_write_begin_object(&w);
+    r->has_detections = weir_input_n_found(r->o.input) != 0;
+    if (r->has_detections) {
+        weir_json_write_key(&w, WEIR_SLICE("input"));
+        weir_input_write(&w, r->o.input);
+    }
+    r->has_detections |= write_output(&w, r, WEIR_SLICE("output"));
+    weir_json_write_end_object(&w);
+}
+
+static void write_warnings(const struct run *r, struct weir_buf *out)
+{
+    struct weir_buf input = {0};
+    struct weir_json_write w;
+    bool has_input = weir_completion_write_input_warnings(r->o.request, r->o.input, &input);
+    if (has_input || r->n_text_found != 0) {
+        weir_json_write_init(&w, out);
+        weir_json_write_begin_array(&w);
+        if (has_input) {
+            weir_json_write_raw(&w, weir_slice_sub(weir_buf_slice(&input), 1, input.n - 1));
+        }
+        if (r->n_text_found != 0) {
+            weir_results_write_warning(&w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_OUTPUT);
+        }
+        weir_json_write_end_array(&w);
+    }
+    weir_buf_dispose(&input);
+}
+
+static void write_usage(const struct run *r, struct weir_buf *out)
+{
+    uint32_t at = weir_json_get(r->o.answer, 0, WEIR_SLICE("usage"));
+    if (at != WEIR_JSON_NONE) {
+        weir_metric_add(policy_of(r)->dropped, weir_form_write_usage(r->o.answer, at, out));
+    }
+}
+
+static struct weir_slice compose(const struct run *r)
+{
+    struct weir_buf choices = {0};
+    struct weir_buf usage = {0};
+    struct weir_buf extras = {0};
+    struct weir_buf warnings = {0};
+    struct weir_buf out = {0};
+    struct weir_envelope *envelope = weir_envelope_of(r->o.answer, r->o.request->model_id, NULL);
+    weir_metric_add(policy_of(r)->dropped, envelope->n_odd);
+    write_choices(r, &choices);
+    write_usage(r, &usage);
+    write_warnings(r, &warnings);
+    if (policy_of(r)->keeps_unknown) {
+        weir_known_write_others(r->o.answer, 0, weir_known_top, &extras);
+    }
+    r->dialect->write_answer(
+        &(struct weir_talk_out){.envelope = envelope,
+                                .form = WEIR_TALK_ANSWER,
+                                .choices = weir_buf_slice(&choices),
+                                .top_extras = weir_buf_slice(&extras),
+                                .usage = weir_buf_slice(&usage),
+                                .detections = r->has_detections ? weir_buf_slice(&r->detections)
+                                                                : WEIR_SLICE(""),
+                                .warnings = weir_buf_slice(&warnings)},
+        &out);
+    weir_envelope_unref(envelope);
+    weir_buf_dispose(&choices);
+    weir_buf_dispose(&usage);
+    weir_buf_dispose(&extras);
+    weir_buf_dispose(&warnings);
+    return weir_arena_take_buf(r->o.task->arena, &out);
+}
+
 /* ---- the guards ---- */
 
-static void count_outcome(const struct weir_enforce_run *r)
+static enum weir_policy_outcome outcome_of(const struct run *r, bool *is_all_blocked)
 {
     enum weir_policy_outcome outcome = WEIR_POLICY_PASSED;
+    *is_all_blocked = r->n_choices != 0;
     for (size_t i = 0; i < r->n_choices; i++) {
-        if (r->choices[i].is_blocked) {
+        *is_all_blocked = *is_all_blocked && r->choices[i].checked.is_blocked;
+        if (r->choices[i].checked.is_blocked) {
             outcome = WEIR_POLICY_BLOCKED;
         } else if (r->choices[i].is_changed && outcome == WEIR_POLICY_PASSED) {
             outcome = WEIR_POLICY_REDACTED;
         }
     }
-    weir_policy_count(r->o.request->policy, WEIR_POLICY_OUTPUT, outcome);
+    return outcome;
 }
 
 static void on_step(struct weir_post *step)
 {
-    struct weir_enforce_run *r = WEIR_LIST_ENTRY(step, struct weir_enforce_run, step);
-    struct weir_task_answer answer = {.body = weir_enforce__compose(r)};
+    struct run *r = WEIR_LIST_ENTRY(step, struct run, step);
+    struct weir_task_answer answer = {.body = compose(r)};
+    bool is_all_blocked;
+    outcome_of(r, &is_all_blocked);
+    answer.is_refused = is_all_blocked;
     r->o.done(r->o.ctx, &answer);
 }
 
 /* Findings may be many megabytes: they are written in one step, the answer with them in another. */
-static void finish(struct weir_enforce_run *r)
+static void finish(struct run *r)
 {
+    bool is_all_blocked;
     r->is_over = true;
-    count_outcome(r);
-    weir_enforce__write_detections(r);
+    weir_policy_count(policy_of(r), WEIR_POLICY_OUTPUT, outcome_of(r, &is_all_blocked));
+    write_detections(r);
     if (r->detections.n > LARGE_BYTES) {
         weir_loop_step(r->o.task->loop, &r->step);
     } else {
@@ -79,66 +322,34 @@ static void finish(struct weir_enforce_run *r)
     }
 }
 
-static void note_findings(struct weir_enforce_said *c, const struct weir_guard_piece *piece)
+static void take_piece(struct said *c, const struct weir_checked_piece *p)
 {
-    struct weir_buf *out = &c->found[piece->channel];
+    const struct weir_guard_piece *piece = &p->piece;
+    struct weir_buf *found = &c->found[piece->channel];
     for (size_t i = 0; i < piece->n_findings; i++) {
-        weir_results_append(out, WEIR_RESULTS_TERSE, piece->findings[i], out->n != 0);
+        weir_results_append(found, WEIR_RESULTS_TERSE, piece->findings[i], found->n != 0);
     }
     c->run->n_found += piece->n_findings;
     c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
-}
-
-/* True: the request has failed. */
-static bool breaks_promise(struct weir_enforce_said *c, const struct weir_guard_piece *piece)
-{
-    if (piece->what != WEIR_GUARD_TEXT || weir_guard_has_judged(c->guard, piece)) {
-        return false;
+    if (piece->what != WEIR_GUARD_TEXT) {
+        return;
     }
-    struct weir_promise promise = {.task = c->run->o.task,
-                                   .what = weir_channel_name(piece->channel),
-                                   .choice = c->known.index};
-    struct weir_fault fault = weir_promise_broken(&promise);
-    fail(c->run, &fault);
-    return true;
-}
-
-static void say_no(struct weir_enforce_said *c)
-{
-    const struct weir_policy *policy = c->run->o.request->policy;
-    bool is_refusal = policy->fallback.p == NULL && weir_enforce__is_chat(c->run);
-    enum weir_channel channel = is_refusal ? WEIR_CHANNEL_REFUSAL : WEIR_CHANNEL_CONTENT;
-    weir_buf_append(&c->said[channel],
-                    policy->fallback.p != NULL ? policy->fallback : WEIR_POLICY_REFUSAL);
-}
-
-static void take_piece(struct weir_enforce_said *c, const struct weir_guard_piece *piece)
-{
-    note_findings(c, piece);
-    switch (piece->what) {
-    case WEIR_GUARD_TEXT:
-        c->is_changed = c->is_changed || piece->is_changed;
-        weir_buf_append(&c->said[piece->channel], piece->text);
-        break;
-    case WEIR_GUARD_BLOCKED:
-        c->is_blocked = true;
-        say_no(c);
-        break;
-    case WEIR_GUARD_CLEAR:
-        break;
+    c->is_changed = c->is_changed || piece->is_changed;
+    weir_buf_append(&c->texts[piece->channel], piece->text);
+    if (p->entries.n != 0) {
+        struct weir_buf *out = &c->logprobs[piece->channel == WEIR_CHANNEL_REFUSAL];
+        weir_buf_append(out, out->n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+        weir_buf_append(out, p->entries);
     }
 }
 
-static void drain(struct weir_enforce_said *c)
+static void drain(struct said *c)
 {
-    struct weir_enforce_run *r = c->run;
-    struct weir_guard_piece piece;
+    struct run *r = c->run;
+    struct weir_checked_piece p;
     int rc = 0;
-    while (!r->is_over && (rc = weir_guard_pop(c->guard, &piece)) == 0) {
-        if (breaks_promise(c, &piece)) {
-            return;
-        }
-        take_piece(c, &piece);
+    while (!r->is_over && (rc = weir_checked_pop(&c->checked, &p)) == 0) {
+        take_piece(c, &p);
         if (r->n_found > WEIR_FOUND_MAX) {
             fail(r, &TOO_MUCH);
         }
@@ -147,8 +358,8 @@ static void drain(struct weir_enforce_said *c)
         return;
     }
     if (rc != WEIR_EAGAIN) {
-        fail(r, weir_guard_fault(c->guard));
-    } else if (weir_guard_is_done(c->guard) && !c->is_done) {
+        fail(r, weir_checked_fault(&c->checked));
+    } else if (weir_guard_is_done(c->checked.guard) && !c->is_done) {
         c->is_done = true;
         r->n_done++;
     }
@@ -156,8 +367,8 @@ static void drain(struct weir_enforce_said *c)
 
 static void on_progress(void *ctx)
 {
-    struct weir_enforce_said *c = ctx;
-    struct weir_enforce_run *r = c->run;
+    struct said *c = ctx;
+    struct run *r = c->run;
     if (c->is_fed) {
         drain(c);
     }
@@ -166,56 +377,15 @@ static void on_progress(void *ctx)
     }
 }
 
-static void add_text(struct weir_guard_ending *ending, struct weir_slice *texts,
-                     const struct weir_known *k, uint32_t object, const char *name,
-                     struct weir_arena *arena)
-{
-    uint32_t at = weir_json_get_set(k->json, object, weir_slice_cstr(name));
-    if (at == WEIR_JSON_NONE) {
-        return;
-    }
-    struct weir_slice text = weir_json_string(k->json, at, arena); /* known: it is a string */
-    if (text.n != 0) {
-        texts[ending->n_tool_texts++] = text;
-    }
-}
-
-/* Names and arguments, one text each. */
-static void collect_calls(const struct weir_enforce_said *c, struct weir_guard_ending *ending)
-{
-    const struct weir_known *k = &c->known;
-    struct weir_arena *arena = c->run->o.task->arena;
-    size_t n = k->tool_calls != WEIR_JSON_NONE ? k->json->nodes[k->tool_calls].n : 0;
-    struct weir_slice *texts = weir_arena_array(arena, 4 * n + 2, sizeof *texts);
-    ending->tool_texts = texts;
-    uint32_t at = n != 0 ? weir_json_first(k->json, k->tool_calls) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(k->json, k->tool_calls, at)) {
-        uint32_t function = weir_json_get_set(k->json, at, WEIR_SLICE("function"));
-        uint32_t custom = weir_json_get_set(k->json, at, WEIR_SLICE("custom"));
-        if (function != WEIR_JSON_NONE) {
-            add_text(ending, texts, k, function, "name", arena);
-            add_text(ending, texts, k, function, "arguments", arena);
-        }
-        if (custom != WEIR_JSON_NONE) {
-            add_text(ending, texts, k, custom, "name", arena);
-            add_text(ending, texts, k, custom, "input", arena);
-        }
-    }
-    if (k->function_call != WEIR_JSON_NONE) {
-        add_text(ending, texts, k, k->function_call, "name", arena);
-        add_text(ending, texts, k, k->function_call, "arguments", arena);
-    }
-}
-
 /* The next of what the choice says, at most so much. */
-static struct weir_slice next_part(struct weir_enforce_said *c, size_t max)
+static struct weir_slice next_part(struct said *c, size_t max)
 {
-    const struct weir_known *k = &c->known;
+    const struct weir_delta *d = &c->delta;
     while (!c->has_rest && c->channel < WEIR_CHANNEL_TEXTS) {
-        uint32_t at = k->texts[c->channel];
+        uint32_t at = d->texts[c->channel];
         c->has_rest = at != WEIR_JSON_NONE;
         if (c->has_rest) {
-            c->rest = weir_json_string(k->json, at, c->run->o.task->arena);
+            c->rest = weir_json_string(d->json, at, c->run->o.task->arena);
         } else {
             c->channel++;
         }
@@ -223,31 +393,15 @@ static struct weir_slice next_part(struct weir_enforce_said *c, size_t max)
     return weir_slice_sub(c->rest, 0, weir_utf8_floor(c->rest, max));
 }
 
-static void end_guard(struct weir_enforce_said *c)
-{
-    const struct weir_task_completion *request = c->run->o.request;
-    const struct weir_known *k = &c->known;
-    struct weir_task_ctx *task = c->run->o.task;
-    struct weir_guard_ending ending = {.prompt = request->prompt};
-    collect_calls(c, &ending);
-    if (weir_plan_has_type(&request->output, WEIR_DETECT_CHAT)) {
-        uint32_t tools = weir_json_get_set(request->json, 0, WEIR_SLICE("tools"));
-        ending.messages = weir_completion_history(task, request->json, k->json, k->body);
-        ending.tools =
-            tools != WEIR_JSON_NONE ? weir_json_raw(request->json, tools) : WEIR_SLICE("");
-    }
-    weir_guard_end(c->guard, &ending);
-    c->is_fed = true;
-}
-
 /* Gives the guard some of what the choice says. What leaves must not depend on how it was cut: the
  * guard is asked when it has all. */
-static void feed(struct weir_enforce_said *c)
+static void feed(struct said *c)
 {
     size_t n_given = 0;
     while (c->channel < WEIR_CHANNEL_TEXTS && n_given < FEED_BYTES) {
         struct weir_slice part = next_part(c, FEED_BYTES);
-        if (part.n != 0 && weir_guard_push(c->guard, (enum weir_channel)c->channel, 0, part) != 0) {
+        if (part.n != 0 &&
+            weir_checked_push(&c->checked, (enum weir_channel)c->channel, 0, part) != 0) {
             fail_model(c->run, "a choice's text cannot be checked");
             return;
         }
@@ -261,99 +415,112 @@ static void feed(struct weir_enforce_said *c)
     if (c->channel < WEIR_CHANNEL_TEXTS) {
         weir_loop_step(c->run->o.task->loop, &c->step);
     } else {
-        end_guard(c);
+        weir_checked_end(&c->checked);
+        c->is_fed = true;
         on_progress(c);
     }
 }
 
 static void on_feed(struct weir_post *step)
 {
-    struct weir_enforce_said *c = WEIR_LIST_ENTRY(step, struct weir_enforce_said, step);
+    struct said *c = WEIR_LIST_ENTRY(step, struct said, step);
     if (!c->run->is_over) {
         feed(c);
     }
 }
 
+/* ---- reading ---- */
+
 static void undo(void *ctx)
 {
-    struct weir_enforce_run *r = ctx;
+    struct run *r = ctx;
     r->is_over = true;
     weir_loop_unpost(&r->step);
     weir_buf_dispose(&r->detections);
     for (size_t i = 0; i < r->n_choices; i++) {
-        struct weir_enforce_said *c = &r->choices[i];
+        struct said *c = &r->choices[i];
         weir_loop_unpost(&c->step);
-        weir_guard_free(c->guard);
-        for (size_t j = 0; j < WEIR_CHANNEL_TEXTS; j++) {
-            weir_buf_dispose(&c->said[j]);
+        if (c->has_checked) {
+            weir_checked_dispose(&c->checked);
         }
-        for (size_t j = 0; j <= WEIR_CHANNEL_WHOLE; j++) {
+        for (size_t j = 0; j < WEIR_CHANNEL_TEXTS; j++) {
+            weir_buf_dispose(&c->texts[j]);
+        }
+        for (size_t j = 0; j < N_FOUND; j++) {
             weir_buf_dispose(&c->found[j]);
         }
+        weir_buf_dispose(&c->logprobs[0]);
+        weir_buf_dispose(&c->logprobs[1]);
     }
 }
 
-static const char *add_choice(struct weir_enforce_run *r, uint32_t at)
+/* False: the request has failed. */
+static bool add_choice(struct run *r, uint32_t at)
 {
     const char *why;
-    struct weir_enforce_said *c = &r->choices[r->n_choices];
+    struct said *c = &r->choices[r->n_choices];
     c->run = r;
     c->step.fn = on_feed;
-    if (weir_known_read(r->o.answer, at, r->body_name, &c->known, &why) != 0) {
-        return why;
+    if (r->dialect->read(r->o.answer, at, WEIR_TALK_ANSWER, &c->delta, &why) != 0) {
+        fail_model(r, why);
+        return false;
     }
-    if (c->known.body == WEIR_JSON_NONE) {
-        return "a choice has no message";
+    if (!policy_of(r)->keeps_unknown) {
+        weir_metric_add(policy_of(r)->dropped, c->delta.n_unknown + c->delta.n_unknown_in_calls);
     }
-    if (!r->o.request->policy->keeps_unknown) {
-        weir_metric_add(r->o.request->policy->dropped,
-                        c->known.n_unknown + c->known.n_unknown_in_calls);
-    }
-    c->guard = weir_guard_new(
-        &(struct weir_guard_options){.task = r->o.task,
-                                     .plan = &r->o.request->output,
-                                     .policy = r->o.request->policy,
-                                     .max_held_bytes = r->o.task->env->max_service_body_bytes,
-                                     .is_unary = true,
-                                     .on_progress = on_progress,
-                                     .ctx = c});
+    weir_checked_init(&c->checked, &(struct weir_checked_options){
+                                       .task = r->o.task,
+                                       .request = r->o.request,
+                                       .dialect = r->dialect,
+                                       .place = c->delta.place,
+                                       .max_held_bytes = r->o.task->env->max_service_body_bytes,
+                                       .is_unary = true,
+                                       .on_progress = on_progress,
+                                       .ctx = c});
+    c->has_checked = true;
     r->n_choices++;
-    return NULL;
+    if (weir_checked_take(&c->checked, &c->delta) != 0) {
+        fail(r, weir_checked_fault(&c->checked));
+        return false;
+    }
+    weir_metric_add(policy_of(r)->dropped, c->checked.n_odd);
+    return true;
 }
 
-/* NULL, or what is wrong with the answer. */
-static const char *add_choices(struct weir_enforce_run *r)
+/* False: the request has failed. */
+static bool add_choices(struct run *r)
 {
     const struct weir_json *json = r->o.answer;
     uint32_t choices = weir_json_get_set(json, 0, WEIR_SLICE("choices"));
     if (choices == WEIR_JSON_NONE || weir_json_type(json, choices) != WEIR_JSON_ARRAY) {
-        return "the answer has no choices";
+        fail_model(r, "the answer has no choices");
+        return false;
     }
     if (json->nodes[choices].n > r->o.task->env->max_choices) {
-        return "more choices than limits.max_choices";
+        fail_model(r, "more choices than limits.max_choices");
+        return false;
     }
     r->choices = weir_arena_array(r->o.task->arena, json->nodes[choices].n, sizeof *r->choices);
-    const char *why = NULL;
     uint32_t at = weir_json_first(json, choices);
-    for (; at != WEIR_JSON_NONE && why == NULL; at = weir_json_after(json, choices, at)) {
-        why = add_choice(r, at);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, choices, at)) {
+        if (!add_choice(r, at)) {
+            return false;
+        }
     }
-    return why;
+    return true;
 }
 
 void weir_enforce_start(const struct weir_enforce_options *options)
 {
-    struct weir_enforce_run *r = weir_arena_zalloc(options->task->arena, sizeof *r);
+    struct run *r = weir_arena_zalloc(options->task->arena, sizeof *r);
     r->o = *options;
     r->step.fn = on_step;
-    r->body_name = weir_enforce__is_chat(r) ? WEIR_SLICE("message") : WEIR_SLICE("text");
+    r->dialect = options->request->is_chat ? &weir_openai_chat : &weir_openai_completions;
     weir_arena_defer(options->task->arena, undo, r);
-    const char *why = add_choices(r);
-    if (!r->o.request->policy->keeps_unknown) {
-        weir_metric_add(options->request->policy->dropped, weir_known_count_top(options->answer));
+    if (!policy_of(r)->keeps_unknown) {
+        weir_metric_add(policy_of(r)->dropped, weir_known_count(r->o.answer, 0, weir_known_top));
     }
-    if (why != NULL) {
-        fail_model(r, why);
+    if (!add_choices(r)) {
         return;
     }
     for (size_t i = 0; i < r->n_choices && !r->is_over; i++) {

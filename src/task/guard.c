@@ -30,12 +30,24 @@ struct weir_guard {
     struct weir_guard_options options;
     bool holds_all;
     struct channel channels[WEIR_CHANNEL_TEXTS];
-    struct weir_scan *scan; /* what is looked at when the choice has ended; NULL: nothing yet */
+    struct weir_keep_json keep; /* of the content, where it is JSON */
+    bool is_kept_told;          /* what that held back has left */
+    struct weir_scan *scan;     /* what is looked at when the choice has ended; NULL: nothing yet */
     struct weir_scan_group *groups[N_GROUPS];
     struct weir_slice
         *tool_texts; /* copies in the request's arena, as they were sent to be judged */
     size_t n_tool_texts;
     struct weir_buf out;
+    /* Of the piece popped last. */
+    struct weir_detection *told;
+    const struct weir_detection **told_list;
+    struct weir_redact_span *spans;
+    size_t cap_told;
+    struct weir_guard_stretch *stretches;
+    size_t n_stretches;
+    size_t cap_stretches;
+    struct weir_guard_piece stop; /* the text before it has left: the choice ends with this one */
+    bool has_stop;
     struct weir_fault fault;
     struct weir_post drop; /* blocked: what runs is stopped, but not from inside its own call */
     int releasing;         /* the channel whose batch was popped last; NO_CHANNEL: none */
@@ -76,6 +88,9 @@ struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         weir_buf_init(&g->channels[i].whole, options->max_held_bytes);
     }
+    if (options->keeps_json && options->policy->action == WEIR_POLICY_REDACT) {
+        g->channels[WEIR_CHANNEL_CONTENT].redact.keep = &g->keep;
+    }
     return g;
 }
 
@@ -88,6 +103,11 @@ void weir_guard_free(struct weir_guard *g)
     weir_scan_cancel(g->scan);
     drop_channels(g);
     weir_buf_dispose(&g->out);
+    weir_keep_json_dispose(&g->keep);
+    free(g->told);
+    free(g->told_list);
+    free(g->spans);
+    free(g->stretches);
     free(g);
 }
 
@@ -145,7 +165,7 @@ int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t fr
                     struct weir_slice text)
 {
     struct channel *c = &g->channels[channel];
-    if (g->is_blocked || text.n == 0) {
+    if (g->is_blocked || g->has_stop || text.n == 0) {
         return 0;
     }
     WEIR_ASSERT(!g->has_ended);
@@ -247,7 +267,7 @@ static bool add_tools(struct weir_guard *g, const struct weir_guard_ending *endi
 
 void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending)
 {
-    if (g->is_blocked || g->has_ended) {
+    if (g->is_blocked || g->has_stop || g->has_ended) {
         return;
     }
     release(g);
@@ -280,6 +300,25 @@ static bool can_redact(const struct weir_guard_piece *piece)
     return true;
 }
 
+/* Findings as they are told. */
+static void keep_told(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    if (piece->n_findings > g->cap_told) {
+        g->cap_told = piece->n_findings * 2;
+        g->told = weir_mem_realloc(g->told, g->cap_told * sizeof *g->told);
+        g->told_list = weir_mem_realloc(g->told_list, g->cap_told * sizeof *g->told_list);
+        g->spans = weir_mem_realloc(g->spans, g->cap_told * sizeof *g->spans);
+    }
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        g->told[i] = *piece->findings[i];
+        g->told[i].detection = weir_detection_name(piece->findings[i]);
+        g->told[i].metadata = WEIR_SLICE("");
+        g->told_list[i] = &g->told[i];
+        g->spans[i] = (struct weir_redact_span){g->told[i].start_cp, g->told[i].end_cp};
+    }
+    piece->findings = g->told_list;
+}
+
 static void block(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     piece->what = WEIR_GUARD_BLOCKED;
@@ -288,20 +327,105 @@ static void block(struct weir_guard *g, struct weir_guard_piece *piece)
     weir_loop_post(g->options.task->loop, &g->drop);
 }
 
-/* A text with everything that is known about it: it leaves, changed or not, or ends the choice. */
-static void decide(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
+static void add_stretch(void *ctx, struct weir_slice text, bool is_replaced)
 {
-    bool is_found = piece->n_findings != 0;
-    if (is_found && (g->options.policy->action == WEIR_POLICY_BLOCK || !can_redact(piece))) {
+    struct weir_guard *g = ctx;
+    if (text.n == 0) {
+        return;
+    }
+    if (g->n_stretches == g->cap_stretches) {
+        g->cap_stretches = g->cap_stretches == 0 ? 4 : g->cap_stretches * 2;
+        g->stretches = weir_mem_realloc(g->stretches, g->cap_stretches * sizeof *g->stretches);
+    }
+    g->stretches[g->n_stretches++] = (struct weir_guard_stretch){text, is_replaced};
+}
+
+/* Where the text ends that may leave: at the first finding. One without a place is found from the
+ * beginning on. */
+static size_t first_found(const struct weir_guard_piece *piece)
+{
+    size_t first = piece->end_cp;
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        const struct weir_detection *d = piece->findings[i];
+        size_t at = weir_redact_can(d) ? d->start_cp : piece->start_cp;
+        first = at < first ? at : first;
+    }
+    return first > piece->start_cp ? first : piece->start_cp;
+}
+
+static bool is_refused_by(const struct weir_guard *g, const struct weir_guard_piece *piece)
+{
+    bool blocks = g->options.policy->action == WEIR_POLICY_BLOCK;
+    return piece->n_findings != 0 && (blocks || !can_redact(piece));
+}
+
+/* Text leaves that the path is not told of any more. */
+static void note_stop(const struct weir_guard *g, const struct weir_guard_piece *piece)
+{
+    const struct weir_task_trace *trace = g->options.task->trace;
+    if (trace != NULL && !g->holds_all) {
+        trace->note(trace, &(struct weir_task_step){.kind = WEIR_TASK_STEP_BATCH,
+                                                    .choice = g->options.choice,
+                                                    .channel = piece->channel,
+                                                    .start_cp = piece->start_cp,
+                                                    .end_cp = piece->end_cp});
+    }
+}
+
+/* The choice ends here, behind the text before the first finding. */
+static void stop_behind(struct weir_guard *g, struct weir_slice text,
+                        struct weir_guard_piece *piece)
+{
+    size_t first = first_found(piece);
+    keep_told(g, piece);
+    if (first == piece->start_cp) {
         block(g, piece);
         return;
     }
+    g->stop = *piece;
+    g->has_stop = true;
+    text = weir_slice_sub(text, 0, weir_utf8_byte_at(text, first - piece->start_cp));
+    piece->what = WEIR_GUARD_TEXT;
+    piece->end_cp = first;
+    piece->findings = NULL;
+    piece->n_findings = 0;
+    piece->text = text;
+    add_stretch(g, text, false);
+    note_stop(g, piece);
+}
+
+static void replace(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
+{
     struct weir_redact_piece in = {text, piece->start_cp, piece->findings, piece->n_findings};
+    struct weir_redact *redact = &g->channels[piece->channel].redact;
+    redact->on_stretch = add_stretch;
+    redact->ctx = g;
     weir_buf_clear(&g->out);
     piece->what = WEIR_GUARD_TEXT;
-    piece->is_changed = weir_redact_piece(&g->channels[piece->channel].redact,
-                                          g->options.policy->redact_with, &in, &g->out);
+    piece->is_changed =
+        weir_redact_mapped(redact, g->options.policy->redact_with, &in, g->spans, &g->out);
     piece->text = weir_buf_slice(&g->out);
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        g->told[i].start_cp = g->spans[i].start_cp;
+        g->told[i].end_cp = g->spans[i].end_cp;
+    }
+}
+
+/* A text with everything that is known about it: it leaves, changed or not, or ends the choice. */
+static void decide(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
+{
+    g->n_stretches = 0;
+    if (g->options.policy->action == WEIR_POLICY_ANNOTATE) {
+        piece->what = WEIR_GUARD_TEXT;
+        piece->text = text;
+    } else if (is_refused_by(g, piece)) {
+        stop_behind(g, text, piece);
+    } else {
+        keep_told(g, piece);
+        replace(g, text, piece);
+    }
+    piece->stretches = g->stretches;
+    piece->n_stretches = g->n_stretches;
 }
 
 /* ---- in batches ---- */
@@ -325,7 +449,7 @@ static int pop_channel(struct weir_guard *g, enum weir_channel channel,
                                        .n_findings = batch.n_findings};
     decide(g, weir_path_text(path, &batch), piece);
     g->releasing = (int)channel;
-    g->releasing_cp = batch.end_cp;
+    g->releasing_cp = piece->end_cp;
     return 0;
 }
 
@@ -358,24 +482,24 @@ static bool has_left(const struct weir_guard *g)
 
 /* ---- at the end ---- */
 
-/* What the scan says against all of the choice. True: `piece` ends it. */
-static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
+/* Does the scan say something about the choice that has no place in a text? It ends it, or is told.
+ */
+static bool is_refused(struct weir_guard *g, enum weir_channel channel,
+                       struct weir_guard_piece *piece)
 {
-    for (size_t i = 0; i < N_GROUPS; i++) {
-        const struct weir_scan_group *group = g->groups[i];
-        if (group == NULL || group->n_found == 0) {
-            continue;
-        }
-        *piece = (struct weir_guard_piece){.channel = (enum weir_channel)i,
-                                           .findings = group->found,
-                                           .n_findings = group->n_found};
-        bool is_text = i < WEIR_CHANNEL_TEXTS;
-        if (!is_text || g->options.policy->action == WEIR_POLICY_BLOCK || !can_redact(piece)) {
-            block(g, piece);
-            return true;
-        }
+    const struct weir_scan_group *group = g->groups[channel];
+    if (group == NULL || group->n_found == 0) {
+        return false;
     }
-    return false;
+    *piece = (struct weir_guard_piece){
+        .channel = channel, .findings = group->found, .n_findings = group->n_found};
+    if (g->options.policy->action == WEIR_POLICY_ANNOTATE) {
+        g->groups[channel] = NULL; /* told once */
+        return true;
+    }
+    keep_told(g, piece);
+    block(g, piece);
+    return true;
 }
 
 static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
@@ -398,6 +522,24 @@ static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
     return WEIR_EAGAIN;
 }
 
+/* JSON that was held back because it could go on. */
+static bool pop_kept(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    struct channel *c = &g->channels[WEIR_CHANNEL_CONTENT];
+    if (c->redact.keep == NULL || g->is_kept_told) {
+        return false;
+    }
+    g->is_kept_told = true;
+    weir_buf_clear(&g->out);
+    weir_redact_end(&c->redact, &g->out);
+    *piece = (struct weir_guard_piece){.what = WEIR_GUARD_TEXT,
+                                       .channel = WEIR_CHANNEL_CONTENT,
+                                       .text = weir_buf_slice(&g->out),
+                                       .start_cp = c->left_cp,
+                                       .end_cp = c->left_cp};
+    return g->out.n != 0;
+}
+
 /* Tool calls are judged after all text has left, however early their answers came: what leaves
  * must not depend on the timing. */
 static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
@@ -409,11 +551,14 @@ static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
     if (g->fault.origin != WEIR_FAULT_NONE) {
         return g->fault.err;
     }
-    if (is_refused(g, piece)) {
+    if (is_refused(g, WEIR_CHANNEL_WHOLE, piece)) {
         return 0;
     }
     int rc = g->holds_all ? pop_whole(g, piece) : WEIR_EAGAIN;
     if (rc == WEIR_EAGAIN && has_left(g)) {
+        if (pop_kept(g, piece) || is_refused(g, WEIR_CHANNEL_TOOLS, piece)) {
+            return 0;
+        }
         *piece = (struct weir_guard_piece){.what = WEIR_GUARD_CLEAR};
         g->is_clear = true;
         return 0;
@@ -425,6 +570,12 @@ int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     if (g->is_blocked) {
         return WEIR_EAGAIN;
+    }
+    if (g->has_stop) {
+        g->has_stop = false;
+        *piece = g->stop;
+        block(g, piece);
+        return 0;
     }
     release(g);
     int rc = pop_batch(g, piece);
@@ -448,12 +599,15 @@ bool weir_guard_has_judged(struct weir_guard *g, const struct weir_guard_piece *
     struct channel *c = &g->channels[piece->channel];
     bool follows = piece->start_cp == c->left_cp;
     c->left_cp = piece->end_cp;
+    if (piece->start_cp == piece->end_cp) {
+        return follows; /* what was held back of text that has been judged */
+    }
     if (!g->holds_all) {
         return follows && c->path != NULL && weir_path_has_judged(c->path, piece->end_cp);
     }
     const struct weir_scan_group *group = g->groups[piece->channel];
     bool is_answered = group != NULL && !g->is_scanning && g->fault.origin == WEIR_FAULT_NONE;
-    return follows && g->has_ended && is_answered && piece->end_cp == c->n_whole_cp;
+    return follows && g->has_ended && is_answered && piece->end_cp <= c->n_whole_cp;
 }
 
 bool weir_guard_has_judged_tools(const struct weir_guard *g, const struct weir_slice *texts,

@@ -1,7 +1,7 @@
 #ifndef WEIR_TASK_GUARD_H
 #define WEIR_TASK_GUARD_H
 
-#include "task/channel.h"
+#include "talk/channel.h"
 #include "task/path.h"
 #include "task/plan.h"
 #include "task/policy.h"
@@ -18,9 +18,9 @@
  *   end(tool calls, …) ─► scan ─┘                     └─► CLEAR    all of it has left
  *
  * Text leaves as soon as everything that touches it is known (`aligned` batches), each channel in
- * its own order. Channels are never cut short where another one begins: what leaves must not
- * depend on how the server mixed them. A detector that looks at the whole holds the whole choice
- * until its end.
+ * its own order. Where the route blocks, the text before the first finding leaves, and no more.
+ * Channels are never cut short where another one begins: what leaves must not depend on how the
+ * server mixed them. A detector that looks at the whole holds the whole choice until its end.
  *
  * A unary answer goes through the same guard, pushed at once: so it says what a streamed one would
  * have said. Where several channels are ready, models' reasoning leaves before what they say.
@@ -33,6 +33,7 @@ struct weir_guard_options {
     const struct weir_policy *policy;
     size_t max_held_bytes; /* per channel: see path.h */
     uint64_t choice;       /* its index, for the watcher (task/trace.h) */
+    bool keeps_json;       /* the content is JSON and stays that where it is redacted */
     bool is_unary;         /* channels leave one after the other, so that timing does not matter */
     /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
@@ -45,6 +46,12 @@ enum weir_guard_what {
     WEIR_GUARD_CLEAR,   /* after end: nothing is held, tool calls may leave */
 };
 
+/* A stretch of what the model said: it leaves as it is, or it does not. */
+struct weir_guard_stretch {
+    struct weir_slice text;
+    bool is_replaced;
+};
+
 /* Valid until the next call. */
 struct weir_guard_piece {
     enum weir_guard_what what;
@@ -52,7 +59,11 @@ struct weir_guard_piece {
     struct weir_slice text;    /* TEXT: what may leave */
     size_t start_cp;           /* TEXT: which part of the channel it stands for */
     size_t end_cp;
-    bool is_changed; /* TEXT: it is not what the model said */
+    bool is_changed;                            /* TEXT: it is not what the model said */
+    const struct weir_guard_stretch *stretches; /* TEXT: what the model said, in order */
+    size_t n_stretches;
+    /* As they are told: spans are those of the text that leaves, and what was found is not a name
+     * (see weir_detection_name). */
     const struct weir_detection *const *findings;
     size_t n_findings;
 };

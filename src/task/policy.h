@@ -26,9 +26,18 @@ enum weir_policy_outcome {
     WEIR_POLICY_OUTCOMES,
 };
 
+/* How what was blocked is said (docs/policies.md, Stop). */
+enum weir_policy_block_as {
+    WEIR_POLICY_BLOCK_AS_MESSAGE,
+    WEIR_POLICY_BLOCK_AS_REFUSAL,
+    WEIR_POLICY_BLOCK_AS_ERROR, /* where a status can still be said, else a message */
+};
+
 struct weir_policy {
     enum weir_policy_action action;
-    struct weir_slice fallback;    /* block: says it instead; p NULL: a refusal of our own */
+    enum weir_policy_block_as block_as;
+    bool ends_completed;           /* blocked choices end with `stop`, not `content_filter` */
+    struct weir_slice fallback;    /* what is said instead; p NULL: WEIR_POLICY_REFUSAL */
     struct weir_slice redact_with; /* redact: with {detection}, {detection_type}, {detector_id} */
     bool keeps_unknown;            /* block, redact: members nobody here knows leave unchecked */
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];

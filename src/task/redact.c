@@ -5,11 +5,17 @@
 
 #include <stdlib.h>
 
+/* A finding, and which of the piece's it is. */
+struct ranked {
+    const struct weir_detection *d;
+    size_t at;
+};
+
 /* First in a run: smallest start, then largest end, then detector id. */
 static int by_rank(const void *a, const void *b)
 {
-    const struct weir_detection *x = *(const struct weir_detection *const *)a;
-    const struct weir_detection *y = *(const struct weir_detection *const *)b;
+    const struct weir_detection *x = ((const struct ranked *)a)->d;
+    const struct weir_detection *y = ((const struct ranked *)b)->d;
     if (x->start_cp != y->start_cp) {
         return x->start_cp < y->start_cp ? -1 : 1;
     }
@@ -20,22 +26,21 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Those with a span, in rank order; the array is the caller's to free. */
-static size_t rank(const struct weir_redact_piece *piece, const struct weir_detection ***out)
+static size_t rank(const struct weir_redact_piece *piece, struct ranked **out)
 {
     size_t n = 0;
     *out = weir_mem_alloc(piece->n_findings * sizeof **out);
     for (size_t i = 0; i < piece->n_findings; i++) {
         const struct weir_detection *d = piece->findings[i];
         if (weir_redact_can(d)) {
-            (*out)[n++] = d;
+            (*out)[n++] = (struct ranked){d, i};
         }
     }
     qsort(*out, n, sizeof **out, by_rank);
     return n;
 }
 
-static void append_filled(struct weir_buf *out, struct weir_slice with,
-                          const struct weir_detection *d)
+void weir_redact_fill(struct weir_buf *out, struct weir_slice with, const struct weir_detection *d)
 {
     const struct {
         struct weir_slice name;
@@ -78,31 +83,95 @@ static struct weir_slice take_until(struct walk *w, size_t cp)
     return taken;
 }
 
-bool weir_redact_piece(struct weir_redact *r, struct weir_slice redact_with,
-                       const struct weir_redact_piece *piece, struct weir_buf *out)
+static void tell(const struct weir_redact *r, struct weir_slice text, bool is_replaced)
+{
+    if (r->on_stretch != NULL) {
+        r->on_stretch(r->ctx, text, is_replaced);
+    }
+}
+
+/* Text that leaves as it is. */
+static void pass(struct weir_redact *r, struct weir_slice text, struct weir_buf *out)
+{
+    tell(r, text, false);
+    size_t before = out->n;
+    if (r->keep != NULL) {
+        weir_keep_json_feed(r->keep, text, false, out);
+    } else {
+        weir_buf_append(out, text);
+    }
+    r->out_cp += weir_utf8_count(weir_slice_sub(weir_buf_slice(out), before, out->n));
+}
+
+/* Text of the run at hand. */
+static void swallow(struct weir_redact *r, struct weir_slice text, struct weir_buf *out)
+{
+    tell(r, text, true);
+    if (r->keep != NULL) {
+        size_t before = out->n;
+        weir_keep_json_feed(r->keep, text, true, out);
+        r->out_cp += weir_utf8_count(weir_slice_sub(weir_buf_slice(out), before, out->n));
+    }
+}
+
+static void begin_run(struct weir_redact *r, struct weir_slice with, const struct weir_detection *d,
+                      struct weir_buf *out)
+{
+    struct weir_buf filled = {0};
+    weir_redact_fill(&filled, with, d);
+    size_t n_cp = weir_utf8_count(weir_buf_slice(&filled));
+    r->run_start_out = r->out_cp;
+    r->run_end_out = r->out_cp + n_cp;
+    if (r->keep != NULL) {
+        weir_keep_json_begin(r->keep, weir_buf_slice(&filled));
+    } else {
+        weir_buf_append(out, weir_buf_slice(&filled));
+        r->out_cp += n_cp;
+    }
+    weir_buf_dispose(&filled);
+}
+
+bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
+                        const struct weir_redact_piece *piece, struct weir_redact_span *spans,
+                        struct weir_buf *out)
 {
     if (piece->n_findings == 0 && r->until_cp <= piece->start_cp) {
-        weir_buf_append(out, piece->text);
+        pass(r, piece->text, out);
         return false;
     }
-    const struct weir_detection **ranked;
+    struct ranked *ranked;
     size_t n = rank(piece, &ranked);
     size_t end_cp = piece->start_cp + weir_utf8_count(piece->text);
     struct walk w = {piece->text, piece->start_cp};
     bool is_changed = r->until_cp > piece->start_cp && piece->text.n != 0;
-    take_until(&w, r->until_cp < end_cp ? r->until_cp : end_cp);
-    for (size_t i = 0; i < n && ranked[i]->start_cp < end_cp; i++) {
-        const struct weir_detection *d = ranked[i];
-        bool is_new = r->until_cp == 0 || d->start_cp > r->until_cp;
-        if (is_new) {
-            weir_buf_append(out, take_until(&w, d->start_cp));
-            append_filled(out, redact_with, d);
+    swallow(r, take_until(&w, r->until_cp < end_cp ? r->until_cp : end_cp), out);
+    for (size_t i = 0; i < n && ranked[i].d->start_cp < end_cp; i++) {
+        const struct weir_detection *d = ranked[i].d;
+        if (r->until_cp == 0 || d->start_cp > r->until_cp) {
+            pass(r, take_until(&w, d->start_cp), out);
+            begin_run(r, redact_with, d, out);
+        }
+        if (spans != NULL) {
+            spans[ranked[i].at] = (struct weir_redact_span){r->run_start_out, r->run_end_out};
         }
         r->until_cp = d->end_cp > r->until_cp ? d->end_cp : r->until_cp;
-        take_until(&w, r->until_cp < end_cp ? r->until_cp : end_cp);
+        swallow(r, take_until(&w, r->until_cp < end_cp ? r->until_cp : end_cp), out);
         is_changed = true;
     }
-    weir_buf_append(out, w.rest);
+    pass(r, w.rest, out);
     free(ranked);
     return is_changed;
+}
+
+void weir_redact_end(struct weir_redact *r, struct weir_buf *out)
+{
+    if (r->keep != NULL) {
+        weir_keep_json_end(r->keep, out);
+    }
+}
+
+bool weir_redact_piece(struct weir_redact *r, struct weir_slice redact_with,
+                       const struct weir_redact_piece *piece, struct weir_buf *out)
+{
+    return weir_redact_mapped(r, redact_with, piece, NULL, out);
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/slice.h"
 #include "detect/detection.h"
+#include "talk/keep_json.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,16 @@
  */
 struct weir_redact {
     size_t until_cp; /* the run that was replaced last ends here; 0: none */
+    /* The same in the text that leaves: how much of it there is, and where that run stands. */
+    size_t out_cp;
+    size_t run_start_out;
+    size_t run_end_out;
+    /* Told of the text in order, as it leaves or is replaced; may be NULL. */
+    void (*on_stretch)(void *ctx, struct weir_slice text, bool is_replaced);
+    void *ctx;
+    struct weir_keep_json *keep; /* the text is JSON and stays that; NULL: it is any text. Spans in
+                                    what leaves are then those of the first replacement, at most so
+                                    many code points too early as are held back */
 };
 
 /* Has the finding a span that can be replaced? */
@@ -38,9 +49,26 @@ struct weir_redact_piece {
     size_t n_findings;
 };
 
+/* Where findings of a piece stand in the text that leaves: that of their run's replacement. */
+struct weir_redact_span {
+    size_t start_cp;
+    size_t end_cp;
+};
+
 /* Appends the piece with its findings replaced. True: something was replaced or swallowed. Findings
  * without span are not looked at. */
 bool weir_redact_piece(struct weir_redact *r, struct weir_slice redact_with,
                        const struct weir_redact_piece *piece, struct weir_buf *out);
+
+/* The same; `spans`, one for each finding, are filled where there are any. */
+bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
+                        const struct weir_redact_piece *piece, struct weir_redact_span *spans,
+                        struct weir_buf *out);
+
+/* The text has ended: appends what was held back. */
+void weir_redact_end(struct weir_redact *r, struct weir_buf *out);
+
+/* Appends `with`, its places filled from the finding. */
+void weir_redact_fill(struct weir_buf *out, struct weir_slice with, const struct weir_detection *d);
 
 #endif

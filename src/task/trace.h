@@ -2,7 +2,7 @@
 #define WEIR_TASK_TRACE_H
 
 #include "base/slice.h"
-#include "task/channel.h"
+#include "talk/channel.h"
 
 #include <stddef.h>
 #include <stdint.h>

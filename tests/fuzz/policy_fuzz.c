@@ -13,7 +13,7 @@
 #include "chunk/whole.h"
 #include "chunk/window.h"
 #include "io/loop.h"
-#include "task/channel.h"
+#include "talk/channel.h"
 #include "task/completion.h"
 #include "task/completion_stream.h"
 #include "task/env.h"

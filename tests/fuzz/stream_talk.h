@@ -19,7 +19,7 @@
 #include "base/utf8.h"
 #include "route/env.h"
 #include "route/stream_out.h"
-#include "task/channel.h"
+#include "talk/channel.h"
 #include "task/completion.h"
 #include "task/content_stream.h"
 #include "wire/sse.h"

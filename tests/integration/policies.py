@@ -35,7 +35,7 @@ def config(m, routes=(), **parts):
         "routes": [
             {"name": "default", **both},
             {"name": "block", **both, "on_detection": "block", "fallback_message": FALLBACK},
-            {"name": "refuse", **both, "on_detection": "block"},
+            {"name": "refuse", **both, "on_detection": "block", "block_as": "refusal"},
             {"name": "redact", **both, "on_detection": "redact"},
             *routes,
         ],

@@ -209,7 +209,7 @@ def test_the_fallback_is_an_event_of_its_own(gateway, chunker, model):
     """What was released before it has left, in other events."""
     got = ask(gateway, f"block-{chunker}", model, SHAPES["late"])
     [no] = [e for e in got if entries(e) and entries(e)[0]["results"]]
-    assert no["choices"][0]["delta"].get("content") == FALLBACK
+    assert no["choices"][0]["delta"].get("content") == f"\n\n{FALLBACK}"
     assert got[-1]["choices"][0]["finish_reason"] == "content_filter"
     assert policies.said(got)["content"].startswith("All is well here. All is well")
 

@@ -12,6 +12,8 @@ pytestmark = clients.needed
 TEXT = f"Write to {MAIL}, and \U0001f600 do it soon."
 REDACTED = TEXT.replace(MAIL, "[email_address]")
 SAID = {"": TEXT, "/redact": REDACTED, "/block": FALLBACK, "/refuse": ""}
+BEFORE = TEXT[: TEXT.index(MAIL)]  # a stream has said it when the finding comes
+STREAMED = {**SAID, "/block": f"{BEFORE}\n\n{FALLBACK}", "/refuse": BEFORE}
 CALLS = ["stream", "create"]
 
 
@@ -41,7 +43,8 @@ def test_openai_reads_what_routes_say(gateway):
     for (route, call), result in run(gateway, "openai", cases).items():
         assert "error" not in result, (route, call, result)
         message = result["message"]
-        assert (message["content"] or "") == SAID[route], (route, call)
+        texts = STREAMED if call == "stream" else SAID
+        assert (message["content"] or "") == texts[route], (route, call)
         assert message["role"] == "assistant"
         is_blocked = route in ("/block", "/refuse")
         assert result["finish"] == ("content_filter" if is_blocked else "stop")
@@ -52,7 +55,8 @@ def test_ai_reads_what_routes_say(gateway):
     cases = {(r, c): (r, c, ask(mock={"text": TEXT})) for r in SAID for c in CALLS}
     for (route, call), result in run(gateway, "ai", cases).items():
         assert not result.get("errors") and "error" not in result, (route, call, result)
-        assert result["text"] == SAID[route], (route, call)
+        texts = STREAMED if call == "stream" else SAID
+        assert result["text"] == texts[route], (route, call)
         is_blocked = route in ("/block", "/refuse")
         assert result["finish"] == ("content-filter" if is_blocked else "stop")
 

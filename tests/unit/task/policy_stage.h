@@ -14,6 +14,7 @@ struct policy_ask {
     bool is_text;
     uint64_t n_choices;
     bool may_be_given_more;
+    bool asks_json;
     const char *body;     /* the request; NULL: one that says hi */
     const char *warnings; /* of the route */
 };
@@ -49,7 +50,8 @@ static inline struct weir_task_completion policy_request(struct stage *st)
                                          .policy = &policy_ask.policy,
                                          .warnings = weir_slice_cstr(policy_ask.warnings),
                                          .n_choices = policy_ask.n_choices,
-                                         .may_be_given_more = policy_ask.may_be_given_more};
+                                         .may_be_given_more = policy_ask.may_be_given_more,
+                                         .asks_json = policy_ask.asks_json};
 }
 
 static inline void policy_start(struct stage *st)

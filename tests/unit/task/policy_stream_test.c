@@ -50,7 +50,7 @@ static void test_annotate_role(void **state)
          "> end\n");
 }
 
-/* Other channels are not looked at, and nothing is dropped. */
+/* Other channels leave in place and nothing is dropped; their findings ride on the last event. */
 static void test_annotate_channels(void **state)
 {
     (void)state;
@@ -60,8 +60,7 @@ static void test_annotate_channels(void **state)
          "\"role\":\"assistant\"}}]}\n"
          "finish 0\n"
          "done\n"
-         "> 0 stop\n"
-         "> - !EMPTY_OUTPUT\n"
+         "> 0 stop reasoning[now@0] !UNSUITABLE_OUTPUT\n"
          "> end\n");
 }
 
@@ -79,7 +78,8 @@ static void test_block(void **state)
          "answer a  Three.\n"
          "-\n"
          "answer a  A bad.\n"
-         "> 0 \"No.\" [a@7] !UNSUITABLE_OUTPUT\n"
+         "> 0 \" A \" []\n"
+         "> 0 \"\\n\\nNo.\" [a@7] !UNSUITABLE_OUTPUT\n"
          "> 0 content_filter\n"
          "> end\n"
          "stopped\n");
@@ -97,15 +97,21 @@ static void test_block_shapes(void **state)
          "\"hint\":\"bad\"}],\"usage\":{\"total_tokens\":9}}\n"
          "> {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
          "\"service_tier\":\"t\",\"system_fingerprint\":\"f\",\"choices\":[{\"index\":0,\"delta\":"
-         "{\"role\":\"assistant\",\"content\":\"No.\"},\"logprobs\":null,\"stop_reason\":null,"
+         "{\"role\":\"assistant\",\"content\":\"So \"},\"logprobs\":null,\"finish_reason\":null}],"
+         "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
+         "> {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
+         "\"service_tier\":\"t\",\"system_fingerprint\":\"f\",\"choices\":[{\"index\":0,\"delta\":"
+         "{\"content\":\"\\n\\nNo.\"},\"logprobs\":null,"
          "\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[{"
          "\"start\":3,\"end\":6,\"detector_id\":\"now\",\"detection_type\":\"word\","
          "\"detection\":\"Bad\",\"score\":0.5}]}]},\"warnings\":[{\"type\":\"UNSUITABLE_OUTPUT\","
          "\"message\":\"Unsuitable output detected.\"}]}\n"
          "> {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
          "\"service_tier\":\"t\",\"system_fingerprint\":\"f\",\"choices\":[{\"index\":0,"
-         "\"delta\":{},\"logprobs\":null,\"stop_reason\":null,\"finish_reason\":\"content_filter\""
-         "}],\"usage\":{\"total_tokens\":9}}\n"
+         "\"delta\":{},\"logprobs\":null,\"finish_reason\":\"content_filter\"}]}\n"
+         "> {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
+         "\"service_tier\":\"t\",\"system_fingerprint\":\"f\",\"choices\":[],"
+         "\"usage\":{\"total_tokens\":9}}\n"
          "> end\n"
          "stopped\n");
 }
@@ -117,7 +123,8 @@ static void test_block_without_fallback(void **state)
     policy_play_with(&POLICY_STREAM, "", "now",
                      "say 0 Bye. bad.\n"
                      "> 0 role \"Bye.\" []\n"
-                     "> 0 refusal:\"I can't help with that.\" [now@5] !UNSUITABLE_OUTPUT\n"
+                     "> 0 \" \" []\n"
+                     "> 0 \"\\n\\nI can't help with that.\" [now@5] !UNSUITABLE_OUTPUT\n"
                      "> 0 content_filter\n"
                      "> end\n"
                      "stopped\n");
@@ -138,7 +145,8 @@ static void test_block_choices(void **state)
                      "-\n"
                      "finish 1\n"
                      "say 2 Also bad.\n"
-                     "> 2 role \"No.\" [now@5] !UNSUITABLE_OUTPUT\n"
+                     "> 2 role \"Also \" []\n"
+                     "> 2 \"\\n\\nNo.\" [now@5] !UNSUITABLE_OUTPUT\n"
                      "> 2 content_filter\n"
                      "reading\n"
                      "done\n"
@@ -229,7 +237,8 @@ static void test_block_more_choices(void **state)
          "> 1 role \"Fine.\" []\n"
          "reading\n"
          "say 1  bad.\n"
-         "> 1 \"No.\" [now@9] !UNSUITABLE_OUTPUT\n"
+         "> 1 \" So \" []\n"
+         "> 1 \"\\n\\nNo.\" [now@9] !UNSUITABLE_OUTPUT\n"
          "> 1 content_filter\n"
          "> end\n"
          "stopped\n");
@@ -265,8 +274,8 @@ static void test_block_usage(void **state)
         "\"finish_reason\":\"stop\"}],\"usage\":{\"n\":9}}\n"
         "> 1 role \"Fine.\" []\n"
         "done\n"
-        "> {\"id\":\"c1\",\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"stop\""
-        "}],\"usage\":{\"n\":9}}\n"
+        "> {\"id\":\"c1\",\"choices\":[{\"index\":1,\"delta\":{},\"logprobs\":null,"
+        "\"finish_reason\":\"stop\"}],\"usage\":{\"n\":9}}\n"
         "> end\n");
 }
 
@@ -299,46 +308,12 @@ static void test_redact(void **state)
          "answer a  Three.\n"
          "-\n"
          "answer a\n"
-         "> 0 \" A [Bad] [Bad].\" [a@7 a@11] !UNSUITABLE_OUTPUT\n"
+         "> 0 \" A [Bad] [Bad].\" [a@7 a@13] !UNSUITABLE_OUTPUT\n"
          "> 0 \" Three.\" []\n"
          "finish 0\n" USAGE "-\n"
          "done\n"
          "> 0 stop\n"
          "> - usage\n"
-         "> end\n");
-}
-
-/* What tells tokens apart goes from the touched events and stays on the others; `text` is not told.
- */
-static void test_redact_shapes(void **state)
-{
-    (void)state;
-    play(WEIR_POLICY_REDACT, "now",
-         "event {\"id\":\"1\",\"prompt_logprobs\":[1],\"choices\":[{\"index\":0,\"delta\":{"
-         "\"content\":\"Ok\"},\"logprobs\":{\"content\":[1]},\"token_ids\":[7]}]}\n"
-         "event {\"id\":\"2\",\"prompt_logprobs\":[2],\"choices\":[{\"index\":0,\"delta\":{"
-         "\"content\":\".\"},\"logprobs\":{\"content\":[2]},\"token_ids\":[8]}]}\n"
-         "> {\"id\":\"2\",\"prompt_logprobs\":[2],\"choices\":[{\"index\":0,\"delta\":{\"role\":"
-         "\"assistant\",\"content\":\"Ok.\"},\"logprobs\":{\"content\":[1,2]},\"token_ids\":[8],"
-         "\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,"
-         "\"results\":[]}]}}\n"
-         "event {\"id\":\"3\",\"prompt_logprobs\":[3],\"choices\":[{\"index\":0,\"delta\":{"
-         "\"content\":\"ba\"},\"logprobs\":{\"content\":[3]},\"token_ids\":[9]}]}\n"
-         "event {\"id\":\"4\",\"prompt_logprobs\":[4],\"choices\":[{\"index\":0,\"delta\":{"
-         "\"content\":\"d. So\"},\"logprobs\":{\"content\":[4]},\"token_ids\":[9]}]}\n"
-         "> {\"id\":\"4\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"[Bad].\"},"
-         "\"logprobs\":null,\"finish_reason\":null}],\"detections\":{\"output\":[{"
-         "\"choice_index\":0,\"results\":[{\"start\":3,\"end\":6,\"detector_id\":\"now\","
-         "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]},\"warnings\":[{"
-         "\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]}\n"
-         "event {\"id\":\"5\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\".\"},"
-         "\"logprobs\":{\"content\":[5]},\"token_ids\":[10]}]}\n"
-         "> {\"id\":\"5\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" So.\"},"
-         "\"logprobs\":{\"content\":[5]},\"token_ids\":[10],\"finish_reason\":null}],"
-         "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
-         "finish 0\n"
-         "done\n"
-         "> 0 stop\n"
          "> end\n");
 }
 
@@ -392,7 +367,8 @@ static void test_whole_is_held(void **state)
          "done\n"
          "-\n"
          "answer doc\n"
-         "> 0 role \"No.\" [doc@7] !UNSUITABLE_OUTPUT\n"
+         "> 0 role \"One. A \" []\n"
+         "> 0 \"\\n\\nNo.\" [doc@7] !UNSUITABLE_OUTPUT\n"
          "> 0 content_filter\n"
          "> end\n");
 }
@@ -458,7 +434,8 @@ static void test_finish_cuts_nothing(void **state)
                                         "> 0 stop\n"
                                         "> end\n");
     play(WEIR_POLICY_BLOCK, "now",
-         SAY_AND_FINISH("A b") SAY_AND_FINISH("ad.") "> 0 role \"No.\" [now@2] "
+         SAY_AND_FINISH("A b") SAY_AND_FINISH("ad.") "> 0 role \"A \" []\n"
+                                                     "> 0 \"\\n\\nNo.\" [now@2] "
                                                      "!UNSUITABLE_OUTPUT\n"
                                                      "> 0 content_filter\n"
                                                      "> end\n"
@@ -476,9 +453,8 @@ static void test_finish_cuts_nothing(void **state)
                                "say 0 ad.\n"
                                "> 0 \"ad.\"\n"
                                "done\n"
-                               "> 0 stop\n"
                                "answer doc A bad.\n"
-                               "> - [doc@2] !UNSUITABLE_OUTPUT\n"
+                               "> 0 stop [doc@2] !UNSUITABLE_OUTPUT\n"
                                "> end\n");
 }
 
@@ -505,8 +481,7 @@ static void test_finish_loses_nothing(void **state)
          "\"length\"}]}\n"
          "done\n"
          "> 0 role length\n"
-         "> {\"id\":\"1\",\"choices\":[],\"usage\":{\"n\":1},\"warnings\":[{\"type\":"
-         "\"EMPTY_OUTPUT\",\"message\":\"Choice of index 0 has no content\"}]}\n"
+         "> {\"id\":\"2\",\"choices\":[],\"usage\":{\"n\":1}}\n"
          "> end\n");
 }
 
@@ -538,7 +513,7 @@ static void test_tools_behind_a_finish(void **state)
                                             "\"function\",\"function\":{\"name\":\"f\","
                                             "\"arguments\":\"ax\"}}]\n"
                                             "> 0 tool_calls\n> end\n")
-                               : WEIR_SLICE("> 0 \"No.\" tool_calls[a@1] !UNSUITABLE_OUTPUT\n"
+                               : WEIR_SLICE("> 0 \"\\n\\nNo.\" tool_calls[a@1] !UNSUITABLE_OUTPUT\n"
                                             "> 0 content_filter\n> end\n"));
         play(WEIR_POLICY_BLOCK, "a", weir_buf_cstr(&script));
         weir_buf_dispose(&script);
@@ -662,7 +637,7 @@ static void test_channel_blocks(void **state)
                  "say 0 Fine. And\n"
                  "> 0 role \"Fine.\" []\n"
                  "delta 0 {\"%s\":\"bad.\"}\n"
-                 "> 0 \"No.\" %s[now@0] !UNSUITABLE_OUTPUT\n"
+                 "> 0 \"\\n\\nNo.\" %s[now@0] !UNSUITABLE_OUTPUT\n"
                  "> 0 content_filter\n"
                  "> end\n"
                  "stopped\n",
@@ -695,7 +670,7 @@ static void test_completions(void **state)
         "\"logprobs\":{\"tokens\":[\"A\"]},\"reasoning\":\"bad\"}]}\n"
         "> {\"id\":\"t\",\"choices\":[{\"index\":0,\"text\":\"A [Bad].\",\"logprobs\":"
         "null,\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,"
-        "\"results\":[{\"start\":2,\"end\":5,\"detector_id\":\"now\","
+        "\"results\":[{\"start\":2,\"end\":7,\"detector_id\":\"now\","
         "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]},"
         "\"warnings\":[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output "
         "detected.\"}]}\n"
@@ -708,7 +683,8 @@ static void test_completions(void **state)
     policy_ask.policy = (struct weir_policy){.action = WEIR_POLICY_BLOCK};
     policy_play_with(&POLICY_STREAM, "", "now",
                      "event {\"id\":\"t\",\"choices\":[{\"index\":0,\"text\":\"A bad.\"}]}\n"
-                     "> 0 \"I can't help with that.\" [now@2] !UNSUITABLE_OUTPUT\n"
+                     "> 0 \"A \" []\n"
+                     "> 0 \"\\n\\nI can't help with that.\" [now@2] !UNSUITABLE_OUTPUT\n"
                      "> 0 \"\" content_filter\n"
                      "> end\n"
                      "stopped\n");
@@ -816,14 +792,15 @@ static void test_unknown_dropped(void **state)
     play(WEIR_POLICY_BLOCK, "now",
          STRANGE
          "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
-         "\"content\":\"Hi.\"},\"finish_reason\":null}],\"detections\":{\"output\":[{"
+         "\"content\":\"Hi.\"},\"logprobs\":null,\"finish_reason\":null}],\"detections\":{"
+         "\"output\":[{"
          "\"choice_index\":0,\"results\":[]}]}}\n"
          "event {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
          "finish 0\n"
          "done\n"
          "> {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,"
          "\"id\":\"t\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
-         "\"\"}}]},\"finish_reason\":null}]}\n"
+         "\"\"}}]},\"logprobs\":null,\"finish_reason\":null}]}\n"
          "> 0 stop\n"
          "> end\n");
 }
@@ -835,11 +812,11 @@ static void test_unknown_passed(void **state)
     policy_ask.policy.keeps_unknown = true;
     policy_play_with(
         &POLICY_STREAM, "", "now",
-        STRANGE "> {\"id\":\"1\",\"top\":1,\"choices\":[{\"index\":0,\"delta\":{\"role\":"
-                "\"assistant\",\"mood\":\"bad\",\"audio\":{\"data\":\"AA\"}},\"hint\":3,"
-                "\"finish_reason\":null}]}\n"
+        STRANGE "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+                "\"audio\":{\"data\":\"AA\"},\"mood\":\"bad\"},\"logprobs\":null,"
+                "\"finish_reason\":null,\"hint\":3}],\"top\":1}\n"
                 "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\"},"
-                "\"finish_reason\":null}],\"detections\":{\"output\":[{"
+                "\"logprobs\":null,\"finish_reason\":null}],\"detections\":{\"output\":[{"
                 "\"choice_index\":0,\"results\":[]}]}}\n"
                 "event {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
                 "> {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
@@ -949,7 +926,7 @@ static void test_input_block(void **state)
     policy_ask.policy.fallback = (struct weir_slice){0};
     policy_play_with(&POLICY_STREAM, "a", "now",
                      "answer a\n"
-                     "> 0 role refusal:\"I can't help with that.\" [a@2] !UNSUITABLE_INPUT\n"
+                     "> 0 role \"I can't help with that.\" [a@2] !UNSUITABLE_INPUT\n"
                      "> 0 content_filter\n"
                      "> end\n");
     policy_ask.is_text = true;
@@ -976,7 +953,8 @@ static void test_input_redact(void **state)
         "say 0 Fine.\n"
         "> {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
         "\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Fine.\"},"
-        "\"finish_reason\":null}],\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}],"
+        "\"logprobs\":null,\"finish_reason\":null}],"
+        "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}],"
         "\"input\":[{\"message_index\":0,\"results\":[{\"start\":0,\"end\":3,\"detector_id\":\"a\","
         "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5},{\"start\":5,\"end\":8,"
         "\"detector_id\":\"a\",\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]"
@@ -1105,7 +1083,8 @@ static void test_blocked_with_full_chunker(void **state)
                      "paused\n"
                      "chunk far 0 10\n"
                      "answer f A bad one.\n"
-                     "> 0 role \"No.\" [f@2] !UNSUITABLE_OUTPUT\n"
+                     "> 0 role \"A \" []\n"
+                     "> 0 \"\\n\\nNo.\" [f@2] !UNSUITABLE_OUTPUT\n"
                      "> 0 content_filter\n"
                      "reading\n"
                      "done\n"
@@ -1134,7 +1113,6 @@ int main(void)
         cmocka_unit_test(test_block_usage),
         cmocka_unit_test(test_block_late),
         cmocka_unit_test(test_redact),
-        cmocka_unit_test(test_redact_shapes),
         cmocka_unit_test(test_redact_without_span),
         cmocka_unit_test(test_whole_is_held),
         cmocka_unit_test(test_text_behind_the_whole),

@@ -25,11 +25,14 @@ static void test_clean(void **state)
     (void)state;
     answers(WEIR_POLICY_REDACT, "now",
             "event {\"id\":\"1\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
-            "\"content\":\"Fine. Yes.\",\"refusal\":null},\"logprobs\":{\"content\":[1]},"
+            "\"content\":\"Fine. Yes.\",\"refusal\":null},\"logprobs\":{\"content\":[{\"token\":"
+            "\"Fine. Yes.\",\"logprob\":-1.50}]},"
             "\"finish_reason\":\"stop\"}],\"usage\":{\"total_tokens\":5}}\n"
             "done\n"
             "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
-            "\"content\":\"Fine. Yes.\",\"refusal\":null},\"logprobs\":{\"content\":[1]},"
+            "\"content\":\"Fine. Yes.\",\"refusal\":null},\"logprobs\":{\"content\":[{\"token\":"
+            "\"Fine. Yes.\",\"logprob\":-1.50,\"bytes\":null,\"top_logprobs\":[]}],"
+            "\"refusal\":null},"
             "\"finish_reason\":\"stop\"}],\"usage\":{\"total_tokens\":5}}\n");
 }
 
@@ -46,16 +49,17 @@ static void test_redacted(void **state)
         "[2],\"finish_reason\":\"length\"}],\"usage\":{\"total_tokens\":5}}\n"
         "done\n"
         "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
-        "\"A [Bad]. Two.\",\"reasoning\":\"Hm, [Bad]\"},\"logprobs\":null,\"finish_reason\":"
-        "\"stop\"},{\"index\":1,\"message\":{\"role\":\"assistant\",\"content\":\"Fine\"},"
-        "\"logprobs\":{\"content\":[2]},\"token_ids\":[2],\"finish_reason\":\"length\"}],\"usage\":"
+        "\"A [Bad]. Two.\",\"reasoning\":\"Hm, [Bad]\",\"refusal\":null},\"logprobs\":null,"
+        "\"finish_reason\":"
+        "\"stop\"},{\"index\":1,\"message\":{\"role\":\"assistant\",\"content\":\"Fine\","
+        "\"refusal\":null},\"logprobs\":null,\"finish_reason\":\"length\"}],\"usage\":"
         "{\"total_tokens\":5},\"detections\":{\"output\":[{\"choice_index\":0,\"results\":"
-        "[" FOUND_AT(2, 5) "]},{\"choice_index\":0,\"channel\":\"reasoning\",\"results\":"
-                           "[" FOUND_AT(4, 7) "]}"
+        "[" FOUND_AT(2, 7) "]},{\"choice_index\":0,\"channel\":\"reasoning\",\"results\":"
+                           "[" FOUND_AT(4, 9) "]}"
                                               "]}," UNSUITABLE "}\n");
 }
 
-/* What was clean before it stays; the choice says no; the others are as they were. */
+/* A choice that was blocked says no and nothing else; the others are as they were. */
 static void test_blocked(void **state)
 {
     (void)state;
@@ -69,18 +73,22 @@ static void test_blocked(void **state)
         "],\"usage\":{\"total_tokens\":5}}\n"
         "done\n"
         "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
-        "\"content\":\"One.No.\"},\"finish_reason\":\"content_filter\"},{\"index\":1,"
-        "\"message\":{\"role\":\"assistant\",\"content\":\"Fine\"},\"finish_reason\":\"stop\"}"
+        "\"content\":\"No.\",\"refusal\":null},\"logprobs\":null,"
+        "\"finish_reason\":\"content_filter\"},{\"index\":1,"
+        "\"message\":{\"role\":\"assistant\",\"content\":\"Fine\",\"refusal\":null},"
+        "\"logprobs\":null,\"finish_reason\":\"stop\"}"
         "],\"usage\":{\"total_tokens\":5},\"detections\":{\"output\":[{\"choice_index\":0,"
         "\"results\":[" FOUND_AT(7, 10) "]}]}," UNSUITABLE "}\n");
     policy_ask.policy.fallback = (struct weir_slice){0};
+    policy_ask.policy.block_as = WEIR_POLICY_BLOCK_AS_REFUSAL;
+    policy_ask.policy.ends_completed = true;
     answers_with(
         "", "now",
         "event {\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
         "\"A bad.\",\"refusal\":null},\"finish_reason\":\"stop\"}]}\n"
         "done\n"
         "> {\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":null,"
-        "\"refusal\":\"I can't help with that.\"},\"finish_reason\":\"content_filter\"}],"
+        "\"refusal\":\"I can't help with that.\"},\"logprobs\":null,\"finish_reason\":\"stop\"}],"
         "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[" FOUND_AT(
             2, 5) "]}]}," UNSUITABLE "}\n");
 }
@@ -105,8 +113,8 @@ static void test_channels_in_order(void **state)
         policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK)};
         struct stage *st = policy_stage("", "a");
         script_play(st, &POLICY_UNARY, weir_buf_cstr(&script), i == 1 ? 4 : SIZE_MAX);
-        assert_non_null(
-            strstr(weir_buf_cstr(&st->lines), "{\"content\":\"No.\",\"reasoning\":\"Hm.\"}"));
+        assert_non_null(strstr(weir_buf_cstr(&st->lines), "\"content\":\"No.\",\"refusal\":null}"));
+        assert_non_null(strstr(weir_buf_cstr(&st->lines), "\"channel\":\"reasoning\""));
         stage_free(st);
         weir_buf_dispose(&script);
     }
@@ -121,27 +129,27 @@ static void test_tools(void **state)
     "{}\",\"x\":2}},{\"id\":\"u\",\"type\":\"custom\",\"custom\":{\"name\":\"g\",\"input\":"       \
     "\"" arguments "\"}}]},\"finish_reason\":\"tool_calls\"}]}\n"                                  \
     "done\n"
-    answers(
-        WEIR_POLICY_REDACT, "now",
-        CALLS("go") "> {\"choices\":[{\"index\":0,\"message\":{\"content\":null,\"tool_calls\":["
-                    "{\"id\":\"t\",\"type\":\"function\",\"function\":{\"name\":\"f\","
-                    "\"arguments\":\"{}\"}},{\"id\":\"u\",\"type\":\"custom\",\"custom\":{"
-                    "\"name\":\"g\",\"input\":\"go\"}}]},\"finish_reason\":\"tool_calls\"}],"
-                    "\"warnings\":[{\"type\":\"EMPTY_OUTPUT\",\"message\":\"Choice of index 0 "
-                    "has no content\"}]}\n");
+    answers(WEIR_POLICY_REDACT, "now",
+            CALLS("go") "> {\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
+                        "\"content\":null,\"refusal\":null,\"tool_calls\":["
+                        "{\"id\":\"t\",\"type\":\"function\",\"function\":{\"name\":\"f\","
+                        "\"arguments\":\"{}\"}},{\"id\":\"u\",\"type\":\"custom\",\"custom\":{"
+                        "\"name\":\"g\",\"input\":\"go\"}}]},\"logprobs\":null,"
+                        "\"finish_reason\":\"tool_calls\"}]}\n");
     policy_ask.policy.keeps_unknown = true;
     answers_with(
         "", "now",
-        CALLS("go") "> {\"choices\":[{\"index\":0,\"message\":{\"content\":null,"
-                    "\"tool_calls\":[{\"id\":\"t\",\"type\":\"function\",\"sign\":1,"
-                    "\"function\":{\"name\":\"f\",\"arguments\":\"{}\",\"x\":2}},{\"id\":"
-                    "\"u\",\"type\":\"custom\",\"custom\":{\"name\":\"g\",\"input\":\"go\"}"
-                    "}]},\"finish_reason\":\"tool_calls\"}],\"warnings\":[{\"type\":"
-                    "\"EMPTY_OUTPUT\",\"message\":\"Choice of index 0 has no content\"}]}"
-                    "\n");
+        CALLS("go") "> {\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
+                    "\"content\":null,\"refusal\":null,"
+                    "\"tool_calls\":[{\"id\":\"t\",\"type\":\"function\","
+                    "\"function\":{\"name\":\"f\",\"arguments\":\"{}\",\"x\":2},\"sign\":1},"
+                    "{\"id\":\"u\",\"type\":\"custom\",\"custom\":{\"name\":\"g\","
+                    "\"input\":\"go\"}}]},\"logprobs\":null,"
+                    "\"finish_reason\":\"tool_calls\"}]}\n");
     answers_with(
         "", "now",
-        CALLS("bad") "> {\"choices\":[{\"index\":0,\"message\":{\"content\":\"No.\"},"
+        CALLS("bad") "> {\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
+                     "\"content\":\"No.\",\"refusal\":null},\"logprobs\":null,"
                      "\"finish_reason\":\"content_filter\"}],\"detections\":{\"output\":[{"
                      "\"choice_index\":0,\"channel\":\"tool_calls\",\"results\":[" FOUND_AT(
                          0, 3) "]}]}," UNSUITABLE "}\n");
@@ -178,7 +186,7 @@ static void test_completions(void **state)
                  "done\n"
                  "> {\"choices\":[{\"index\":0,\"text\":\"A [Bad].\",\"logprobs\":null,"
                  "\"finish_reason\":\"stop\"}],\"detections\":{\"output\":[{\"choice_index\":0,"
-                 "\"results\":[" FOUND_AT(2, 5) "]}]}," UNSUITABLE "}\n");
+                 "\"results\":[" FOUND_AT(2, 7) "]}]}," UNSUITABLE "}\n");
 }
 
 static void test_annotate(void **state)
@@ -224,6 +232,7 @@ static void test_input_blocked(void **state)
                       "\"No.\"},\"logprobs\":null,\"finish_reason\":\"content_filter\"}]");
     stage_free(st);
     policy_ask.policy.fallback = (struct weir_slice){0};
+    policy_ask.policy.block_as = WEIR_POLICY_BLOCK_AS_REFUSAL;
     st = policy_stage("a", "now");
     script_play(st, &POLICY_UNARY, "answer a\n", SIZE_MAX);
     check_refusal(st, "\"message\":{\"role\":\"assistant\",\"content\":null,\"refusal\":\"I can't "

@@ -8,7 +8,7 @@
  */
 #include "chunk/sentence.h"
 #include "chunk/window.h"
-#include "task/channel.h"
+#include "talk/channel.h"
 #include "unit/task/policy_stage.h"
 
 enum {

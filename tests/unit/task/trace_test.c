@@ -149,6 +149,8 @@ static void test_enforced(void **state)
          "> verdict 0 0-10 now 1ms\n"
          "> chunk 0 10-16\n"
          "> verdict 0 10-16 now 1ms\n"
+         "> batch 0 0-2\n"
+         "> said\n"
          "> said\n"
          "> said\n"
          "> end\n");

@@ -1,4 +1,4 @@
-#include "emit/argscan.h"
+#include "wire/argscan.h"
 
 enum state {
     AT_VALUE,        /* a value must begin; also the start */

@@ -1,8 +1,8 @@
 /* The scanner's verdicts, with the JSON reader as the judge of what is valid. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "emit/argscan.h"
 #include "unit/cmocka_all.h"
+#include "wire/argscan.h"
 #include "wire/json.h"
 
 static struct weir_argscan scan_of(struct weir_slice text)

@@ -1,5 +1,5 @@
-#ifndef WEIR_EMIT_ARGSCAN_H
-#define WEIR_EMIT_ARGSCAN_H
+#ifndef WEIR_WIRE_ARGSCAN_H
+#define WEIR_WIRE_ARGSCAN_H
 
 #include "base/slice.h"
 

@@ -1,5 +1,5 @@
-#ifndef WEIR_TASK_CHANNEL_H
-#define WEIR_TASK_CHANNEL_H
+#ifndef WEIR_TALK_CHANNEL_H
+#define WEIR_TALK_CHANNEL_H
 
 /*
  * Where an answer can say something. Every channel of a choice is a text of its own.

@@ -1,0 +1,44 @@
+#ifndef WEIR_TALK_FORM_H
+#define WEIR_TALK_FORM_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+#include "wire/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The forms that members which are no text may have. A model server's answer has identifiers, short
+ * words and numbers beside its text, and nobody looks at them: so on routes that block or redact
+ * they leave only while they are what they claim to be (docs/policies.md, What of an answer is
+ * checked).
+ */
+enum {
+    WEIR_FORM_ID_MOST = 128,        /* characters of an id, a model's name, a cache key */
+    WEIR_FORM_CALL_ID_MOST = 16384, /* of a tool call's id: some servers put their state in it */
+    WEIR_FORM_WORD_MOST = 32,       /* of a reason, a role, a type */
+    WEIR_FORM_DETECTION_MOST = 64,  /* of what a finding is called */
+};
+
+/* A letter, digit or one of _ . : / + = @ - each; at least one, at most so many. */
+bool weir_form_is_id(struct weir_slice s, size_t most);
+
+/* Letters and underscores: finish reasons, roles, types. */
+bool weir_form_is_word(struct weir_slice s);
+
+/* What a finding may be called in results, replacements and metrics. */
+bool weir_form_is_detection(struct weir_slice s);
+
+/* Is the value a string of that form? It has no escapes then, so its bytes are its text. */
+bool weir_form_is_id_at(const struct weir_json *json, uint32_t at, size_t most);
+bool weir_form_is_word_at(const struct weir_json *json, uint32_t at);
+
+/*
+ * Appends what an answer says it has cost: numbers, true, false, null, short words, and objects of
+ * these under plain names. Everything else in it becomes null, members with other names are left
+ * out. Returns how many were.
+ */
+size_t weir_form_write_usage(const struct weir_json *json, uint32_t at, struct weir_buf *out);
+
+#endif
