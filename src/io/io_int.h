@@ -29,6 +29,7 @@ void weir_sock__set_why(struct weir_sock *s, const char *what, const char *detai
 
 /* sock_out.c: queues and sends. */
 void weir_sock__flush(struct weir_sock *s);
+void weir_sock__flush_soon(struct weir_sock *s);
 void weir_sock__drop_output(struct weir_sock *s);
 
 /* sock_tls.c: the cipher between the owner and the wire; all of it for sockets with s->tls. */

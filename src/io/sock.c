@@ -44,7 +44,7 @@ void weir_sock__opened(struct weir_sock *s)
 {
     s->state = WEIR_SOCK_OPEN;
     if (weir_sock_pending(s) != 0 || s->end_after_flush) {
-        weir_sock_mark_dirty(s);
+        weir_sock__flush_soon(s);
     }
     if (s->is_paused) {
         weir_sock_pause(s);
@@ -207,7 +207,6 @@ void weir_sock_resume(struct weir_sock *s)
 
 static void tell_drain(struct weir_sock *s)
 {
-    s->tell_drain = false;
     if (s->events->on_drain != NULL) {
         s->events->on_drain(s->ctx);
     }
@@ -236,7 +235,7 @@ static void on_later(struct weir_post *post)
         s->tell_open = false;
         weir_sock__opened(s);
     }
-    if (s->state == WEIR_SOCK_OPEN && s->tell_drain) {
+    if (s->state == WEIR_SOCK_OPEN && weir_flow_gate_resume(&s->gate)) {
         tell_drain(s);
     }
     if (s->state == WEIR_SOCK_OPEN && s->tell_sent_end) {

@@ -34,7 +34,7 @@ struct weir_sock_events {
     void (*on_open)(void *ctx); /* connected, TLS done: ALPN is known */
     void (*on_data)(void *ctx, struct weir_slice bytes);
     void (*on_eof)(void *ctx);   /* the peer will send no more */
-    void (*on_drain)(void *ctx); /* after FULL: below half of the ceiling */
+    void (*on_drain)(void *ctx); /* after FULL: no more than half of the ceiling is queued */
     /* Right before queued bytes are sent: what else is ready may be appended to weir_sock_out.
      * Nothing else may be done with the socket here. */
     void (*on_flush)(void *ctx);
@@ -62,8 +62,8 @@ struct weir_sock {
     enum weir_sock_state state;
     uv_os_fd_t fd; /* as libuv has it, whose own record of it lies far from what we look at */
     int write_err; /* the kernel takes no more; what the peer sent before is still read */
+    struct weir_flow_gate gate; /* to the owner: FULL, then on_drain */
     bool is_reading;
-    bool want_drain;
     bool end_after_flush; /* shutdown asked for */
     bool tls_truncated;   /* with on_eof: TCP ended without TLS close_notify */
     /* the rest is the socket's own, but for `out_max` and `sent_bytes` */
@@ -72,7 +72,6 @@ struct weir_sock {
     bool has_eof;
     bool has_sent_end;
     bool tell_open; /* these events are due: `later` calls them */
-    bool tell_drain;
     bool tell_sent_end;
     bool is_counted; /* among the connections to services: io/fds.h */
     struct weir_sock_tls *tls;
@@ -112,7 +111,7 @@ void weir_sock_count_on(struct weir_sock *s, struct weir_account *account);
 /* Set right after accept/connect, before any event can come. Reading starts by itself. */
 void weir_sock_listen_to(struct weir_sock *s, const struct weir_sock_events *events, void *ctx);
 
-/* Queues all of it, also before on_open; FULL when the owner should wait for on_drain. Ignored (OK)
+/* Queues all of it, also before on_open. FULL: the owner should wait for on_drain. Ignored (OK)
  * after shutdown and when failed or closing. */
 enum weir_flow weir_sock_write(struct weir_sock *s, struct weir_slice bytes);
 
@@ -126,7 +125,8 @@ size_t weir_sock_pending(const struct weir_sock *s); /* bytes not yet taken by t
 void weir_sock_pause(struct weir_sock *s); /* no on_data until resume; back-pressure to the peer */
 void weir_sock_resume(struct weir_sock *s);
 
-/* Sends what is queued, then the end of the stream (TLS close_notify, FIN). Reading goes on. */
+/* Sends what is queued, then the end of the stream (TLS close_notify, FIN). Reading goes on; no
+ * on_drain comes any more. */
 void weir_sock_shutdown(struct weir_sock *s);
 
 /* Closes now, dropping what is queued; `reset`: with RST. fn runs when the memory is free again.

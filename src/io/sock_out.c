@@ -47,20 +47,27 @@ static bool takes_writes(const struct weir_sock *s)
                                  s->state == WEIR_SOCK_CONNECTING);
 }
 
+/* Sends at the end of this turn, or of the next one while flushing. */
+void weir_sock__flush_soon(struct weir_sock *s)
+{
+    if (!weir_list_is_linked(&s->dirty_link)) {
+        weir_list_append(&s->loop->dirty, &s->dirty_link);
+    }
+}
+
+static enum weir_flow answer(struct weir_sock *s)
+{
+    return weir_flow_gate_answer(&s->gate, weir_sock_pending(s) >= s->out_max);
+}
+
 enum weir_flow weir_sock_mark_dirty(struct weir_sock *s)
 {
     if (!takes_writes(s)) {
         weir_sock__drop_output(s);
         return WEIR_FLOW_OK;
     }
-    if (!weir_list_is_linked(&s->dirty_link)) {
-        weir_list_append(&s->loop->dirty, &s->dirty_link);
-    }
-    if (weir_sock_pending(s) < s->out_max) {
-        return WEIR_FLOW_OK;
-    }
-    s->want_drain = true;
-    return WEIR_FLOW_FULL;
+    weir_sock__flush_soon(s);
+    return answer(s);
 }
 
 enum weir_flow weir_sock_write(struct weir_sock *s, struct weir_slice bytes)
@@ -76,13 +83,15 @@ void weir_sock_shutdown(struct weir_sock *s)
 {
     if (takes_writes(s)) {
         s->end_after_flush = true;
-        weir_sock_mark_dirty(s);
+        weir_flow_gate_close(&s->gate);
+        weir_sock__flush_soon(s);
     }
 }
 
 void weir_sock__drop_output(struct weir_sock *s)
 {
     weir_list_remove(&s->dirty_link);
+    weir_flow_gate_close(&s->gate);
     if (!s->is_writing) {
         weir_bufq_dispose(&s->out);
     }
@@ -115,8 +124,10 @@ static void on_written(uv_write_t *req, int status)
     s->in_flight_bytes = 0;
     if (status != 0) {
         write_failed(s, status);
+    } else if (takes_writes(s)) {
+        weir_sock__flush_soon(s);
     } else {
-        weir_sock_mark_dirty(s);
+        weir_sock__drop_output(s);
     }
 }
 
@@ -203,7 +214,7 @@ void weir_sock__flush(struct weir_sock *s)
     }
     if (s->state == WEIR_SOCK_OPEN && s->events->on_flush != NULL) {
         s->events->on_flush(s->ctx);
-        s->want_drain = s->want_drain || weir_sock_pending(s) >= s->out_max;
+        (void)answer(s); /* what was appended counts as written */
     }
     while (refill(s)) {
         if (!write_some(s)) {
@@ -214,9 +225,7 @@ void weir_sock__flush(struct weir_sock *s)
         return;
     }
     size_t pending = weir_sock_pending(s);
-    if (s->want_drain && pending <= s->out_max / 2) {
-        s->want_drain = false;
-        s->tell_drain = true;
+    if (pending <= s->out_max / 2 && weir_flow_gate_has_room(&s->gate)) {
         weir_loop_post(s->loop, &s->later);
     }
     if (pending == 0 && s->end_after_flush && s->state == WEIR_SOCK_OPEN) {

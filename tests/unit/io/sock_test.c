@@ -1,3 +1,4 @@
+#include "unit/flow_watch.h"
 #include "unit/io/pair.h"
 
 #include "base/mem.h"
@@ -143,6 +144,40 @@ static void pause_pushes_back_to_the_writer(void **state)
     weir_sock_resume(&p->up.sock);
     pair_run(p, p->up.n_eof == 1);
     assert_int_equal(p->up.n_got, 4 * PAIR_BIG);
+}
+
+static struct flow_watch watch;
+
+static void watch_drain(struct side *side)
+{
+    (void)side;
+    flow_watch_resumed(&watch);
+}
+
+/* Whatever is written and read when: who was answered FULL is told of the room, once. */
+static void the_flow_contract_holds_on_random_readers(void **state)
+{
+    struct pair *p = *state;
+    static const char piece[96 * 1024];
+    unsigned seed = 5;
+    watch = (struct flow_watch){0};
+    p->up.drop = true;
+    p->down.at_drain = watch_drain;
+    pair_open(p);
+    for (int i = 0; i < 2000; i++) {
+        unsigned roll = (unsigned)rand_r(&seed) / 7;
+        if (roll % 5 == 0) {
+            (i / 100 % 2 == 0 ? weir_sock_pause : weir_sock_resume)(&p->up.sock);
+        } else if (!watch.is_waiting || roll % 5 == 1) {
+            struct weir_slice bytes = weir_slice_make(piece, roll % sizeof piece);
+            FLOW_WATCH_WRITE(&watch, weir_sock_write(&p->down.sock, bytes));
+        }
+        pair_turn(p, UV_RUN_NOWAIT);
+    }
+    assert_true(watch.n_fulls > 20);
+    weir_sock_resume(&p->up.sock);
+    pair_run(p, !watch.is_waiting);
+    flow_watch_settled(&watch);
 }
 
 static void pause_from_inside_on_data_holds(void **state)
@@ -439,6 +474,7 @@ int main(void)
         TEST(the_end_is_told_when_it_has_left),
         TEST(megabytes_cross_in_both_directions),
         TEST(pause_pushes_back_to_the_writer),
+        TEST(the_flow_contract_holds_on_random_readers),
         TEST(pause_from_inside_on_data_holds),
         TEST(pause_before_open_holds),
         TEST(half_close_keeps_the_other_half),
