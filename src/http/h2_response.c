@@ -73,8 +73,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *b
     }
     note_framed(&hs->writes, n);
     hs->base.last_out_ms = weir_loop_now_ms(hs->base.loop);
-    if (hs->base.is_full && !hs->resume_owed && hs->out.n <= hs->out.max / 2) {
-        hs->resume_owed = true;
+    if (hs->out.n <= hs->out.max / 2 && weir_flow_gate_has_room(&hs->base.gate)) {
         weir_http__conn_post(hs->conn);
     }
     if (hs->out.n == 0 && hs->base.response_ended) {
@@ -169,7 +168,7 @@ static void h2_set_paused(struct weir_http_stream *s, bool paused)
     struct weir_h2_stream *hs = weir_h2__of(s);
     if (!paused) {
         s->last_in_ms = weir_loop_now_ms(s->loop);
-        hs->resume_owed = true;
+        hs->is_body_due = true;
         weir_http__conn_post(hs->conn);
     }
 }

@@ -262,7 +262,7 @@ static void mark_left(struct weir_h2_stream *hs)
     struct weir_http_conn *c = hs->conn;
     release(hs, WEIR_ECLOSED);
     hs->is_left = true;
-    hs->resume_owed = false;
+    hs->is_body_due = false;
     weir_http__rest_begin(&hs->left, weir_loop_now_ms(c->ep->loop));
     discard(hs, hs->in.n);
     weir_bufq_dispose(&hs->in);
@@ -420,16 +420,12 @@ static void resume_streams(struct weir_http_conn *c)
     struct weir_list *at = c->h2->streams.next;
     while (at != &c->h2->streams) {
         struct weir_h2_stream *hs = WEIR_LIST_ENTRY(at, struct weir_h2_stream, link);
-        struct weir_http_stream *s = &hs->base;
         at = at->next;
-        if (!hs->resume_owed) {
-            continue;
+        if (hs->is_body_due) {
+            hs->is_body_due = false;
+            deliver_held(hs);
         }
-        hs->resume_owed = false;
-        deliver_held(hs);
-        if (hs->out.n <= hs->out.max / 2) {
-            weir_http__stream_has_room(s);
-        }
+        weir_http__stream_resume(&hs->base);
     }
 }
 

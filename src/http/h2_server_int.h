@@ -39,7 +39,7 @@ struct weir_h2_stream {
     bool head_done;
     bool head_too_large;
     bool is_deferred;  /* nghttp2 waits for resume_data */
-    bool resume_owed;  /* room again after FULL, or body to deliver after a pause */
+    bool is_body_due;  /* the body was resumed: what came meanwhile is to be delivered */
     bool end_received; /* the body ended while paused */
     bool no_body_out;
     bool keeps_writes;

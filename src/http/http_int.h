@@ -152,7 +152,11 @@ uint64_t weir_http__stream_body_deadline(const struct weir_http_stream *s,
 bool weir_http__stream_wants_body(const struct weir_http_stream *s);
 void weir_http__stream_give(struct weir_http_stream *s, struct weir_slice bytes);
 void weir_http__stream_give_end(struct weir_http_stream *s);
-void weir_http__stream_has_room(struct weir_http_stream *s); /* on_resume, if it is owed */
+
+/* on_resume, if the handler waits for it and its gate is due (base/flow.h); or there is room now.
+ * Not from inside a call of the handler's. */
+void weir_http__stream_resume(struct weir_http_stream *s);
+void weir_http__stream_has_room(struct weir_http_stream *s);
 
 /* No more of the body came in time. False: the handler has no on_late, HTTP must answer. */
 bool weir_http__stream_is_late(struct weir_http_stream *s);

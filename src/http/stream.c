@@ -30,12 +30,8 @@ enum weir_flow weir_http_stream_write(struct weir_http_stream *s, struct weir_sl
 {
     WEIR_ASSERT(s->status != 0 && !s->response_ended);
     s->sent_bytes += bytes.n;
-    if (bytes.n != 0 && s->ops->write(s, bytes) == WEIR_FLOW_FULL) {
-        s->is_full = true;
-    }
-    /* Once FULL it stays so until on_resume, whatever room there is in between: an OK would take
-     * back a promise that the handler waits for. */
-    return s->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+    bool is_full = bytes.n != 0 && s->ops->write(s, bytes) == WEIR_FLOW_FULL;
+    return weir_flow_gate_answer(&s->gate, is_full);
 }
 
 void weir_http_stream_end_with(struct weir_http_stream *s, const struct weir_http_field *trailers,
@@ -43,6 +39,7 @@ void weir_http_stream_end_with(struct weir_http_stream *s, const struct weir_htt
 {
     WEIR_ASSERT(s->status != 0 && !s->response_ended);
     s->response_ended = true;
+    weir_flow_gate_close(&s->gate);
     s->ops->end(s, trailers, n);
 }
 
@@ -54,6 +51,7 @@ void weir_http_stream_end(struct weir_http_stream *s)
 void weir_http_stream_abort(struct weir_http_stream *s)
 {
     s->handler = NULL;
+    weir_flow_gate_close(&s->gate);
     s->ops->abort(s);
 }
 
@@ -144,13 +142,17 @@ void weir_http__stream_give_end(struct weir_http_stream *s)
     }
 }
 
-void weir_http__stream_has_room(struct weir_http_stream *s)
+void weir_http__stream_resume(struct weir_http_stream *s)
 {
-    bool is_owed = s->is_full;
-    s->is_full = false;
-    if (is_owed && listener_of(s)->on_resume != NULL) {
+    if (weir_flow_gate_resume(&s->gate) && listener_of(s)->on_resume != NULL) {
         s->handler->on_resume(s);
     }
+}
+
+void weir_http__stream_has_room(struct weir_http_stream *s)
+{
+    weir_flow_gate_has_room(&s->gate);
+    weir_http__stream_resume(s);
 }
 
 /* The time counts anew, so that a handler that goes on is not asked without end. */
@@ -170,6 +172,7 @@ void weir_http__stream_gone(struct weir_http_stream *s, int err)
         return;
     }
     s->is_gone = true;
+    weir_flow_gate_close(&s->gate);
     if (s->handler != NULL && s->handler->on_gone != NULL) {
         s->handler->on_gone(s, err);
     }

@@ -55,8 +55,8 @@ struct weir_http_stream {
     bool body_ended;
     bool body_paused;
     bool response_ended;
-    bool is_full; /* a write answered FULL and on_resume is still owed */
     bool is_gone;
+    struct weir_flow_gate gate; /* to the handler: FULL, then on_resume */
     struct weir_arena arena;
     struct weir_http_request req;
     const struct weir_http_handler *handler; /* set in on_request; NULL: the body is discarded */

@@ -10,6 +10,7 @@
 #include "fuzz/stream_detectors.h"
 #include "fuzz/stream_heard.h"
 #include "fuzz/stream_model.h"
+#include "http/http_int.h"
 #include "io/loop.h"
 #include "obs/log.h"
 #include "route/stream_stats.h"
@@ -141,12 +142,7 @@ static void on_answer(void *ctx, const struct weir_task_answer *answer)
 static void make_room(struct talk *t)
 {
     t->is_stuffed = false;
-    if (t->stream.is_full) {
-        t->stream.is_full = false;
-        if (t->stream.handler != NULL && !t->stream.response_ended) {
-            t->stream.handler->on_resume(&t->stream);
-        }
-    }
+    weir_http__stream_has_room(&t->stream);
 }
 
 static void set_body_paused(void *ctx, bool is_paused)

@@ -248,7 +248,7 @@ static void a_write_after_full_does_not_lose_the_resume(void **state)
     serve_spin(sv);
     assert_int_equal(x->n_full, x->n_resume + 1);
     sv->at_resume = NULL;
-    int resumes = x->n_resume;
+    unsigned resumes = x->n_resume;
     /* Some room, but not yet half. */
     c->sock.out_max = weir_sock_pending(&c->sock) * 3 / 2;
     assert_int_equal(exchange_write(x, WEIR_SLICE("!")), WEIR_FLOW_FULL);

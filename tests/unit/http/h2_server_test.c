@@ -179,7 +179,7 @@ static void a_write_after_full_does_not_lose_the_resume(void **state)
     serve_run(sv, r->n_body == CALLER_WINDOW);
     serve_spin(sv);
     assert_int_equal(x->n_full, x->n_resume + 1);
-    int resumes = x->n_resume;
+    unsigned resumes = x->n_resume;
     sv->at_resume = NULL;
     /* Some room, but not yet half. */
     caller_grant(r, CALLER_WINDOW / 2 + 1);

@@ -9,6 +9,7 @@
 #include "http/endpoint.h"
 #include "http/http_int.h"
 #include "http/stream.h"
+#include "unit/flow_watch.h"
 #include "unit/io/pair.h"
 
 #include <sys/socket.h>
@@ -29,7 +30,9 @@ struct exchange {
     struct weir_slice now;      /* during at_body */
     char path[32];
     size_t n_got; /* body bytes, whose content follows pair_byte */
-    int n_request, n_body_end, n_resume, n_gone, n_done, n_undone, n_full;
+    int n_request, n_body_end, n_gone, n_done, n_undone;
+    unsigned n_resume, n_full;
+    struct flow_watch flow;
     int gone_err, status;
     size_t to_send, sent; /* exchange_send_on */
 };
@@ -93,7 +96,7 @@ static inline void serve_on_resume(struct weir_http_stream *s)
 {
     struct exchange *x = s->ctx;
     assert_int_equal(x->n_gone, 0);
-    assert_true(x->n_full > x->n_resume);
+    flow_watch_resumed(&x->flow);
     x->n_resume++;
     call(x->sv->at_resume, x);
 }
@@ -294,18 +297,20 @@ static inline void exchange_respond(struct exchange *x)
 
 static inline enum weir_flow exchange_write(struct exchange *x, struct weir_slice bytes)
 {
-    enum weir_flow flow = weir_http_stream_write(x->s, bytes);
-    x->n_full += flow == WEIR_FLOW_FULL && x->n_full == x->n_resume;
+    enum weir_flow flow = FLOW_WATCH_WRITE(&x->flow, weir_http_stream_write(x->s, bytes));
+    x->n_full = x->flow.n_fulls;
     return flow;
 }
 
 static inline void exchange_end(struct exchange *x)
 {
+    flow_watch_ended(&x->flow);
     weir_http_stream_end(x->s);
 }
 
 static inline void exchange_abort(struct exchange *x)
 {
+    flow_watch_ended(&x->flow);
     weir_http_stream_abort(x->s);
 }
 
