@@ -327,12 +327,18 @@ static void on_body(void *ctx, struct weir_slice bytes)
     }
 }
 
+static void resume_owner(struct weir_call *call)
+{
+    if (weir_flow_gate_resume(&call->gate) && call->events->on_room != NULL) {
+        call->events->on_room(call->ctx);
+    }
+}
+
 static void on_room(void *ctx)
 {
     struct weir_call *call = ctx;
-    if (call->events->on_room != NULL) {
-        call->events->on_room(call->ctx);
-    }
+    weir_flow_gate_has_room(&call->gate);
+    resume_owner(call);
 }
 
 static void on_end(void *ctx, const struct weir_http_field *trailers, size_t n_trailers)
@@ -380,10 +386,10 @@ static void write_kept(struct weir_call *call)
     if (call->has_body_end) {
         weir_http_exchange_end_body(ex);
     }
-    if (call->owes_room && flow == WEIR_FLOW_OK) {
+    if (flow == WEIR_FLOW_FULL) {
+        (void)weir_flow_gate_answer(&call->gate, true); /* this exchange tells of room */
+    } else if (weir_flow_gate_has_room(&call->gate)) {
         weir_loop_post(call->client->loop, &call->post);
-    } else {
-        call->owes_room = false; /* the exchange tells */
     }
 }
 
@@ -427,9 +433,8 @@ static void on_post(struct weir_post *post)
     struct weir_call *call = WEIR_LIST_ENTRY(post, struct weir_call, post);
     if (call->state == WEIR_CALL_FAILED) {
         tell_done(call, NULL, 0);
-    } else if (call->owes_room) {
-        call->owes_room = false;
-        on_room(call);
+    } else {
+        resume_owner(call);
     }
 }
 
@@ -490,11 +495,10 @@ enum weir_flow weir_call_write(struct weir_call *call, struct weir_slice bytes)
     if (call->can_replay) {
         keep(call, bytes);
     }
-    if (call->exchange.up != NULL) {
-        return weir_http_exchange_write(&call->exchange, bytes);
-    }
-    call->owes_room = call->kept.n >= KEEP_BYTES;
-    return call->owes_room ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+    bool is_full = call->exchange.up != NULL
+                       ? weir_http_exchange_write(&call->exchange, bytes) == WEIR_FLOW_FULL
+                       : call->kept.n >= KEEP_BYTES;
+    return weir_flow_gate_answer(&call->gate, is_full);
 }
 
 void weir_call_end_body(struct weir_call *call)

@@ -246,7 +246,7 @@ struct weir_call {
     bool is_active;   /* counts in pool->n_active */
     bool is_on_used;  /* the connection had served others before */
     bool is_paused;
-    bool owes_room;
+    struct weir_flow_gate gate; /* to the owner: FULL, then on_room */
     bool has_body_end;
     bool can_replay;      /* `kept` is all of the streamed body so far */
     struct weir_buf kept; /* written before there was a connection, or not answered yet */

@@ -117,8 +117,7 @@ static void on_post(struct weir_post *post)
         fail_noted(ex);
         return;
     }
-    if (ex->owes_room) {
-        ex->owes_room = false;
+    if (weir_flow_gate_resume(&ex->gate)) {
         weir_loop_post(ex->loop, post); /* for the rest, if any: it may be cancelled by then */
         ex->events->on_room(ex->ctx);
         return;
@@ -168,9 +167,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *b
     if (n != 0) {
         ex->out_ms = weir_loop_now_ms(ex->loop);
     }
-    if (ex->is_full && ex->out.n <= ex->out.max / 2) {
-        ex->is_full = false;
-        ex->owes_room = true;
+    if (ex->out.n <= ex->out.max / 2 && weir_flow_gate_has_room(&ex->gate)) {
         weir_loop_post(ex->loop, &ex->post);
     }
     if (has_all_of_body(ex)) {

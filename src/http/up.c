@@ -23,6 +23,7 @@ void weir_http_up__detach(struct weir_http_exchange *ex)
 static void release(struct weir_http_exchange *ex)
 {
     weir_loop_unpost(&ex->post);
+    weir_flow_gate_close(&ex->gate);
     ex->has_end = false;
     if (ex->is_alive != NULL) {
         *ex->is_alive = false;
@@ -220,16 +221,17 @@ void weir_http_up_begin(struct weir_http_up *up, struct weir_http_exchange *ex,
 enum weir_flow weir_http_exchange_write(struct weir_http_exchange *ex, struct weir_slice bytes)
 {
     WEIR_ASSERT(ex->has_stream_body && !ex->has_body_end);
-    if (ex->up == NULL || bytes.n == 0) {
-        return WEIR_FLOW_OK;
+    if (ex->up == NULL) {
+        return WEIR_FLOW_OK; /* its end is under way to the owner */
     }
-    if (ex->out.n == 0) {
-        ex->out_ms = weir_loop_now_ms(ex->loop);
+    if (bytes.n != 0) {
+        if (ex->out.n == 0) {
+            ex->out_ms = weir_loop_now_ms(ex->loop);
+        }
+        weir_bufq_append(&ex->out, bytes);
+        ex->up->proto->wake(ex);
     }
-    weir_bufq_append(&ex->out, bytes);
-    ex->is_full = weir_bufq_is_full(&ex->out);
-    ex->up->proto->wake(ex);
-    return ex->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+    return weir_flow_gate_answer(&ex->gate, weir_bufq_is_full(&ex->out));
 }
 
 void weir_http_exchange_end_body(struct weir_http_exchange *ex)

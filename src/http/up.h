@@ -104,7 +104,7 @@ struct weir_http_exchange_events {
     /* The final answer's. The fields live in the exchange's arena. */
     void (*on_head)(void *ctx, int status, const struct weir_http_field *fields, size_t n_fields);
     void (*on_body)(void *ctx, struct weir_slice bytes);
-    void (*on_room)(void *ctx); /* after a write that answered FULL */
+    void (*on_room)(void *ctx); /* a write answered FULL; there is room again */
     /* One of these two is the last; the exchange is off its connection then. */
     void (*on_end)(void *ctx, const struct weir_http_field *trailers, size_t n_trailers);
     void (*on_failed)(void *ctx, int err, const char *why);
@@ -133,16 +133,15 @@ struct weir_http_exchange {
     struct weir_bufq out;   /* streamed body, not yet framed */
     struct weir_bufq in;    /* HTTP/2: answer that came while paused */
     bool has_stream_body;
-    bool has_body_end; /* the streamed body is complete */
-    bool is_full;
-    bool is_head_only; /* HEAD: no body follows */
-    int32_t id;        /* HTTP/2 */
-    bool is_deferred;  /* nghttp2 waits for resume_data */
-    bool owes_room;    /* after FULL */
-    bool has_head;     /* the final one */
-    bool has_end;      /* all of the answer has come, what was not given to the owner is held: the
-                          exchange does not need its connection any more */
-    int status;        /* of the block being read */
+    bool has_body_end;          /* the streamed body is complete */
+    struct weir_flow_gate gate; /* to its writer: FULL, then on_room */
+    bool is_head_only;          /* HEAD: no body follows */
+    int32_t id;                 /* HTTP/2 */
+    bool is_deferred;           /* nghttp2 waits for resume_data */
+    bool has_head;              /* the final one */
+    bool has_end; /* all of the answer has come, what was not given to the owner is held: the
+                     exchange does not need its connection any more */
+    int status;   /* of the block being read */
     unsigned n_interim;
     size_t head_bytes;
     struct weir_http_field *fields; /* of the block being read; in the end the trailers */
@@ -168,7 +167,7 @@ void weir_http_up_close(struct weir_http_up *up);
 void weir_http_up_begin(struct weir_http_up *up, struct weir_http_exchange *ex,
                         const struct weir_http_up_request *request);
 
-/* The streamed request body. */
+/* The streamed request body. All is accepted; FULL: wait for on_room. */
 enum weir_flow weir_http_exchange_write(struct weir_http_exchange *ex, struct weir_slice bytes);
 void weir_http_exchange_end_body(struct weir_http_exchange *ex);
 

@@ -6,6 +6,7 @@
  * call of its own, twice or in the wrong order.
  */
 #include "unit/client/stage.h"
+#include "unit/flow_watch.h"
 
 struct asker;
 typedef void (*asker_hook_fn)(struct asker *asker);
@@ -21,7 +22,8 @@ struct asker {
     struct weir_buf fields; /* "name: value\n" each */
     struct weir_buf trailers;
     asker_hook_fn at_head, at_body, at_done;
-    bool in_call; /* inside a call of ours: nothing may be told */
+    bool in_call;           /* inside a call of ours: nothing may be told */
+    struct flow_watch flow; /* of a streamed body, written by asker_write */
 };
 
 static inline void asker_note(struct weir_buf *to, const struct weir_http_field *f, size_t n)
@@ -63,6 +65,7 @@ static inline void asker_on_room(void *ctx)
 {
     struct asker *p = ctx;
     assert_false(p->in_call);
+    flow_watch_resumed(&p->flow);
     p->n_room++;
 }
 
@@ -73,6 +76,7 @@ static inline void asker_on_done(void *ctx, const struct weir_call_result *r)
     assert_int_equal(p->n_done, 0);
     p->n_done++;
     p->call = NULL;
+    flow_watch_ended(&p->flow);
     p->err = r->err;
     p->has_head = r->has_head;
     snprintf(p->why, sizeof p->why, "%s", r->why != NULL ? r->why : "");
@@ -125,6 +129,14 @@ static inline void asker_start(struct asker *p, struct stage *s)
 {
     struct weir_call_request r = stage_request(s);
     asker_ask(p, s, &r);
+}
+
+static inline enum weir_flow asker_write(struct asker *p, struct weir_slice bytes)
+{
+    p->in_call = true;
+    enum weir_flow flow = FLOW_WATCH_WRITE(&p->flow, weir_call_write(p->call, bytes));
+    p->in_call = false;
+    return flow;
 }
 
 static inline void asker_cancel(struct asker *p)

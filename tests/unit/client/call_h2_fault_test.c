@@ -165,10 +165,10 @@ static void a_streamed_body_is_written_again_on_another_connection(void **state)
     r.has_stream_body = true;
     struct asker p = {0};
     asker_ask(&p, s, &r);
-    weir_call_write(p.call, WEIR_SLICE("one"));
+    asker_write(&p, WEIR_SLICE("one"));
     struct h2_frame f = {0};
     h2_await(s, old, H2_DATA, &f);
-    weir_call_write(p.call, WEIR_SLICE("two"));
+    asker_write(&p, WEIR_SLICE("two"));
     peer_close(old);
     struct peer *new = h2_greet(s, 1, 0, 0);
     h2_await(s, new, H2_DATA, &f);
@@ -178,6 +178,34 @@ static void a_streamed_body_is_written_again_on_another_connection(void **state)
     h2_say_answer(new, 1, "[]");
     stage_run(s, p.n_done == 1);
     assert_int_equal(p.err, 0);
+    asker_dispose(&p);
+    asker_dispose(&warm);
+}
+
+/* What was answered FULL on a connection that is lost is told of room by the next one. */
+static void room_is_told_by_another_connection(void **state)
+{
+    struct stage *s = *state;
+    struct asker warm = {0};
+    asker_start(&warm, s);
+    struct peer *old = h2_greet(s, 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0);
+    h2_await_request(s, old);
+    h2_say_answer(old, 1, "[]");
+    stage_run(s, warm.n_done == 1);
+    struct weir_call_request r = stage_request(s);
+    r.body = WEIR_SLICE("");
+    r.has_stream_body = true;
+    struct asker p = {0};
+    asker_ask(&p, s, &r);
+    h2_await_request(s, old);
+    static const char all[64 * 1024]; /* as much as a call keeps to send it again */
+    assert_int_equal(asker_write(&p, weir_slice_make(all, sizeof all)), WEIR_FLOW_FULL);
+    peer_close(old);
+    struct peer *new = h2_greet(s, 1, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1 << 20);
+    h2_say_u32(new, H2_WINDOW, 0, 1 << 20);
+    stage_run(s, p.n_room == 1);
+    flow_watch_settled(&p.flow);
+    asker_cancel(&p);
     asker_dispose(&p);
     asker_dispose(&warm);
 }
@@ -478,6 +506,7 @@ int main(void)
         h2_test(a_reset_stream_is_not_repeated),
         h2_test(streams_of_a_used_connection_that_dies_are_repeated_once),
         h2_test(a_streamed_body_is_written_again_on_another_connection),
+        h2_test(room_is_told_by_another_connection),
         h2_test(pings_that_are_answered_keep_a_silent_connection),
         h2_test(a_ping_that_is_not_answered_ends_the_connection),
         h2_test(an_idle_connection_is_not_pinged),

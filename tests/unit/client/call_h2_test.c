@@ -156,7 +156,7 @@ static void a_body_may_be_streamed_while_the_answer_comes(void **state)
     struct asker p = {0};
     struct h2_frame f;
     asker_ask(&p, s, &r);
-    assert_int_equal(weir_call_write(p.call, WEIR_SLICE("before")), WEIR_FLOW_OK);
+    assert_int_equal(asker_write(&p, WEIR_SLICE("before")), WEIR_FLOW_OK);
     struct peer *peer = h2_greet(s, 0, 0, 0);
     h2_await(s, peer, H2_DATA, &f);
     assert_memory_equal(f.payload, "before", 6);
@@ -164,8 +164,8 @@ static void a_body_may_be_streamed_while_the_answer_comes(void **state)
     h2_say_head(peer, 1, 0, "200", NULL);
     h2_say_data(peer, 1, 0, "one");
     stage_run(s, p.body.n == 3);
-    weir_call_write(p.call, WEIR_SLICE("aft"));
-    weir_call_write(p.call, WEIR_SLICE("er"));
+    asker_write(&p, WEIR_SLICE("aft"));
+    asker_write(&p, WEIR_SLICE("er"));
     h2_await(s, peer, H2_DATA, &f);
     assert_int_equal(f.n, 5); /* of one turn: one frame */
     weir_call_end_body(p.call);
@@ -190,7 +190,7 @@ static void writing_stops_where_the_window_ends(void **state)
     char piece[1000];
     memset(piece, 'x', sizeof piece);
     size_t n = 0;
-    while (weir_call_write(p.call, weir_slice_make(piece, sizeof piece)) == WEIR_FLOW_OK) {
+    while (asker_write(&p, weir_slice_make(piece, sizeof piece)) == WEIR_FLOW_OK) {
         n += sizeof piece;
     }
     assert_int_equal(n + sizeof piece, 66000);
@@ -217,6 +217,63 @@ static void writing_stops_where_the_window_ends(void **state)
     asker_dispose(&p);
 }
 
+/* After FULL some of it leaves, too little to be told of; the owner finishes what it is in the
+ * middle of. It still waits, and hears of the room when there is enough. */
+static void a_write_after_full_does_not_lose_the_room(void **state)
+{
+    struct stage *s = *state;
+    struct weir_call_request r = streamed(s);
+    struct asker p = {0};
+    asker_ask(&p, s, &r);
+    struct peer *peer = h2_greet(s, 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0);
+    h2_await_request(s, peer);
+    static const char piece[8 * 1024];
+    while (asker_write(&p, weir_slice_make(piece, sizeof piece)) == WEIR_FLOW_OK) {
+    }
+    h2_say_u32(peer, H2_WINDOW, 1, sizeof piece);
+    struct h2_frame f;
+    h2_await(s, peer, H2_DATA, &f);
+    stage_spin(s);
+    assert_int_equal(asker_write(&p, WEIR_SLICE("the rest")), WEIR_FLOW_FULL);
+    stage_spin(s);
+    assert_int_equal(p.n_room, 0);
+    h2_say_u32(peer, H2_WINDOW, 1, 7 * sizeof piece);
+    h2_say_u32(peer, H2_WINDOW, 0, 7 * sizeof piece);
+    stage_run(s, p.n_room == 1);
+    assert_int_equal(asker_write(&p, WEIR_SLICE("more")), WEIR_FLOW_OK);
+    asker_cancel(&p);
+    asker_dispose(&p);
+}
+
+/* Whatever the window lets through and when, an owner that waits is told, once. */
+static void the_flow_contract_holds_on_random_windows(void **state)
+{
+    struct stage *s = *state;
+    struct weir_call_request r = streamed(s);
+    struct asker p = {0};
+    unsigned seed = 11;
+    static const char piece[20 * 1024];
+    asker_ask(&p, s, &r);
+    struct peer *peer = h2_greet(s, 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0);
+    h2_await_request(s, peer);
+    h2_say_u32(peer, H2_WINDOW, 0, 1 << 30);
+    for (int i = 0; i < 2000; i++) {
+        unsigned roll = (unsigned)rand_r(&seed) / 7;
+        if (roll % 3 == 0) {
+            h2_say_u32(peer, H2_WINDOW, 1, 1 + roll % sizeof piece);
+        } else if (!p.flow.is_waiting || roll % 4 == 0) {
+            asker_write(&p, weir_slice_make(piece, roll % sizeof piece));
+        }
+        stage_turn(s, UV_RUN_NOWAIT);
+    }
+    assert_true(p.flow.n_fulls > 20);
+    h2_say_u32(peer, H2_WINDOW, 1, 1 << 28);
+    stage_run(s, !p.flow.is_waiting);
+    flow_watch_settled(&p.flow);
+    asker_cancel(&p);
+    asker_dispose(&p);
+}
+
 /* FULL before there is a connection: room is told when there is one. */
 static void writing_ahead_of_the_connection_is_bounded(void **state)
 {
@@ -226,7 +283,7 @@ static void writing_ahead_of_the_connection_is_bounded(void **state)
     asker_ask(&p, s, &r);
     static const char piece[8 * 1024];
     int n = 1;
-    while (weir_call_write(p.call, weir_slice_make(piece, sizeof piece)) == WEIR_FLOW_OK) {
+    while (asker_write(&p, weir_slice_make(piece, sizeof piece)) == WEIR_FLOW_OK) {
         n++;
     }
     assert_int_equal(n, 8);
@@ -526,7 +583,7 @@ static void an_early_answer_stops_the_request(void **state)
     struct weir_call_request r = streamed(s);
     struct asker p = {0};
     asker_ask(&p, s, &r);
-    weir_call_write(p.call, WEIR_SLICE("some"));
+    asker_write(&p, WEIR_SLICE("some"));
     struct peer *peer = h2_greet(s, 0, 0, 0);
     h2_await_request(s, peer);
     h2_say_head(peer, 1, H2_END_STREAM, "200", (const char *const[]){"grpc-status", "8", NULL});
@@ -548,6 +605,8 @@ int main(void)
         h2_test(trailers_are_told_at_the_end),
         h2_test(a_body_may_be_streamed_while_the_answer_comes),
         h2_test(writing_stops_where_the_window_ends),
+        h2_test(a_write_after_full_does_not_lose_the_room),
+        h2_test(the_flow_contract_holds_on_random_windows),
         h2_test(writing_ahead_of_the_connection_is_bounded),
         h2_test(a_large_request_respects_the_window),
         h2_test(a_paused_answer_keeps_its_window_and_no_other),

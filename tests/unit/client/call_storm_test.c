@@ -41,7 +41,7 @@ static void start_one(struct stage *s, struct asker *p, bool is_h2)
     }
     asker_ask(p, s, &r);
     if (r.has_stream_body) {
-        weir_call_write(p->call, WEIR_SLICE("some"));
+        asker_write(p, WEIR_SLICE("some"));
         if (dice(2) == 0) {
             weir_call_end_body(p->call);
         }
