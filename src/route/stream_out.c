@@ -116,8 +116,11 @@ static void settle(struct weir_stream_out *o)
 /* The last thing done: the task may go on, and even end, inside. */
 static void resume_task(struct weir_stream_out *o)
 {
-    if (o->owes_resume && !o->has_ended && !o->is_over && !is_full(o)) {
-        o->owes_resume = false;
+    if (is_full(o)) {
+        return;
+    }
+    weir_flow_gate_has_room(&o->gate);
+    if (weir_flow_gate_resume(&o->gate)) {
         o->base.on_resume(o->base.ctx);
     }
 }
@@ -127,16 +130,14 @@ static void on_room(struct weir_post *post)
     resume_task(WEIR_LIST_ENTRY(post, struct weir_stream_out, room));
 }
 
-/* A task that was told FULL waits for its resume, whatever it still sends meanwhile: an event that
- * empties the chain does not take that back, it is what the task waits for. */
+/* An event that the task sends after FULL may itself empty the chain. */
 static enum weir_flow answer(struct weir_stream_out *o)
 {
-    if (is_full(o)) {
-        o->owes_resume = true;
-    } else if (o->owes_resume) {
+    bool full = is_full(o);
+    if (!full && weir_flow_gate_has_room(&o->gate)) {
         weir_loop_post(o->stream->loop, &o->room);
     }
-    return o->owes_resume ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
+    return weir_flow_gate_answer(&o->gate, full);
 }
 
 /* A comment tells a caller that takes no bytes nothing, and would only pile up. */
@@ -313,7 +314,7 @@ static void out_blocked(struct weir_out *base, uint64_t choice)
 static void out_end(struct weir_out *base)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
-    o->has_ended = true;
+    weir_flow_gate_close(&o->gate);
     if (o->is_over) {
         return;
     }
@@ -352,7 +353,7 @@ static void write_error(struct weir_buf *out, const struct weir_reply_problem *p
 static void fail(struct weir_stream_out *o)
 {
     struct weir_buf json = {0};
-    o->has_ended = true;
+    weir_flow_gate_close(&o->gate);
     write_error(&json, &o->problem, o->options.is_fms || o->options.is_ndjson);
     if (o->chain != NULL) {
         push(o, &(struct weir_event){.kind = WEIR_EVENT_ERROR, .data = weir_buf_slice(&json)});
@@ -427,6 +428,7 @@ void weir_stream_out_resumed(struct weir_stream_out *o)
 void weir_stream_out_gone(struct weir_stream_out *o)
 {
     o->is_over = true;
+    weir_flow_gate_close(&o->gate);
     weir_loop_cancel(o->stream->loop, &o->timer);
     if (o->is_started) {
         weir_stream_stats_report(o, WEIR_STREAM_OUT_GONE);

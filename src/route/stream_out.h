@@ -50,10 +50,9 @@ struct weir_stream_out {
     struct weir_http_stream *stream;
     struct weir_chain *chain; /* NULL: events leave as they come */
     bool is_started;
-    bool is_blocked;  /* the caller takes no more for now; the chain knows */
-    bool owes_resume; /* the task was told FULL, and on_resume was not called since */
-    bool has_ended;   /* the task said so; what waits in the chain still leaves */
+    bool is_blocked; /* the caller takes no more for now; the chain knows */
     bool is_over;
+    struct weir_flow_gate gate; /* to the task: FULL, then on_resume */
     uint64_t last_sent_ms;
     uint64_t n_events; /* without a chain: events and bytes of their data */
     uint64_t n_bytes;

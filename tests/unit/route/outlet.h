@@ -4,6 +4,7 @@
 /* A streamed answer between a task that is the test and a connection that is a fake. */
 #include "route/stream_out.h"
 #include "route/stream_stats.h"
+#include "unit/flow_watch.h"
 #include "unit/route/fake_stream.h"
 
 /* The last line about a stream, as it was logged. */
@@ -33,12 +34,14 @@ struct outlet {
     struct weir_stream_out *o;
     struct weir_batching batching;
     unsigned n_resumed;
+    struct flow_watch flow;
 };
 
 static inline void outlet_resumed(void *ctx)
 {
     struct outlet *t = ctx;
     assert_false(t->o->is_over);
+    flow_watch_resumed(&t->flow);
     t->n_resumed++;
 }
 
@@ -77,7 +80,7 @@ static inline void outlet_close(struct outlet *t)
 
 static inline enum weir_flow outlet_event(struct outlet *t, const char *json)
 {
-    return t->o->base.ops->event(&t->o->base, weir_slice_cstr(json));
+    return FLOW_WATCH_WRITE(&t->flow, t->o->base.ops->event(&t->o->base, weir_slice_cstr(json)));
 }
 
 static inline enum weir_flow outlet_raw(struct outlet *t, const char *bytes, const char *json,
@@ -85,11 +88,12 @@ static inline enum weir_flow outlet_raw(struct outlet *t, const char *bytes, con
 {
     struct weir_out_raw event = {weir_slice_cstr(bytes), weir_slice_cstr(json),
                                  weir_slice_cstr(id)};
-    return t->o->base.ops->raw(&t->o->base, &event);
+    return FLOW_WATCH_WRITE(&t->flow, t->o->base.ops->raw(&t->o->base, &event));
 }
 
 static inline void outlet_end(struct outlet *t)
 {
+    flow_watch_ended(&t->flow);
     t->o->base.ops->end(&t->o->base);
 }
 

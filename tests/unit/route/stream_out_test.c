@@ -515,6 +515,67 @@ static void an_event_that_makes_room_owes_the_resume(void **state)
     outlet_close(&t);
 }
 
+/* One step of a stream: the task sends, the caller reads or does not, time passes. */
+static void go_on(struct outlet *t, unsigned roll, const char *call)
+{
+    switch (roll % 8) {
+    case 0:
+        t->f->answers_full = true;
+        break;
+    case 1:
+        fake_drain(t->f);
+        break;
+    case 2:
+        fake_pass(t->f, roll / 8 % 300);
+        break;
+    case 3:
+        fake_turn(t->f);
+        break;
+    default:
+        if (!t->flow.is_waiting || roll / 8 % 4 == 0) {
+            const char *const events[] = {TEXT("some words. "), BARRIER(0), call, FINISH};
+            outlet_event(t, events[roll / 32 % 4]);
+        }
+        break;
+    }
+}
+
+/* Whatever fills and empties it: a task that was answered FULL is resumed, once. */
+static void the_flow_contract_holds_on_random_streams(void **state)
+{
+    static const char *const settings[] = {
+        NULL,
+        "{max_stream_buffer_bytes: 4096, batching: {mode: on}}",
+        "{max_stream_buffer_bytes: 4096, coalescer: {mode: on}}",
+        "{max_stream_buffer_bytes: 4096, batching: {mode: on}, coalescer: {mode: on}}",
+        "{max_stream_buffer_bytes: 4096, batching: {mode: metrics}}",
+    };
+    (void)state;
+    char call[900];
+    unsigned n_fulls[5] = {0};
+    (void)snprintf(call, sizeof call, DELTA(CALL("1", "%0700d")), 1);
+    for (unsigned run = 0; run < 300; run++) {
+        struct outlet t;
+        unsigned seed = run;
+        unsigned heartbeat_ms = run % 2 * 100;
+        outlet_open(&t, settings[run % 5],
+                    (struct weir_stream_out_options){.heartbeat_ms = heartbeat_ms});
+        for (unsigned i = 0; i < 150; i++) {
+            go_on(&t, (unsigned)rand_r(&seed) / 7, call);
+        }
+        fake_drain(t.f);
+        fake_pass(t.f, 60 * 1000);
+        fake_turn(t.f);
+        flow_watch_settled(&t.flow);
+        n_fulls[run % 5] += t.flow.n_fulls;
+        outlet_end(&t);
+        outlet_close(&t);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        assert_true(n_fulls[i] > 20);
+    }
+}
+
 static void no_resume_after_the_end(void **state)
 {
     (void)state;
@@ -580,6 +641,7 @@ int main(void)
         cmocka_unit_test(a_full_chain_holds_the_task),
         cmocka_unit_test(time_makes_room_for_the_task),
         cmocka_unit_test(an_event_that_makes_room_owes_the_resume),
+        cmocka_unit_test(the_flow_contract_holds_on_random_streams),
         cmocka_unit_test(no_resume_after_the_end),
         cmocka_unit_test(the_caller_may_go_at_any_time),
     };
