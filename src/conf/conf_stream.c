@@ -15,92 +15,52 @@ enum {
 
 #define MEBIBYTE (1024.0 * 1024.0)
 
-static const char *const mode_words[] = {"off", "metrics", "on", NULL};
-static const char *const role_words[] = {"auto", "first", "every", "verbatim", NULL};
-static const char *const obfuscation_words[] = {"drop", "regenerate", NULL};
-static const char *const boundary_words[] = {"none", "sentence", "markdown", NULL};
-static const char *const gate_words[] = {"off", "closed", "finish", NULL};
-static const char *const incomplete_words[] = {"release", "drop", NULL};
-static const char *const abort_words[] = {"drop", "release", NULL};
-static const char *const index_words[] = {"verbatim", "repair", NULL};
-static const char *const dedup_words[] = {"off", "metrics", "safe", "text", NULL};
-
-static void on_latest_wins(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
-{
-    struct weir_conf_batching *b = target;
-    b->latest_wins_fields = weir_conf__want_texts(r, n, "latest_wins_fields", MAX_FIELDS);
-}
-
-static void on_append_array(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                            void *target)
-{
-    struct weir_conf_batching *b = target;
-    b->append_array_fields = weir_conf__want_texts(r, n, "append_array_fields", MAX_FIELDS);
-}
-
 #define INT(field, min_, max_) WEIR_CONF_KEY(T, field, U32, .min = (min_), .max = (max_))
 #define BOOL(field) WEIR_CONF_KEY(T, field, BOOL)
-#define WORD(field, words_) WEIR_CONF_KEY(T, field, ENUM, .words = (words_))
+
+/* Rows of base/stream_options.h as keys, T being the struct. */
+#define NUMBER_KEY(key, member, default_, least, most, ...) INT(key, least, most),
+#define FLAG_KEY(key, ...) BOOL(key),
+#define WORD_KEY(key, member, tag, ...)                                                            \
+    WEIR_CONF_KEY(T, key, ENUM, .words = (const char *const[]){WEIR_WORDS_##tag, NULL}),
+#define LIST_KEY(key, ...) WEIR_CONF_KEY(T, key, CALL, .call = on_##key),
+
+#define LIST_CALL(key, ...)                                                                        \
+    static void on_##key(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target) \
+    {                                                                                              \
+        struct weir_conf_batching *b = target;                                                     \
+        b->key = weir_conf__want_texts(r, n, #key, MAX_FIELDS);                                    \
+    }
+#define NOTHING(...)
+WEIR_STREAM_JOINING(NOTHING, NOTHING, NOTHING, LIST_CALL)
 
 #define T struct weir_conf_reasoning
-static const struct weir_conf_key reasoning_keys[] = {
-    INT(min_chars_per_emit, 1, MAX_CHARS),
-    INT(max_latency_ms, 0, MAX_LATENCY_MS),
-};
+static const struct weir_conf_key reasoning_keys[] = {WEIR_STREAM_REASONING(NUMBER_KEY)};
 #undef T
 static const struct weir_conf_object reasoning_object = {WEIR_CONF_OBJECT(reasoning_keys),
                                                          .has_set = true};
 
 #define T struct weir_conf_batching
+/* clang-format off */
 static const struct weir_conf_key batching_keys[] = {
-    WORD(mode, mode_words),
-    INT(min_chars_per_emit, 1, MAX_CHARS),
-    INT(max_latency_ms, 0, MAX_LATENCY_MS),
-    INT(idle_flush_ms, 0, MAX_LATENCY_MS),
-    BOOL(flush_on_sentence),
-    BOOL(flush_on_tool_call),
-    BOOL(first_emit_immediate),
-    INT(ramp_factor, 0, 1000),
-    INT(ramp_initial_chars, 1, MAX_CHARS),
+    WEIR_STREAM_PACE(NUMBER_KEY, FLAG_KEY, WORD_KEY)
+    WEIR_STREAM_JOINING(NUMBER_KEY, FLAG_KEY, WORD_KEY, LIST_KEY)
     WEIR_CONF_KEY(T, reasoning, OBJECT, .object = &reasoning_object),
-    WORD(role_policy, role_words),
-    WORD(obfuscation, obfuscation_words),
-    WEIR_CONF_KEY(T, latest_wins_fields, CALL, .call = on_latest_wins),
-    WEIR_CONF_KEY(T, append_array_fields, CALL, .call = on_append_array),
-    INT(max_batch_bytes, 1024, 16 * MEBIBYTE),
 };
+/* clang-format on */
 #undef T
 static const struct weir_conf_object batching_object = {WEIR_CONF_OBJECT(batching_keys),
                                                         .has_set = true};
 
 #define T struct weir_conf_coalescer
 static const struct weir_conf_key coalescer_keys[] = {
-    WORD(mode, mode_words),
-    INT(min_delta_chars, 1, MAX_CHARS),
-    INT(max_partial_count, 0, 1000000),
-    WORD(boundary, boundary_words),
-    INT(max_hold_ms, 0, MAX_LATENCY_MS),
-    BOOL(first_emit_immediate),
-    BOOL(flush_on_tool_call),
-    WORD(role_policy, role_words),
-    WORD(tool_call_gate, gate_words),
-    BOOL(tool_gate_emit_head),
-    INT(max_tool_args_bytes, 1, 16 * MEBIBYTE),
-    INT(max_tool_hold_ms, 1, HOUR_MS),
-    WORD(on_incomplete, incomplete_words),
-    WORD(tool_gate_on_abort, abort_words),
-    WORD(tool_index_policy, index_words),
-};
+    WEIR_STREAM_COALESCER(NUMBER_KEY, FLAG_KEY, WORD_KEY)};
 #undef T
 static const struct weir_conf_object coalescer_object = {WEIR_CONF_OBJECT(coalescer_keys),
                                                          .has_set = true};
 
 #define T struct weir_conf_dedup
-static const struct weir_conf_key dedup_keys[] = {
-    WORD(mode, dedup_words),
-    INT(window, 1, 1024),
-    INT(min_chars, 1, MAX_CHARS),
-};
+static const struct weir_conf_key dedup_keys[] = {WEIR_STREAM_DEDUP(NUMBER_KEY, WORD_KEY)};
 #undef T
 static const struct weir_conf_object dedup_object = {WEIR_CONF_OBJECT(dedup_keys), .has_set = true};
 
@@ -224,37 +184,24 @@ void weir_conf__streaming_section(struct weir_conf_reader *r, const struct weir_
     }
 }
 
-static const struct weir_conf_text default_append_fields[] = {{.s = {"token_ids", 9}}};
+#define NUMBER_DEFAULT(key, member, default_, ...) .key = (default_),
+#define FLAG_DEFAULT(key, member, default_, ...) .key = (default_),
+#define WORD_DEFAULT(key, member, tag, default_, ...) .key = (default_),
+#define LIST_DEFAULT(key, member, default_, ...)                                                   \
+    .key = {(const struct weir_conf_text[]){{.s = {(default_), sizeof(default_) - 1}}},            \
+            sizeof(default_) > 1},
 
 static const struct weir_conf_streaming defaults = {
     .policy =
         {
-            .batching =
-                {
-                    .mode = WEIR_CONF_MODE_OFF,
-                    .min_chars_per_emit = 120,
-                    .max_latency_ms = 250,
-                    .flush_on_sentence = true,
-                    .flush_on_tool_call = true,
-                    .first_emit_immediate = true,
-                    .ramp_initial_chars = 1,
-                    .append_array_fields = {default_append_fields, 1},
-                    .max_batch_bytes = 65536,
-                },
-            .coalescer =
-                {
-                    .mode = WEIR_CONF_MODE_OFF,
-                    .min_delta_chars = 40,
-                    .max_partial_count = 8,
-                    .boundary = WEIR_CONF_BOUNDARY_MARKDOWN,
-                    .max_hold_ms = 400,
-                    .first_emit_immediate = true,
-                    .flush_on_tool_call = true,
-                    .tool_call_gate = WEIR_CONF_GATE_CLOSED,
-                    .max_tool_args_bytes = 65536,
-                    .max_tool_hold_ms = 30000,
-                },
-            .dedup = {.mode = WEIR_CONF_DEDUP_OFF, .window = 8, .min_chars = 32},
+            /* clang-format off */
+            .batching = {
+                WEIR_STREAM_PACE(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT)
+                WEIR_STREAM_JOINING(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT, LIST_DEFAULT)
+            },
+            /* clang-format on */
+            .coalescer = {WEIR_STREAM_COALESCER(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT)},
+            .dedup = {WEIR_STREAM_DEDUP(NUMBER_DEFAULT, WORD_DEFAULT)},
         },
     .heartbeat_ms = 15000,
     .max_stream_buffer_bytes = 1048576,

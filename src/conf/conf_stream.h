@@ -2,6 +2,7 @@
 #define WEIR_CONF_STREAM_H
 
 #include "base/slice.h"
+#include "base/stream_options.h"
 #include "conf/conf_problem.h"
 
 #include <stdbool.h>
@@ -28,34 +29,16 @@ struct weir_conf_list {
     size_t n;
 };
 
-enum weir_conf_mode { WEIR_CONF_MODE_OFF, WEIR_CONF_MODE_METRICS, WEIR_CONF_MODE_ON };
-enum weir_conf_role {                      /* delta.role of outgoing events */
-                      WEIR_CONF_ROLE_AUTO, /* what the composer decided */
-                      WEIR_CONF_ROLE_FIRST,
-                      WEIR_CONF_ROLE_EVERY,
-                      WEIR_CONF_ROLE_VERBATIM,
-};
-enum weir_conf_obfuscation { WEIR_CONF_OBFUSCATION_DROP, WEIR_CONF_OBFUSCATION_REGENERATE };
-enum weir_conf_boundary {
-    WEIR_CONF_BOUNDARY_NONE,
-    WEIR_CONF_BOUNDARY_SENTENCE,
-    WEIR_CONF_BOUNDARY_MARKDOWN,
-};
-enum weir_conf_gate { WEIR_CONF_GATE_OFF, WEIR_CONF_GATE_CLOSED, WEIR_CONF_GATE_FINISH };
-enum weir_conf_incomplete { WEIR_CONF_INCOMPLETE_RELEASE, WEIR_CONF_INCOMPLETE_DROP };
-enum weir_conf_abort { WEIR_CONF_ABORT_DROP, WEIR_CONF_ABORT_RELEASE };
-enum weir_conf_index { WEIR_CONF_INDEX_VERBATIM, WEIR_CONF_INDEX_REPAIR };
-enum weir_conf_dedup_mode {
-    WEIR_CONF_DEDUP_OFF,
-    WEIR_CONF_DEDUP_METRICS,
-    WEIR_CONF_DEDUP_SAFE,
-    WEIR_CONF_DEDUP_TEXT, /* unsafe: a model may repeat a line */
-};
+/* The fields and what they mean: base/stream_options.h. */
+#define WEIR_CONF__NUMBER(key, ...) uint32_t key;
+#define WEIR_CONF__FLAG(key, ...) bool key;
+#define WEIR_CONF__WORD(key, member, tag, ...) enum tag key;
+#define WEIR_CONF__LIST(key, ...) struct weir_conf_list key;
 
 struct weir_conf_reasoning {
     uint64_t set;
-    uint32_t min_chars_per_emit; /* after resolve: inherited from batching where not set */
-    uint32_t max_latency_ms;
+    /* after resolve: inherited from batching where not set */
+    WEIR_STREAM_REASONING(WEIR_CONF__NUMBER)
     bool inherits_min_chars; /* after resolve: a request that changes the one changes both */
     bool inherits_max_latency;
 };
@@ -63,50 +46,27 @@ struct weir_conf_reasoning {
 struct weir_conf_batching { /* the adapter stage */
     uint64_t set;
     struct weir_conf_pos at;
-    enum weir_conf_mode mode;
-    uint32_t min_chars_per_emit;
-    uint32_t max_latency_ms; /* 0: emit per chunk */
-    uint32_t idle_flush_ms;  /* 0: off */
-    bool flush_on_sentence;
-    bool flush_on_tool_call;
-    bool first_emit_immediate;
-    uint32_t ramp_factor; /* 0: off, else at least 2 */
-    uint32_t ramp_initial_chars;
+    WEIR_STREAM_PACE(WEIR_CONF__NUMBER, WEIR_CONF__FLAG, WEIR_CONF__WORD)
+    WEIR_STREAM_JOINING(WEIR_CONF__NUMBER, WEIR_CONF__FLAG, WEIR_CONF__WORD, WEIR_CONF__LIST)
     struct weir_conf_reasoning reasoning;
-    enum weir_conf_role role_policy;
-    enum weir_conf_obfuscation obfuscation;
-    struct weir_conf_list latest_wins_fields;
-    struct weir_conf_list append_array_fields;
-    uint32_t max_batch_bytes;
 };
 
 struct weir_conf_coalescer { /* the business stage */
     uint64_t set;
     struct weir_conf_pos at;
-    enum weir_conf_mode mode;
-    uint32_t min_delta_chars;
-    uint32_t max_partial_count; /* 0: no limit */
-    enum weir_conf_boundary boundary;
-    uint32_t max_hold_ms;
-    bool first_emit_immediate;
-    bool flush_on_tool_call; /* only where the gate is off */
-    enum weir_conf_role role_policy;
-    enum weir_conf_gate tool_call_gate;
-    bool tool_gate_emit_head;
-    uint32_t max_tool_args_bytes;
-    uint32_t max_tool_hold_ms;
-    enum weir_conf_incomplete on_incomplete;
-    enum weir_conf_abort tool_gate_on_abort;
-    enum weir_conf_index tool_index_policy;
+    WEIR_STREAM_COALESCER(WEIR_CONF__NUMBER, WEIR_CONF__FLAG, WEIR_CONF__WORD)
 };
 
 struct weir_conf_dedup {
     uint64_t set;
     struct weir_conf_pos at;
-    enum weir_conf_dedup_mode mode;
-    uint32_t window; /* keys kept per stream */
-    uint32_t min_chars;
+    WEIR_STREAM_DEDUP(WEIR_CONF__NUMBER, WEIR_CONF__WORD)
 };
+
+#undef WEIR_CONF__NUMBER
+#undef WEIR_CONF__FLAG
+#undef WEIR_CONF__WORD
+#undef WEIR_CONF__LIST
 
 struct weir_conf_stream_policy {
     struct weir_conf_batching batching;

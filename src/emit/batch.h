@@ -3,6 +3,7 @@
 
 #include "base/flow.h"
 #include "base/slice.h"
+#include "base/stream_options.h"
 #include "emit/batch_stats.h"
 #include "emit/event.h"
 
@@ -36,35 +37,6 @@
  */
 
 enum weir_batch_stage { WEIR_BATCH_ADAPTER, WEIR_BATCH_BUSINESS };
-
-enum weir_batch_mode {
-    WEIR_BATCH_OFF,     /* nothing is parsed, only bytes and chunks are counted */
-    WEIR_BATCH_METRICS, /* bytes untouched; a shadow that keeps no text counts `would` */
-    WEIR_BATCH_ON,
-};
-
-enum weir_batch_role {
-    WEIR_BATCH_ROLE_AUTO,     /* what the composer decided: kept where an input had it */
-    WEIR_BATCH_ROLE_FIRST,    /* once per choice */
-    WEIR_BATCH_ROLE_EVERY,    /* on every single-choice chunk with a delta */
-    WEIR_BATCH_ROLE_VERBATIM, /* kept where an input had it */
-};
-
-enum weir_batch_obfuscation { WEIR_BATCH_OBFUSCATION_DROP, WEIR_BATCH_OBFUSCATION_REGENERATE };
-enum weir_batch_boundary {
-    WEIR_BATCH_BOUNDARY_NONE,
-    WEIR_BATCH_BOUNDARY_SENTENCE,
-    WEIR_BATCH_BOUNDARY_MARKDOWN,
-};
-enum weir_batch_gate {
-    WEIR_BATCH_GATE_OFF,
-    WEIR_BATCH_GATE_CLOSED, /* a call leaves when its object is closed */
-    WEIR_BATCH_GATE_FINISH, /* calls leave when the choice finishes */
-};
-enum weir_batch_drop { WEIR_BATCH_RELEASE, WEIR_BATCH_DROP };
-enum weir_batch_index { WEIR_BATCH_INDEX_VERBATIM, WEIR_BATCH_INDEX_REPAIR };
-
-#define WEIR_BATCH_INHERIT UINT32_MAX /* reasoning limits: the same as for other text */
 
 struct weir_batch_fields {
     const struct weir_slice *names;

@@ -38,7 +38,11 @@ struct weir_dedup {
 
 struct weir_dedup_options weir_dedup_defaults(void)
 {
-    return (struct weir_dedup_options){.window = 8, .min_chars = 32};
+#define NUMBER(key, member, default_, ...) .member = (default_),
+#define WORD(key, member, tag, default_, ...) .member = (default_),
+    return (struct weir_dedup_options){WEIR_STREAM_DEDUP(NUMBER, WORD)};
+#undef NUMBER
+#undef WORD
 }
 
 struct weir_dedup *weir_dedup_new(const struct weir_dedup_options *o)

@@ -2,6 +2,7 @@
 #define WEIR_EMIT_DEDUP_H
 
 #include "base/slice.h"
+#include "base/stream_options.h"
 #include "emit/event.h"
 
 #include <stdbool.h>
@@ -23,15 +24,13 @@
  * by hash, and a chunk is only dropped after a full comparison. Keys too large to keep are never
  * grounds for dropping.
  */
-enum weir_dedup_mode { WEIR_DEDUP_OFF, WEIR_DEDUP_METRICS, WEIR_DEDUP_SAFE, WEIR_DEDUP_TEXT };
-
 struct weir_dedup_options {
     enum weir_dedup_mode mode;
     uint32_t window;    /* keys kept per rule; 0 counts as 1 */
     uint32_t min_chars; /* D6: shorter text is never dropped */
 };
 
-struct weir_dedup_options weir_dedup_defaults(void); /* off, 8, 32 */
+struct weir_dedup_options weir_dedup_defaults(void);
 
 enum weir_dedup_verdict { WEIR_DEDUP_KEEP, WEIR_DEDUP_DROP };
 

@@ -4,47 +4,39 @@
 
 #include <stddef.h>
 
-enum kind { NUMBER, FLAG, MODE };
+enum kind { NUMBER, FLAG, WORD };
 
 struct key {
     const char *name;
     enum kind kind;
-    size_t from; /* in the override */
-    size_t to;   /* in the options */
+    bool is_open; /* a request may set it */
+    size_t at;    /* in the options */
     uint32_t least;
     uint32_t most;
+    const char *const *words; /* WORD: NULL-terminated */
 };
 
-#define KEY(name, kind, member, target, least, most)                                               \
-    {                                                                                              \
-        name, kind, offsetof(struct weir_override, member),                                        \
-            offsetof(struct weir_batch_options, target), least, most                               \
-    }
+/* Rows of base/stream_options.h as keys. The position is the key's bit. */
+enum { OPERATOR, REQUEST };
+#define AT(member) offsetof(struct weir_batch_options, member)
+#define NUMBER_KEY(key, member, default_, least, most, who, ...)                                   \
+    {#key, NUMBER, who == REQUEST, AT(member), (least), (most), NULL},
+#define FLAG_KEY(key, member, default_, who, ...)                                                  \
+    {#key, FLAG, who == REQUEST, AT(member), 0, 0, NULL},
+#define WORD_KEY(key, member, tag, default_, who, ...)                                             \
+    {#key, WORD, who == REQUEST, AT(member), 0, 0, (const char *const[]){WEIR_WORDS_##tag, NULL}},
 
-/* The position is the key's bit. */
-static const struct key keys[] = {
-    KEY("mode", MODE, mode, mode, 0, 0),
-    KEY("min_chars_per_emit", NUMBER, min_chars_per_emit, min_chars_per_emit, 1, 65536),
-    KEY("max_latency_ms", NUMBER, max_latency_ms, max_latency_ms, 0, 10000),
-    KEY("idle_flush_ms", NUMBER, idle_flush_ms, idle_flush_ms, 0, 10000),
-    KEY("ramp_factor", NUMBER, ramp_factor, ramp_factor, 0, 65536),
-    KEY("ramp_initial_chars", NUMBER, ramp_initial_chars, ramp_initial_chars, 1, 65536),
-    KEY("flush_on_sentence", FLAG, flush_on_sentence, flush_on_sentence, 0, 0),
-    KEY("flush_on_tool_call", FLAG, flush_on_tool_call, flush_on_tool_call, 0, 0),
-    KEY("first_emit_immediate", FLAG, first_emit_immediate, first_emit_immediate, 0, 0),
-};
+static const struct key keys[] = {WEIR_STREAM_PACE(NUMBER_KEY, FLAG_KEY, WORD_KEY)};
 
 /* Inside `reasoning`; their bits follow those above. */
-static const struct key reasoning_keys[] = {
-    KEY("min_chars_per_emit", NUMBER, reasoning_min_chars, reasoning_min_chars, 1, 65536),
-    KEY("max_latency_ms", NUMBER, reasoning_max_latency_ms, reasoning_max_latency_ms, 0, 10000),
-};
+static const struct key reasoning_keys[] = {WEIR_STREAM_REASONING(NUMBER_KEY)};
 
 enum {
     N_KEYS = sizeof keys / sizeof keys[0],
     N_REASONING_KEYS = sizeof reasoning_keys / sizeof reasoning_keys[0],
     SHOWN_MOST_BYTES = 64, /* of a caller's own text in an answer to it */
 };
+_Static_assert(N_KEYS + N_REASONING_KEYS <= 32, "a bit per key");
 
 struct parse {
     struct weir_override *o;
@@ -64,19 +56,20 @@ static int fail(const struct parse *p, struct weir_slice name, const char *what)
     return WEIR_EINVAL;
 }
 
+/* The enums of words are as wide as a number. */
+_Static_assert(sizeof(enum weir_batch_mode) == sizeof(uint32_t), "one size for all words");
+
+static size_t size_of(const struct key *key)
+{
+    return key->kind == FLAG ? sizeof(bool) : sizeof(uint32_t);
+}
+
 static void store(const struct parse *p, const struct key *key, uint32_t bit, uint32_t value)
 {
-    char *to = (char *)p->o + key->from;
     bool flag = value != 0;
-    enum weir_batch_mode mode = (enum weir_batch_mode)value;
     p->o->set |= UINT32_C(1) << bit;
-    if (key->kind == FLAG) {
-        memcpy(to, &flag, sizeof flag);
-    } else if (key->kind == MODE) {
-        memcpy(to, &mode, sizeof mode);
-    } else {
-        memcpy(to, &value, sizeof value);
-    }
+    memcpy((char *)&p->o->mine + key->at, key->kind == FLAG ? (void *)&flag : (void *)&value,
+           size_of(key));
 }
 
 static int store_number(const struct parse *p, const struct key *key, uint32_t bit, uint64_t value)
@@ -86,29 +79,49 @@ static int store_number(const struct parse *p, const struct key *key, uint32_t b
                               (unsigned)key->least, (unsigned)key->most);
         return WEIR_EINVAL;
     }
-    if (key->to == offsetof(struct weir_batch_options, ramp_factor) && value == 1) {
+    if (key->at == AT(ramp_factor) && value == 1) {
         return fail(p, weir_slice_cstr(key->name), "must be 0 or at least 2");
     }
     store(p, key, bit, (uint32_t)value);
     return 0;
 }
 
-static bool read_mode(struct weir_slice word, uint32_t *mode)
+static bool read_word(const struct key *key, struct weir_slice word, uint32_t *value)
 {
-    static const char *const words[] = {"off", "metrics", "on"};
-    for (uint32_t i = 0; i < 3; i++) {
-        if (weir_slice_eq_cstr(word, words[i])) {
-            *mode = i;
+    for (uint32_t i = 0; key->words[i] != NULL; i++) {
+        if (weir_slice_eq_cstr(word, key->words[i])) {
+            *value = i;
             return true;
         }
     }
     return false;
 }
 
+/* "… must be off, metrics or on" */
+static int fail_word(const struct parse *p, const struct key *key)
+{
+    (void)weir_buf_printf(p->why, "%s: %s must be %s", p->where, key->name, key->words[0]);
+    for (const char *const *word = key->words + 1; *word != NULL; word++) {
+        (void)weir_buf_printf(p->why, "%s%s", word[1] != NULL ? ", " : " or ", *word);
+    }
+    return WEIR_EINVAL;
+}
+
+static int store_word(const struct parse *p, const struct key *key, uint32_t bit,
+                      struct weir_slice word)
+{
+    uint32_t value;
+    if (!read_word(key, word, &value)) {
+        return fail_word(p, key);
+    }
+    store(p, key, bit, value);
+    return 0;
+}
+
 static const struct key *find(const struct key *in, size_t n, const struct weir_json *j, uint32_t k)
 {
     for (size_t i = 0; i < n; i++) {
-        if (weir_json_string_eq(j, k, weir_slice_cstr(in[i].name))) {
+        if (in[i].is_open && weir_json_string_eq(j, k, weir_slice_cstr(in[i].name))) {
             return &in[i];
         }
     }
@@ -121,7 +134,6 @@ static int parse_value(const struct parse *p, const struct key *key, uint32_t bi
     struct weir_slice name = weir_slice_cstr(key->name);
     enum weir_json_type type = weir_json_type(j, at);
     uint64_t number;
-    uint32_t mode;
     switch (key->kind) {
     case FLAG:
         if (type != WEIR_JSON_TRUE && type != WEIR_JSON_FALSE) {
@@ -129,14 +141,12 @@ static int parse_value(const struct parse *p, const struct key *key, uint32_t bi
         }
         store(p, key, bit, type == WEIR_JSON_TRUE);
         return 0;
-    case MODE:
-        if (type != WEIR_JSON_STRING ||
-            !read_mode(weir_slice_sub(j->src, j->nodes[at].start + 1, j->nodes[at].end - 1),
-                       &mode)) {
-            return fail(p, name, "must be off, metrics or on");
+    case WORD:
+        if (type != WEIR_JSON_STRING) {
+            return fail_word(p, key);
         }
-        store(p, key, bit, mode);
-        return 0;
+        return store_word(p, key, bit,
+                          weir_slice_sub(j->src, j->nodes[at].start + 1, j->nodes[at].end - 1));
     default:
         if (type != WEIR_JSON_NUMBER || weir_json_u64(j, at, &number) != 0) {
             return fail(p, name, "must be a whole number, not negative");
@@ -196,7 +206,7 @@ static const struct key *find_header(struct weir_slice name)
         name = WEIR_SLICE("min_chars_per_emit");
     }
     for (size_t i = 0; i < N_KEYS; i++) {
-        if (weir_slice_eq_cstr(name, keys[i].name)) {
+        if (keys[i].is_open && weir_slice_eq_cstr(name, keys[i].name)) {
             return &keys[i];
         }
     }
@@ -207,13 +217,14 @@ static int parse_pair(const struct parse *p, struct weir_slice pair)
 {
     uint64_t number;
     uint32_t mode;
+    const struct key *mode_key = &keys[0];
     struct weir_slice value = pair;
     struct weir_slice name = weir_slice_trim(weir_slice_cut(&value, '='));
     if (value.p == NULL) {
-        if (!read_mode(name, &mode)) {
+        if (!read_word(mode_key, name, &mode)) {
             return fail(p, name, "is neither a mode nor key=value");
         }
-        store(p, &keys[0], 0, mode);
+        store(p, mode_key, 0, mode);
         return 0;
     }
     value = weir_slice_trim(value);
@@ -222,12 +233,8 @@ static int parse_pair(const struct parse *p, struct weir_slice pair)
         return fail(p, name, "is not a known key");
     }
     uint32_t bit = (uint32_t)(key - keys);
-    if (key->kind == MODE) {
-        if (!read_mode(value, &mode)) {
-            return fail(p, name, "must be off, metrics or on");
-        }
-        store(p, key, bit, mode);
-        return 0;
+    if (key->kind == WORD) {
+        return store_word(p, key, bit, value);
     }
     if (key->kind == FLAG) {
         bool is_true = weir_slice_eq(value, WEIR_SLICE("true"));
@@ -255,37 +262,44 @@ int weir_override_parse_header(struct weir_override *o, struct weir_slice value,
     return rc;
 }
 
-static void apply_key(const struct weir_override *o, const struct key *key,
-                      struct weir_batch_options *options)
+static void apply_key(const struct weir_batch_options *from, const struct key *key,
+                      struct weir_batch_options *to)
 {
-    size_t n = key->kind == FLAG
-                   ? sizeof(bool)
-                   : (key->kind == MODE ? sizeof(enum weir_batch_mode) : sizeof(uint32_t));
-    memcpy((char *)options + key->to, (const char *)o + key->from, n);
+    memcpy((char *)to + key->at, (const char *)from + key->at, size_of(key));
 }
 
-static uint32_t at_most(uint32_t value, uint32_t most)
+static void lower(uint32_t *value, uint32_t most)
 {
-    return value != WEIR_BATCH_INHERIT && value > most ? most : value;
+    *value = *value > most ? most : *value;
 }
 
 /* What was asked for is held within the operator's limits; what was not is the operator's own. */
-static void clamp(const struct weir_override *o, const struct weir_override_limits *limits,
-                  struct weir_override *out)
+static struct weir_batch_options clamped(const struct weir_override *o,
+                                         const struct weir_override_limits *limits)
 {
-    *out = *o;
-    out->max_latency_ms = at_most(o->max_latency_ms, limits->max_latency_ms);
-    out->idle_flush_ms = at_most(o->idle_flush_ms, limits->max_latency_ms);
-    out->reasoning_max_latency_ms = at_most(o->reasoning_max_latency_ms, limits->max_latency_ms);
-    out->min_chars_per_emit = at_most(o->min_chars_per_emit, limits->min_chars_per_emit);
-    out->reasoning_min_chars = at_most(o->reasoning_min_chars, limits->min_chars_per_emit);
+    struct weir_batch_options mine = o->mine;
+    lower(&mine.max_latency_ms, limits->max_latency_ms);
+    lower(&mine.idle_flush_ms, limits->max_latency_ms);
+    lower(&mine.reasoning_max_latency_ms, limits->max_latency_ms);
+    lower(&mine.min_chars_per_emit, limits->min_chars_per_emit);
+    lower(&mine.reasoning_min_chars, limits->min_chars_per_emit);
+    return mine;
+}
+
+static bool has(const struct weir_override *o, size_t at)
+{
+    for (uint32_t bit = 0; bit < N_KEYS; bit++) {
+        if (keys[bit].at == at) {
+            return (o->set >> bit & 1) != 0;
+        }
+    }
+    return false;
 }
 
 int weir_override_apply(const struct weir_override *o, const struct weir_override_limits *limits,
                         struct weir_batch_options *options, struct weir_buf *why)
 {
     struct parse p = {NULL, why, "stream batching"};
-    struct weir_override mine;
     struct weir_batch_options changed = *options;
     const char *what;
     if (o->set == 0) {
@@ -294,15 +308,14 @@ int weir_override_apply(const struct weir_override *o, const struct weir_overrid
     if (!limits->is_enabled) {
         return fail(&p, WEIR_SLICE("it"), "cannot be changed by a request here");
     }
-    clamp(o, limits, &mine);
+    struct weir_batch_options mine = clamped(o, limits);
     for (uint32_t bit = 0; bit < N_KEYS + N_REASONING_KEYS; bit++) {
-        if ((mine.set >> bit & 1) != 0) {
+        if ((o->set >> bit & 1) != 0) {
             apply_key(&mine, bit < N_KEYS ? &keys[bit] : &reasoning_keys[bit - N_KEYS], &changed);
         }
     }
     /* A shorter latency pulls an idle time that was not asked for along with it. */
-    bool has_idle = (mine.set >> 3 & 1) != 0;
-    if (!has_idle && changed.idle_flush_ms > changed.max_latency_ms) {
+    if (!has(o, AT(idle_flush_ms)) && changed.idle_flush_ms > changed.max_latency_ms) {
         changed.idle_flush_ms = changed.max_latency_ms;
     }
     if (weir_batch_check(&changed, &what) != 0) {

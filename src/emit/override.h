@@ -22,18 +22,8 @@
  * parse the header first, then the body into the same override, which wins key by key.
  */
 struct weir_override {
-    uint32_t set; /* a bit per key that was given */
-    enum weir_batch_mode mode;
-    uint32_t min_chars_per_emit;
-    uint32_t max_latency_ms;
-    uint32_t idle_flush_ms;
-    uint32_t ramp_factor;
-    uint32_t ramp_initial_chars;
-    uint32_t reasoning_min_chars;
-    uint32_t reasoning_max_latency_ms;
-    bool flush_on_sentence;
-    bool flush_on_tool_call;
-    bool first_emit_immediate;
+    uint32_t set;                   /* a bit per key that was given */
+    struct weir_batch_options mine; /* their values, in the members they are laid over */
 };
 
 struct weir_override_limits {

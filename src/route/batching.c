@@ -14,46 +14,17 @@ static struct weir_batch_fields names_of(struct weir_arena *arena,
     return (struct weir_batch_fields){names, list->n};
 }
 
-static enum weir_batch_mode mode_of(enum weir_conf_mode mode)
-{
-    switch (mode) {
-    case WEIR_CONF_MODE_METRICS:
-        return WEIR_BATCH_METRICS;
-    case WEIR_CONF_MODE_ON:
-        return WEIR_BATCH_ON;
-    case WEIR_CONF_MODE_OFF:
-        break;
-    }
-    return WEIR_BATCH_OFF;
-}
-
-static enum weir_batch_role role_of(enum weir_conf_role role)
-{
-    switch (role) {
-    case WEIR_CONF_ROLE_FIRST:
-        return WEIR_BATCH_ROLE_FIRST;
-    case WEIR_CONF_ROLE_EVERY:
-        return WEIR_BATCH_ROLE_EVERY;
-    case WEIR_CONF_ROLE_VERBATIM:
-        return WEIR_BATCH_ROLE_VERBATIM;
-    case WEIR_CONF_ROLE_AUTO:
-        break;
-    }
-    return WEIR_BATCH_ROLE_AUTO;
-}
+/* Rows of base/stream_options.h: from the configuration's field to the engine's member. */
+#define COPY(key, member, ...) o.member = from->key;
+#define COPY_LIST(key, member, ...) o.member = names_of(arena, &from->key);
 
 /* What both stages share. */
 static struct weir_batch_options common(const struct weir_conf *conf, struct weir_arena *arena,
-                                        const struct weir_conf_batching *b,
+                                        const struct weir_conf_batching *from,
                                         enum weir_batch_stage stage)
 {
     struct weir_batch_options o = weir_batch_defaults(stage);
-    o.obfuscation = b->obfuscation == WEIR_CONF_OBFUSCATION_REGENERATE
-                        ? WEIR_BATCH_OBFUSCATION_REGENERATE
-                        : WEIR_BATCH_OBFUSCATION_DROP;
-    o.latest_wins = names_of(arena, &b->latest_wins_fields);
-    o.append_arrays = names_of(arena, &b->append_array_fields);
-    o.max_batch_bytes = b->max_batch_bytes;
+    WEIR_STREAM_JOINING(COPY, COPY, COPY, COPY_LIST)
     o.max_stream_buffer_bytes = conf->limits.max_stream_buffer_bytes;
     o.max_choices = conf->limits.max_choices;
     o.max_tool_calls = conf->limits.max_tool_calls;
@@ -61,88 +32,33 @@ static struct weir_batch_options common(const struct weir_conf *conf, struct wei
 }
 
 static struct weir_batch_options adapter_of(const struct weir_conf *conf, struct weir_arena *arena,
-                                            const struct weir_conf_batching *b)
+                                            const struct weir_conf_batching *from)
 {
-    struct weir_batch_options o = common(conf, arena, b, WEIR_BATCH_ADAPTER);
-    o.mode = mode_of(b->mode);
-    o.first_emit_immediate = b->first_emit_immediate;
-    o.flush_on_tool_call = b->flush_on_tool_call;
-    o.role_policy = role_of(b->role_policy);
-    o.max_latency_ms = b->max_latency_ms;
-    o.min_chars_per_emit = b->min_chars_per_emit;
-    o.reasoning_min_chars =
-        b->reasoning.inherits_min_chars ? WEIR_BATCH_INHERIT : b->reasoning.min_chars_per_emit;
-    o.reasoning_max_latency_ms =
-        b->reasoning.inherits_max_latency ? WEIR_BATCH_INHERIT : b->reasoning.max_latency_ms;
-    o.idle_flush_ms = b->idle_flush_ms;
-    o.flush_on_sentence = b->flush_on_sentence;
-    o.ramp_factor = b->ramp_factor;
-    o.ramp_initial_chars = b->ramp_initial_chars;
+    struct weir_batch_options o = common(conf, arena, from, WEIR_BATCH_ADAPTER);
+    const struct weir_conf_reasoning *r = &from->reasoning;
+    WEIR_STREAM_PACE(COPY, COPY, COPY)
+    o.reasoning_min_chars = r->inherits_min_chars ? WEIR_BATCH_INHERIT : r->min_chars_per_emit;
+    o.reasoning_max_latency_ms = r->inherits_max_latency ? WEIR_BATCH_INHERIT : r->max_latency_ms;
     return o;
-}
-
-static enum weir_batch_boundary boundary_of(enum weir_conf_boundary boundary)
-{
-    switch (boundary) {
-    case WEIR_CONF_BOUNDARY_NONE:
-        return WEIR_BATCH_BOUNDARY_NONE;
-    case WEIR_CONF_BOUNDARY_SENTENCE:
-        return WEIR_BATCH_BOUNDARY_SENTENCE;
-    case WEIR_CONF_BOUNDARY_MARKDOWN:
-        break;
-    }
-    return WEIR_BATCH_BOUNDARY_MARKDOWN;
-}
-
-static enum weir_batch_gate gate_of(enum weir_conf_gate gate, bool looks_at_tools)
-{
-    if (gate == WEIR_CONF_GATE_OFF) {
-        return WEIR_BATCH_GATE_OFF;
-    }
-    return gate == WEIR_CONF_GATE_FINISH || looks_at_tools ? WEIR_BATCH_GATE_FINISH
-                                                           : WEIR_BATCH_GATE_CLOSED;
 }
 
 static struct weir_batch_options business_of(const struct weir_conf *conf, struct weir_arena *arena,
                                              const struct weir_conf_stream_policy *p,
                                              bool looks_at_tools)
 {
-    const struct weir_conf_coalescer *c = &p->coalescer;
+    const struct weir_conf_coalescer *from = &p->coalescer;
     struct weir_batch_options o = common(conf, arena, &p->batching, WEIR_BATCH_BUSINESS);
-    o.mode = mode_of(c->mode);
-    o.first_emit_immediate = c->first_emit_immediate;
-    o.flush_on_tool_call = c->flush_on_tool_call;
-    o.role_policy = role_of(c->role_policy);
-    o.max_latency_ms = c->max_hold_ms;
-    o.min_delta_chars = c->min_delta_chars;
-    o.max_partial_count = c->max_partial_count;
-    o.boundary = boundary_of(c->boundary);
-    o.tool_call_gate = gate_of(c->tool_call_gate, looks_at_tools);
-    o.tool_gate_emit_head = c->tool_gate_emit_head;
-    o.max_tool_args_bytes = c->max_tool_args_bytes;
-    o.max_tool_hold_ms = c->max_tool_hold_ms;
-    o.on_incomplete =
-        c->on_incomplete == WEIR_CONF_INCOMPLETE_DROP ? WEIR_BATCH_DROP : WEIR_BATCH_RELEASE;
-    o.tool_gate_on_abort =
-        c->tool_gate_on_abort == WEIR_CONF_ABORT_RELEASE ? WEIR_BATCH_RELEASE : WEIR_BATCH_DROP;
-    o.tool_index_policy = c->tool_index_policy == WEIR_CONF_INDEX_REPAIR
-                              ? WEIR_BATCH_INDEX_REPAIR
-                              : WEIR_BATCH_INDEX_VERBATIM;
+    WEIR_STREAM_COALESCER(COPY, COPY, COPY)
+    if (looks_at_tools && o.tool_call_gate == WEIR_BATCH_GATE_CLOSED) {
+        o.tool_call_gate = WEIR_BATCH_GATE_FINISH;
+    }
     return o;
 }
 
-static struct weir_dedup_options dedup_of(const struct weir_conf_dedup *d)
+static struct weir_dedup_options dedup_of(const struct weir_conf_dedup *from)
 {
-    static const enum weir_dedup_mode modes[] = {
-        [WEIR_CONF_DEDUP_OFF] = WEIR_DEDUP_OFF,
-        [WEIR_CONF_DEDUP_METRICS] = WEIR_DEDUP_METRICS,
-        [WEIR_CONF_DEDUP_SAFE] = WEIR_DEDUP_SAFE,
-        [WEIR_CONF_DEDUP_TEXT] = WEIR_DEDUP_TEXT,
-    };
     struct weir_dedup_options o = weir_dedup_defaults();
-    o.mode = modes[d->mode];
-    o.window = d->window;
-    o.min_chars = d->min_chars;
+    WEIR_STREAM_DEDUP(COPY, COPY)
     return o;
 }
 

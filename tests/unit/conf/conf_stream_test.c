@@ -17,34 +17,34 @@ static void test_defaults(void **state)
     struct loaded l = load_clean(DEMO);
     const struct weir_conf_streaming *s = &l.conf->streaming;
     const struct weir_conf_batching *b = &s->policy.batching;
-    assert_int_equal(b->mode, WEIR_CONF_MODE_OFF);
+    assert_int_equal(b->mode, WEIR_BATCH_OFF);
     assert_int_equal(b->min_chars_per_emit, 120);
     assert_int_equal(b->max_latency_ms, 250);
     assert_int_equal(b->idle_flush_ms, 0);
     assert_true(b->flush_on_sentence && b->flush_on_tool_call && b->first_emit_immediate);
     assert_int_equal(b->ramp_factor, 0);
     assert_int_equal(b->ramp_initial_chars, 1);
-    assert_int_equal(b->role_policy, WEIR_CONF_ROLE_AUTO);
-    assert_int_equal(b->obfuscation, WEIR_CONF_OBFUSCATION_DROP);
+    assert_int_equal(b->role_policy, WEIR_BATCH_ROLE_AUTO);
+    assert_int_equal(b->obfuscation, WEIR_BATCH_OBFUSCATION_DROP);
     assert_int_equal(b->latest_wins_fields.n, 0);
     assert_int_equal(b->append_array_fields.n, 1);
     assert_string_equal(b->append_array_fields.items[0].s.p, "token_ids");
     assert_int_equal(b->max_batch_bytes, 65536);
     const struct weir_conf_coalescer *c = &s->policy.coalescer;
-    assert_int_equal(c->mode, WEIR_CONF_MODE_OFF);
+    assert_int_equal(c->mode, WEIR_BATCH_OFF);
     assert_int_equal(c->min_delta_chars, 40);
     assert_int_equal(c->max_partial_count, 8);
-    assert_int_equal(c->boundary, WEIR_CONF_BOUNDARY_MARKDOWN);
+    assert_int_equal(c->boundary, WEIR_BATCH_BOUNDARY_MARKDOWN);
     assert_int_equal(c->max_hold_ms, 400);
     assert_true(c->first_emit_immediate && c->flush_on_tool_call);
-    assert_int_equal(c->tool_call_gate, WEIR_CONF_GATE_CLOSED);
+    assert_int_equal(c->tool_call_gate, WEIR_BATCH_GATE_CLOSED);
     assert_false(c->tool_gate_emit_head);
     assert_int_equal(c->max_tool_args_bytes, 65536);
     assert_int_equal(c->max_tool_hold_ms, 30000);
-    assert_int_equal(c->on_incomplete, WEIR_CONF_INCOMPLETE_RELEASE);
-    assert_int_equal(c->tool_gate_on_abort, WEIR_CONF_ABORT_DROP);
-    assert_int_equal(c->tool_index_policy, WEIR_CONF_INDEX_VERBATIM);
-    assert_int_equal(s->policy.dedup.mode, WEIR_CONF_DEDUP_OFF);
+    assert_int_equal(c->on_incomplete, WEIR_BATCH_RELEASE);
+    assert_int_equal(c->tool_gate_on_abort, WEIR_BATCH_DROP);
+    assert_int_equal(c->tool_index_policy, WEIR_BATCH_INDEX_VERBATIM);
+    assert_int_equal(s->policy.dedup.mode, WEIR_DEDUP_OFF);
     assert_int_equal(s->policy.dedup.window, 8);
     assert_int_equal(s->policy.dedup.min_chars, 32);
     assert_int_equal(s->heartbeat_ms, 15000);
@@ -78,7 +78,7 @@ static void test_every_value(void **state)
         "  request_override: {enabled: false, max_latency_ms: 12, min_chars_per_emit: 13}\n");
     const struct weir_conf_streaming *s = &l.conf->streaming;
     const struct weir_conf_batching *b = &s->policy.batching;
-    assert_int_equal(b->mode, WEIR_CONF_MODE_ON);
+    assert_int_equal(b->mode, WEIR_BATCH_ON);
     assert_int_equal(b->min_chars_per_emit, 65536);
     assert_int_equal(b->max_latency_ms, 10000);
     assert_int_equal(b->idle_flush_ms, 10000);
@@ -87,29 +87,29 @@ static void test_every_value(void **state)
     assert_int_equal(b->ramp_initial_chars, 3);
     assert_int_equal(b->reasoning.min_chars_per_emit, 4);
     assert_int_equal(b->reasoning.max_latency_ms, 5);
-    assert_int_equal(b->role_policy, WEIR_CONF_ROLE_VERBATIM);
-    assert_int_equal(b->obfuscation, WEIR_CONF_OBFUSCATION_REGENERATE);
+    assert_int_equal(b->role_policy, WEIR_BATCH_ROLE_VERBATIM);
+    assert_int_equal(b->obfuscation, WEIR_BATCH_OBFUSCATION_REGENERATE);
     assert_int_equal(b->latest_wins_fields.n, 2);
     assert_string_equal(b->latest_wins_fields.items[1].s.p, "x");
     assert_int_equal(b->append_array_fields.n, 0);
     assert_int_equal(b->max_batch_bytes, 1024);
     assert_int_equal(b->at.line, 3);
     const struct weir_conf_coalescer *c = &s->policy.coalescer;
-    assert_int_equal(c->mode, WEIR_CONF_MODE_METRICS);
+    assert_int_equal(c->mode, WEIR_BATCH_METRICS);
     assert_int_equal(c->min_delta_chars, 6);
     assert_int_equal(c->max_partial_count, 0);
-    assert_int_equal(c->boundary, WEIR_CONF_BOUNDARY_NONE);
+    assert_int_equal(c->boundary, WEIR_BATCH_BOUNDARY_NONE);
     assert_int_equal(c->max_hold_ms, 7);
     assert_false(c->first_emit_immediate || c->flush_on_tool_call);
-    assert_int_equal(c->role_policy, WEIR_CONF_ROLE_EVERY);
-    assert_int_equal(c->tool_call_gate, WEIR_CONF_GATE_FINISH);
+    assert_int_equal(c->role_policy, WEIR_BATCH_ROLE_EVERY);
+    assert_int_equal(c->tool_call_gate, WEIR_BATCH_GATE_FINISH);
     assert_true(c->tool_gate_emit_head);
     assert_int_equal(c->max_tool_args_bytes, 8);
     assert_int_equal(c->max_tool_hold_ms, 9);
-    assert_int_equal(c->on_incomplete, WEIR_CONF_INCOMPLETE_DROP);
-    assert_int_equal(c->tool_gate_on_abort, WEIR_CONF_ABORT_RELEASE);
-    assert_int_equal(c->tool_index_policy, WEIR_CONF_INDEX_REPAIR);
-    assert_int_equal(s->policy.dedup.mode, WEIR_CONF_DEDUP_TEXT);
+    assert_int_equal(c->on_incomplete, WEIR_BATCH_DROP);
+    assert_int_equal(c->tool_gate_on_abort, WEIR_BATCH_RELEASE);
+    assert_int_equal(c->tool_index_policy, WEIR_BATCH_INDEX_REPAIR);
+    assert_int_equal(s->policy.dedup.mode, WEIR_DEDUP_TEXT);
     assert_int_equal(s->policy.dedup.window, 10);
     assert_int_equal(s->policy.dedup.min_chars, 11);
     assert_int_equal(s->heartbeat_ms, 0);
@@ -128,9 +128,9 @@ static void test_off_as_false(void **state)
     struct loaded l = load_clean(DEMO "streaming:\n"
                                       "  batching: {mode: true}\n"
                                       "  coalescer: {mode: false, tool_call_gate: false}\n");
-    assert_int_equal(l.conf->streaming.policy.batching.mode, WEIR_CONF_MODE_ON);
-    assert_int_equal(l.conf->streaming.policy.coalescer.mode, WEIR_CONF_MODE_OFF);
-    assert_int_equal(l.conf->streaming.policy.coalescer.tool_call_gate, WEIR_CONF_GATE_OFF);
+    assert_int_equal(l.conf->streaming.policy.batching.mode, WEIR_BATCH_ON);
+    assert_int_equal(l.conf->streaming.policy.coalescer.mode, WEIR_BATCH_OFF);
+    assert_int_equal(l.conf->streaming.policy.coalescer.tool_call_gate, WEIR_BATCH_GATE_OFF);
     drop(&l);
     expect_streaming("coalescer: {tool_call_gate: true}",
                      "c.yaml:3: error: `tool_call_gate` must be `off`, `closed` or `finish`, not "
@@ -218,7 +218,7 @@ static void test_resolve(void **state)
     const struct weir_conf_stream_policy *route = &l.conf->routes[0].streaming;
 
     struct weir_conf_stream_policy p = weir_conf_stream_resolve(s, NULL, WEIR_SLICE("gpt-3"));
-    assert_int_equal(p.batching.mode, WEIR_CONF_MODE_ON);
+    assert_int_equal(p.batching.mode, WEIR_BATCH_ON);
     assert_int_equal(p.batching.min_chars_per_emit, 1);
     assert_int_equal(p.batching.max_latency_ms, 33); /* the longest pattern */
     assert_int_equal(p.batching.latest_wins_fields.n, 1);
@@ -226,16 +226,16 @@ static void test_resolve(void **state)
     assert_int_equal(p.batching.reasoning.min_chars_per_emit, 1); /* inherited */
     assert_int_equal(p.batching.reasoning.max_latency_ms, 33);
     assert_true(p.batching.flush_on_sentence);
-    assert_int_equal(p.dedup.mode, WEIR_CONF_DEDUP_OFF);
+    assert_int_equal(p.dedup.mode, WEIR_DEDUP_OFF);
 
     p = weir_conf_stream_resolve(s, route, WEIR_SLICE("gpt-4o"));
-    assert_int_equal(p.coalescer.mode, WEIR_CONF_MODE_ON);
+    assert_int_equal(p.coalescer.mode, WEIR_BATCH_ON);
     assert_int_equal(p.coalescer.min_delta_chars, 1);
     assert_int_equal(p.batching.max_latency_ms, 22); /* one pattern wins, not three */
     assert_int_equal(p.batching.min_chars_per_emit, 2);
     assert_false(p.batching.flush_on_sentence);
-    assert_int_equal(p.batching.role_policy, WEIR_CONF_ROLE_FIRST);
-    assert_int_equal(p.dedup.mode, WEIR_CONF_DEDUP_SAFE);
+    assert_int_equal(p.batching.role_policy, WEIR_BATCH_ROLE_FIRST);
+    assert_int_equal(p.dedup.mode, WEIR_DEDUP_SAFE);
 
     p = weir_conf_stream_resolve(s, route, WEIR_SLICE("llama"));
     assert_int_equal(p.batching.max_latency_ms, 44); /* the model over the route */

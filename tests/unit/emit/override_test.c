@@ -2,6 +2,8 @@
 #include "emit/override.h"
 #include "unit/cmocka_all.h"
 
+#include <stdio.h>
+
 static const struct weir_override_limits limits = {
     .is_enabled = true, .max_latency_ms = 1000, .min_chars_per_emit = 4096};
 
@@ -160,6 +162,44 @@ static void bad_values_say_what_is_wrong(void **state)
     assert_bad_header("min_chars=5;;off", "x-stream-batching:  is neither a mode nor key=value");
 }
 
+/* Every row of the table: what says REQUEST is taken, in the body and (but for reasoning) in the
+ * header; what says OPERATOR is refused. */
+static void try_key(const char *key, const char *value, bool is_taken)
+{
+    char text[200];
+    struct weir_override o = {0};
+    struct weir_buf why = {0};
+    (void)snprintf(text, sizeof text, "{\"%s\":%s}", key, value);
+    assert_int_equal(parse_body(&o, text, &why), is_taken ? 0 : WEIR_EINVAL);
+    assert_int_equal(o.set != 0, is_taken);
+    struct weir_slice bare = weir_slice_cstr(value);
+    bare = *value == '"' ? weir_slice_sub(bare, 1, bare.n - 1) : bare;
+    (void)snprintf(text, sizeof text, "%s=%.*s", key, (int)bare.n, bare.p);
+    int rc = weir_override_parse_header(&o, weir_slice_cstr(text), &why);
+    assert_int_equal(rc, is_taken ? 0 : WEIR_EINVAL);
+    weir_buf_dispose(&why);
+}
+
+static void requests_set_what_the_table_opens(void **state)
+{
+    (void)state;
+    enum { OPERATOR, REQUEST };
+#define NUMBER(key, member, default_, least, most, who, ...) try_key(#key, #most, who == REQUEST);
+#define FLAG(key, member, default_, who, ...) try_key(#key, "true", who == REQUEST);
+#define WORD(key, member, tag, default_, who, ...)                                                 \
+    try_key(#key, FIRST_OF(WEIR_WORDS_##tag), who == REQUEST);
+#define FIRST_OF(...) FIRST_OF_(__VA_ARGS__, )
+#define FIRST_OF_(first, ...) "\"" first "\""
+#define LIST(key, ...) try_key(#key, "[]", false);
+    WEIR_STREAM_PACE(NUMBER, FLAG, WORD)
+    WEIR_STREAM_JOINING(NUMBER, FLAG, WORD, LIST)
+#undef NUMBER
+#undef FLAG
+#undef WORD
+#undef LIST
+    try_key("colour", "1", false);
+}
+
 static void results_must_make_sense(void **state)
 {
     (void)state;
@@ -200,6 +240,7 @@ int main(void)
         cmocka_unit_test(values_are_clamped),
         cmocka_unit_test(the_body_wins_over_the_header),
         cmocka_unit_test(bad_values_say_what_is_wrong),
+        cmocka_unit_test(requests_set_what_the_table_opens),
         cmocka_unit_test(results_must_make_sense),
         cmocka_unit_test(overrides_can_be_disabled),
     };
