@@ -133,15 +133,18 @@ int weir_http1_eof(struct weir_http1_reader *r)
 size_t weir_http1_chunk_head(char out[WEIR_HTTP1_CHUNK_HEAD_BYTES], size_t n)
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned n_digits = 1;
-    while (n_digits < 16 && ((uint64_t)n >> (4 * n_digits)) != 0) {
+    size_t n_digits = 1;
+    for (uint64_t rest = (uint64_t)n >> 4; rest != 0; rest >>= 4) {
         n_digits++;
-    }
-    for (unsigned i = 0; i < n_digits; i++) {
-        out[i] = digits[((uint64_t)n >> (4 * (n_digits - 1 - i))) & 15];
     }
     out[n_digits] = '\r';
     out[n_digits + 1] = '\n';
+    char *p = out + n_digits;
+    uint64_t rest = n;
+    do {
+        *--p = digits[rest & 15];
+        rest >>= 4;
+    } while (p != out);
     return n_digits + 2;
 }
 
