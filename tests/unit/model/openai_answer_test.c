@@ -3,6 +3,8 @@
 
 #include "model/openai_answer.h"
 
+#include <stdio.h>
+
 static void expect_error_event(const char *name, const char *data, bool is_error)
 {
     struct weir_sse_event e = {
@@ -31,6 +33,23 @@ static void test_is_error(void **state)
     expect_error_event("", "{\"error\":", false);
     expect_error_event("", "\"error\"", false);
     expect_error_event("", "", false);
+}
+
+/* Wherever the member stands in an event of whatever length. */
+static void test_is_error_anywhere(void **state)
+{
+    (void)state;
+    char text[700];
+    for (int before = 0; before < 300; before++) {
+        for (int behind = 0; behind < 300; behind += 37) {
+            static const char *const names[] = {"error", "erron"};
+            for (int i = 0; i < 2; i++) {
+                (void)snprintf(text, sizeof text, "{\"a\":\"%0*d\",\"%s\":{},\"b\":\"%0*d\"}",
+                               before, 1, names[i], behind, 1);
+                expect_error_event("", text, i == 0);
+            }
+        }
+    }
 }
 
 static void expect(const char *body, int status, const char *message)
@@ -112,9 +131,8 @@ static void test_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_error),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_is_error), cmocka_unit_test(test_is_error_anywhere),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_whole),
         cmocka_unit_test(test_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
