@@ -5,7 +5,7 @@
 #include "chunk/lines.h"
 #include "chunk/tiling.h"
 
-enum { MIN_BYTES = 16, PARAGRAPH_SEPARATOR = 0x2029 };
+enum { MIN_BYTES = 16, MOST_BYTES = 65536, PARAGRAPH_SEPARATOR = 0x2029 };
 
 struct stream {
     struct weir_tiling tiling;
@@ -184,3 +184,22 @@ void weir_chunk_paragraph_init(struct weir_chunk_paragraph *c, struct weir_slice
         c->max_bytes = MIN_BYTES;
     }
 }
+
+static int init_kind(struct weir_chunker *c, struct weir_slice id, const struct weir_json *params,
+                     struct weir_buf *why)
+{
+    static const struct weir_chunk_number number = {"max_bytes", MIN_BYTES, MOST_BYTES};
+    size_t max_bytes = 0;
+    int rc = weir_chunk_read_number(params, &number, &max_bytes, why);
+    if (rc == 0) {
+        weir_chunk_paragraph_init((struct weir_chunk_paragraph *)c, id, max_bytes);
+    }
+    return rc;
+}
+
+const struct weir_chunk_kind weir_chunk_paragraph_kind = {
+    .name = "paragraph",
+    .members = (const char *const[]){"max_bytes", NULL},
+    .n_bytes = sizeof(struct weir_chunk_paragraph),
+    .init = init_kind,
+};

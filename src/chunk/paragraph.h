@@ -1,7 +1,7 @@
 #ifndef WEIR_CHUNK_PARAGRAPH_H
 #define WEIR_CHUNK_PARAGRAPH_H
 
-#include "chunk/chunk.h"
+#include "chunk/registry.h"
 
 /*
  * Paragraphs: what blank lines separate, and U+2029. A line is blank when it has nothing but white
@@ -23,5 +23,7 @@ struct weir_chunk_paragraph {
 /* `id` is borrowed. `max_bytes` of a chunk, 0: 4 KiB; at least 16. */
 void weir_chunk_paragraph_init(struct weir_chunk_paragraph *c, struct weir_slice id,
                                size_t max_bytes);
+
+extern const struct weir_chunk_kind weir_chunk_paragraph_kind; /* paragraph {max_bytes: 4096} */
 
 #endif

@@ -11,6 +11,7 @@
  */
 #include "chunk/sentence.h"
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "chunk/lines.h"
@@ -20,6 +21,7 @@ enum {
     ITEM_BYTES = 1024, /* an item longer than this is cut at its sentences */
     THAI_CP = 64,      /* a Thai chunk shorter than this is not ended by a space */
     MIN_BYTES = 16,
+    MOST_BYTES = 65536,
     GREEK_QUESTION = 0x37E, /* normalizes to ";" */
     ELLIPSIS = 0x2026,
     EM_DASH = 0x2014,
@@ -639,3 +641,32 @@ void weir_chunk_sentence_dispose(struct weir_chunk_sentence *c)
     weir_abbrev_dispose(&c->abbrev);
     weir_follow_words_dispose(&c->follow);
 }
+
+static int init_kind(struct weir_chunker *c, struct weir_slice id, const struct weir_json *params,
+                     struct weir_buf *why)
+{
+    static const struct weir_chunk_number number = {"max_bytes", MIN_BYTES, MOST_BYTES};
+    struct weir_chunk_sentence_options options = {0};
+    int rc = weir_chunk_read_number(params, &number, &options.max_bytes, why);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = weir_chunk_sentence_init((struct weir_chunk_sentence *)c, id, &options);
+    if (rc != 0) {
+        weir_buf_printf(why, "ICU's rules for sentences are not there: %s", weir_err_text(rc));
+    }
+    return rc;
+}
+
+static void dispose_kind(struct weir_chunker *c)
+{
+    weir_chunk_sentence_dispose((struct weir_chunk_sentence *)c);
+}
+
+const struct weir_chunk_kind weir_chunk_sentence_kind = {
+    .name = "sentence",
+    .members = (const char *const[]){"max_bytes", NULL},
+    .n_bytes = sizeof(struct weir_chunk_sentence),
+    .init = init_kind,
+    .dispose = dispose_kind,
+};

@@ -3,8 +3,8 @@
 
 #include "chunk/abbrev.h"
 #include "chunk/breaks.h"
-#include "chunk/chunk.h"
 #include "chunk/follow.h"
+#include "chunk/registry.h"
 
 /*
  * Sentences. Chunks lie side by side and cover the text; white space behind a sentence belongs to
@@ -59,5 +59,7 @@ int weir_chunk_sentence_init(struct weir_chunk_sentence *c, struct weir_slice id
 
 /* Safe after a failed init. All streams must be closed. */
 void weir_chunk_sentence_dispose(struct weir_chunk_sentence *c);
+
+extern const struct weir_chunk_kind weir_chunk_sentence_kind; /* sentence {max_bytes: 4096} */
 
 #endif

@@ -85,3 +85,20 @@ const struct weir_chunker weir_chunk_whole = {
     .is_whole_doc = true,
     .is_immediate = true,
 };
+
+static int init_kind(struct weir_chunker *c, struct weir_slice id, const struct weir_json *params,
+                     struct weir_buf *why)
+{
+    (void)params;
+    (void)why;
+    *c = weir_chunk_whole;
+    c->id = id;
+    return 0;
+}
+
+const struct weir_chunk_kind weir_chunk_whole_kind = {
+    .name = "whole_doc",
+    .members = (const char *const[]){NULL},
+    .n_bytes = sizeof(struct weir_chunker),
+    .init = init_kind,
+};

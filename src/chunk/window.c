@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+enum { MAX_CP = 65536, DEFAULT_SIZE_CP = 400, DEFAULT_OVERLAP_CP = 64 };
+
 struct stream {
     struct weir_chunk_stream base;
     struct weir_chunk_queue queue;
@@ -150,3 +152,29 @@ void weir_chunk_window_init(struct weir_chunk_window *c, struct weir_slice id, s
         .size_cp = size_cp,
         .overlap_cp = overlap_cp};
 }
+
+static int init_kind(struct weir_chunker *c, struct weir_slice id, const struct weir_json *params,
+                     struct weir_buf *why)
+{
+    static const struct weir_chunk_number size = {"size", 2, MAX_CP};
+    static const struct weir_chunk_number overlap = {"overlap", 0, MAX_CP - 1};
+    size_t size_cp = DEFAULT_SIZE_CP;
+    size_t overlap_cp = DEFAULT_OVERLAP_CP;
+    int rc = weir_chunk_read_number(params, &size, &size_cp, why);
+    rc = rc == 0 ? weir_chunk_read_number(params, &overlap, &overlap_cp, why) : rc;
+    if (rc == 0 && overlap_cp >= size_cp) {
+        weir_buf_printf(why, "`overlap` (%zu) must be less than `size` (%zu)", overlap_cp, size_cp);
+        rc = WEIR_EINVAL;
+    }
+    if (rc == 0) {
+        weir_chunk_window_init((struct weir_chunk_window *)c, id, size_cp, overlap_cp);
+    }
+    return rc;
+}
+
+const struct weir_chunk_kind weir_chunk_window_kind = {
+    .name = "window",
+    .members = (const char *const[]){"size", "overlap", NULL},
+    .n_bytes = sizeof(struct weir_chunk_window),
+    .init = init_kind,
+};

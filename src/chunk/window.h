@@ -1,7 +1,7 @@
 #ifndef WEIR_CHUNK_WINDOW_H
 #define WEIR_CHUNK_WINDOW_H
 
-#include "chunk/chunk.h"
+#include "chunk/registry.h"
 
 /*
  * Windows of a fixed size, in code points. Window k sees [k·step, k·step + size) with step = size -
@@ -28,5 +28,7 @@ struct weir_chunk_window {
 /* `id` is borrowed; `overlap_cp` must be less than `size_cp`. */
 void weir_chunk_window_init(struct weir_chunk_window *c, struct weir_slice id, size_t size_cp,
                             size_t overlap_cp);
+
+extern const struct weir_chunk_kind weir_chunk_window_kind; /* window {size: 400, overlap: 64} */
 
 #endif

@@ -79,20 +79,12 @@ struct weir_conf_generation {
     const struct weir_conf_service *service;
 };
 
-enum weir_conf_chunker_kind {
-    WEIR_CONF_CHUNKER_REMOTE,
-    WEIR_CONF_CHUNKER_SENTENCE,
-    WEIR_CONF_CHUNKER_PARAGRAPH,
-    WEIR_CONF_CHUNKER_WINDOW,
-    WEIR_CONF_CHUNKER_WHOLE_DOC,
-};
-
 struct weir_conf_chunker {
     struct weir_conf_text id;
-    enum weir_conf_chunker_kind kind;
+    struct weir_conf_text builtin;           /* its name; absent: remote */
+    struct weir_slice params;                /* built-in: a JSON object, "{}" when none */
+    struct weir_conf_pos params_at;          /* of `params`, or of the chunker */
     const struct weir_conf_service *service; /* remote only */
-    uint32_t size_cp;                        /* window only */
-    uint32_t overlap_cp;                     /* window only, less than size_cp */
 };
 
 enum weir_conf_detector_type {

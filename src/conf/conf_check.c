@@ -1,8 +1,6 @@
 /* Checks that need more than one section. */
 #include "conf/conf_sections.h"
 
-enum { PROMISED_OVERLAP_CP = 64 };
-
 static void error_at(struct weir_conf_reader *r, struct weir_conf_pos at, const char *text)
 {
     weir_conf_problems_add(r->problems, WEIR_CONF_ERROR, at, "%s", text);
@@ -80,50 +78,6 @@ static void check_streaming(struct weir_conf_reader *r)
     }
 }
 
-static bool cuts_findings(const struct weir_conf_chunker *c)
-{
-    switch (c->kind) {
-    case WEIR_CONF_CHUNKER_WHOLE_DOC:
-        return false;
-    case WEIR_CONF_CHUNKER_WINDOW:
-        return c->overlap_cp < PROMISED_OVERLAP_CP;
-    case WEIR_CONF_CHUNKER_REMOTE:
-    case WEIR_CONF_CHUNKER_SENTENCE:
-    case WEIR_CONF_CHUNKER_PARAGRAPH:
-        break;
-    }
-    return true;
-}
-
-static void check_promise(struct weir_conf_reader *r, const struct weir_conf_route *route,
-                          const struct weir_conf_use *uses, size_t n_uses)
-{
-    for (size_t i = 0; i < n_uses; i++) {
-        const struct weir_conf_detector *d = uses[i].detector;
-        if (d->builtin.s.p == NULL || d->chunker == NULL || !cuts_findings(d->chunker)) {
-            continue;
-        }
-        weir_conf_problems_add(
-            r->problems, WEIR_CONF_WARNING, uses[i].at,
-            "route %s promises to %s what detector %s finds, but chunker %s can cut a finding in "
-            "two: use a `window` chunker with `overlap` of at least %d",
-            weir_conf__name(r, route->name.s), weir_conf_action_name(route->on_detection),
-            weir_conf__name(r, d->id.s), weir_conf__name(r, d->chunker->id.s), PROMISED_OVERLAP_CP);
-    }
-}
-
-static void check_routes(struct weir_conf_reader *r)
-{
-    const struct weir_conf *conf = r->conf;
-    for (size_t i = 0; i < conf->n_routes; i++) {
-        const struct weir_conf_route *route = &conf->routes[i];
-        if (route->on_detection != WEIR_CONF_ANNOTATE) {
-            check_promise(r, route, route->input, route->n_input);
-            check_promise(r, route, route->output, route->n_output);
-        }
-    }
-}
-
 void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *root)
 {
     const struct weir_conf *conf = r->conf;
@@ -143,5 +97,4 @@ void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *r
                          "`builtin: demo`");
     }
     check_streaming(r);
-    check_routes(r);
 }

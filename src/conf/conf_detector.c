@@ -8,12 +8,10 @@ enum {
     CHUNKER_PORT = 8085,
     DETECTOR_PORT = 8080,
     MAX_ID_BYTES = 256,
-    MAX_WINDOW_CP = 65536,
-    DEFAULT_WINDOW_CP = 400,
-    DEFAULT_OVERLAP_CP = 64,
 };
 
 static const char whole_doc_id[] = "whole_doc_chunker";
+static const char whole_doc_kind[] = "whole_doc";
 
 /* Ids travel in headers (detector-id, mm-model-id): printable, no space at the ends. */
 static void check_id(struct weir_conf_reader *r, const struct weir_conf_node *key, const char *what)
@@ -63,6 +61,12 @@ static void check_origin(struct weir_conf_reader *r, const struct weir_conf_node
 
 static const char *const builtin_chunkers[] = {"sentence", "paragraph", "window", "whole_doc",
                                                NULL};
+
+static bool is_whole_doc(const struct weir_conf_chunker *c)
+{
+    return weir_slice_eq_cstr(c->builtin.s, whole_doc_kind);
+}
+
 static const char *const chunker_types[] = {"sentence", "all", NULL};
 
 static void on_chunker_type(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -83,37 +87,67 @@ static void on_chunker_builtin(struct weir_conf_reader *r, const struct weir_con
                                void *target)
 {
     struct weir_conf_chunker *c = target;
-    int word = weir_conf__want_word(r, n, "builtin", builtin_chunkers);
-    if (word >= 0) {
-        c->kind = (enum weir_conf_chunker_kind)(WEIR_CONF_CHUNKER_SENTENCE + word);
+    if (weir_conf__want_word(r, n, "builtin", builtin_chunkers) >= 0) {
+        c->builtin = weir_conf__keep(r, n);
     }
 }
 
-#define T struct weir_conf_chunker
+static void on_chunker_params(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                              void *target)
+{
+    struct weir_conf_chunker *c = target;
+    if (weir_conf__want_mapping(r, n, "params")) {
+        c->params = weir_conf__json(r, n, NULL);
+        c->params_at = weir_conf__pos(r, n);
+    }
+}
+
+/* Read by read_short_params. */
+static void on_short_param(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    (void)r;
+    (void)n;
+    (void)target;
+}
+
 static const struct weir_conf_key chunker_keys[] = {
     WEIR_CONF_KEY_CALL("type", on_chunker_type),
     WEIR_CONF_KEY_CALL("service", on_chunker_service),
     WEIR_CONF_KEY_CALL("builtin", on_chunker_builtin),
-    WEIR_CONF_KEY_AS("size", T, size_cp, U32, .min = 2, .max = MAX_WINDOW_CP),
-    WEIR_CONF_KEY_AS("overlap", T, overlap_cp, U32, .min = 0, .max = MAX_WINDOW_CP - 1),
+    WEIR_CONF_KEY_CALL("params", on_chunker_params),
+    WEIR_CONF_KEY_CALL("size", on_short_param),
+    WEIR_CONF_KEY_CALL("overlap", on_short_param),
 };
-#undef T
 static const struct weir_conf_object chunker_object = {WEIR_CONF_OBJECT(chunker_keys)};
 
-static void check_window(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                         struct weir_conf_chunker *c)
+/* `size` and `overlap` beside `builtin` are parameters, too: windows were written so first. */
+static void read_short_params(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                              struct weir_conf_chunker *c)
 {
-    if (c->kind == WEIR_CONF_CHUNKER_WINDOW) {
-        if (c->overlap_cp >= c->size_cp) {
-            weir_conf__error(r, n, "`overlap` (%u) must be less than `size` (%u)", c->overlap_cp,
-                             c->size_cp);
+    static const char *const names[] = {"size", "overlap"};
+    struct weir_conf_member members[2];
+    struct weir_conf_node all = {.kind = WEIR_CONF_MAPPING, .line = n->line, .members = members};
+    for (size_t i = 0; i < n->n; i++) {
+        for (size_t k = 0; k < 2 && all.n < 2; k++) {
+            if (weir_slice_eq_cstr(n->members[i].key->text, names[k])) {
+                members[all.n++] = n->members[i];
+            }
         }
+    }
+    if (all.n == 0) {
         return;
     }
-    c->size_cp = 0;
-    c->overlap_cp = 0;
-    if (weir_conf__get(n, "size") != NULL || weir_conf__get(n, "overlap") != NULL) {
-        weir_conf__error(r, n, "`size` and `overlap` belong to `builtin: window` only");
+    if (weir_conf__get(n, "params") != NULL) {
+        weir_conf__error(r, n, "`size` and `overlap` stand in `params` or beside it: keep one");
+    }
+    c->params = weir_conf__json(r, &all, NULL);
+}
+
+static void check_chunker_params(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                 const struct weir_conf_chunker *c)
+{
+    if (c->service != NULL && !weir_slice_eq(c->params, WEIR_SLICE("{}"))) {
+        weir_conf__error(r, n, "parameters belong to built-in chunkers");
     }
 }
 
@@ -122,15 +156,16 @@ static void read_chunker(struct weir_conf_reader *r, const struct weir_conf_node
 {
     check_id(r, key, "chunker");
     c->id = weir_conf__keep(r, key);
-    c->size_cp = DEFAULT_WINDOW_CP;
-    c->overlap_cp = DEFAULT_OVERLAP_CP;
+    c->params = WEIR_SLICE("{}");
+    c->params_at = c->id.at;
     if (!is_entry(r, key, n)) {
         return;
     }
     weir_conf__decode(r, &chunker_object, n, c);
     check_origin(r, n, c->id.s);
-    check_window(r, n, c);
-    if (weir_slice_eq_cstr(c->id.s, whole_doc_id) && c->kind != WEIR_CONF_CHUNKER_WHOLE_DOC) {
+    read_short_params(r, n, c);
+    check_chunker_params(r, n, c);
+    if (weir_slice_eq_cstr(c->id.s, whole_doc_id) && !is_whole_doc(c)) {
         weir_conf__error(r, key, "`%s` is built in and means the whole text", whole_doc_id);
     }
 }
@@ -165,7 +200,8 @@ void weir_conf__add_whole_doc(struct weir_conf_reader *r)
     }
     all[conf->n_chunkers] = (struct weir_conf_chunker){
         .id = {.s = id},
-        .kind = WEIR_CONF_CHUNKER_WHOLE_DOC,
+        .builtin = {.s = weir_slice_cstr(whole_doc_kind)},
+        .params = WEIR_SLICE("{}"),
     };
     weir_map_put(&conf->chunkers_by_id, id, &all[conf->n_chunkers]);
     conf->chunkers = all;
@@ -257,7 +293,7 @@ static void check_builtin(struct weir_conf_reader *r, const struct weir_conf_nod
         weir_conf__error(r, n, "a built-in detector has no `health_service`");
     }
     if (weir_slice_eq_cstr(d->builtin.s, "file_type") && d->chunker != NULL &&
-        d->chunker->kind != WEIR_CONF_CHUNKER_WHOLE_DOC) {
+        !is_whole_doc(d->chunker)) {
         weir_conf__error(r, weir_conf__get(n, "chunker_id"),
                          "`file_type` judges whole documents: its `chunker_id` must be `%s`",
                          whole_doc_id);

@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "chunk/builtin.h"
+#include "chunk/registry.h"
 #include "chunk/remote.h"
 #include "client/probe.h"
 #include "detect/registry.h"
@@ -182,40 +182,18 @@ static const struct weir_chunker *build_remote_chunker(struct builder *b,
     return &r->base;
 }
 
-static void dispose_builtin_chunker(void *ctx)
-{
-    weir_chunk_builtin_dispose(ctx);
-}
-
-static enum weir_chunk_builtin_kind builtin_kind(enum weir_conf_chunker_kind kind)
-{
-    switch (kind) {
-    case WEIR_CONF_CHUNKER_SENTENCE:
-        return WEIR_CHUNK_BUILTIN_SENTENCE;
-    case WEIR_CONF_CHUNKER_PARAGRAPH:
-        return WEIR_CHUNK_BUILTIN_PARAGRAPH;
-    case WEIR_CONF_CHUNKER_WINDOW:
-        return WEIR_CHUNK_BUILTIN_WINDOW;
-    default:
-        return WEIR_CHUNK_BUILTIN_WHOLE;
-    }
-}
-
 static const struct weir_chunker *build_builtin_chunker(struct builder *b,
                                                         const struct weir_conf_chunker *c)
 {
-    struct weir_chunk_builtin_options options = {
-        .kind = builtin_kind(c->kind), .size_cp = c->size_cp, .overlap_cp = c->overlap_cp};
-    struct weir_chunk_builtin *made = weir_arena_zalloc(b->arena, sizeof *made);
-    int rc = weir_chunk_builtin_init(made, c->id.s, &options);
-    if (rc != 0) {
-        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, c->id.at,
-                               "chunker `%.*s` cannot be made: %s", (int)c->id.s.n, c->id.s.p,
-                               weir_err_text(rc));
-        return NULL;
+    struct weir_chunk_builtin_options options = {c->builtin.s, c->id.s, c->params};
+    struct weir_buf why = {0};
+    const struct weir_chunker *made = weir_chunk_builtin_new(b->arena, &options, &why);
+    if (made == NULL) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, c->params_at, "chunker `%.*s`: %s",
+                               (int)c->id.s.n, c->id.s.p, weir_buf_cstr(&why));
     }
-    weir_arena_defer(b->arena, dispose_builtin_chunker, made);
-    return &made->as.base;
+    weir_buf_dispose(&why);
+    return made;
 }
 
 static void build_chunkers(struct builder *b)
@@ -223,8 +201,8 @@ static void build_chunkers(struct builder *b)
     b->chunkers = weir_arena_array(b->arena, b->conf->n_chunkers, sizeof(void *));
     for (size_t i = 0; i < b->conf->n_chunkers; i++) {
         const struct weir_conf_chunker *c = &b->conf->chunkers[i];
-        b->chunkers[i] = c->kind == WEIR_CONF_CHUNKER_REMOTE ? build_remote_chunker(b, c)
-                                                             : build_builtin_chunker(b, c);
+        b->chunkers[i] =
+            c->builtin.s.p == NULL ? build_remote_chunker(b, c) : build_builtin_chunker(b, c);
     }
 }
 
@@ -299,6 +277,45 @@ static void build_detectors(struct builder *b)
     tasks->detectors = all;
 }
 
+/* ---- what routes promise */
+
+enum { PROMISED_OVERLAP_CP = 64 }; /* as long as most of what patterns find */
+
+static bool cuts_findings(const struct weir_chunker *c)
+{
+    return !c->is_whole_doc && c->before_cp < PROMISED_OVERLAP_CP;
+}
+
+static void check_promise(struct builder *b, const struct weir_conf_route *route,
+                          const struct weir_conf_use *uses, size_t n_uses)
+{
+    for (size_t i = 0; i < n_uses; i++) {
+        const struct weir_conf_detector *d = uses[i].detector;
+        const struct weir_chunker *chunker =
+            d->chunker != NULL ? b->chunkers[d->chunker - b->conf->chunkers] : NULL;
+        if (d->builtin.s.p == NULL || chunker == NULL || !cuts_findings(chunker)) {
+            continue;
+        }
+        weir_conf_problems_add(
+            b->problems, WEIR_CONF_WARNING, uses[i].at,
+            "route `%.*s` promises to %s what detector `%.*s` finds, but chunker `%.*s` can cut a "
+            "finding in two: use a `window` chunker with `overlap` of at least %d",
+            (int)route->name.s.n, route->name.s.p, weir_conf_action_name(route->on_detection),
+            (int)d->id.s.n, d->id.s.p, (int)chunker->id.n, chunker->id.p, PROMISED_OVERLAP_CP);
+    }
+}
+
+static void check_promises(struct builder *b)
+{
+    for (size_t i = 0; i < b->conf->n_routes; i++) {
+        const struct weir_conf_route *route = &b->conf->routes[i];
+        if (route->on_detection != WEIR_CONF_ANNOTATE) {
+            check_promise(b, route, route->input, route->n_input);
+            check_promise(b, route, route->output, route->n_output);
+        }
+    }
+}
+
 static void fill_limits(struct weir_task_env *tasks, const struct weir_conf *conf)
 {
     tasks->is_fms = conf->compat == WEIR_CONF_FMS;
@@ -325,6 +342,7 @@ void weir_services_build(struct weir_env *env, struct weir_conf_problems *proble
     env->tasks.generation = build_generation(&b);
     build_chunkers(&b);
     build_detectors(&b);
+    check_promises(&b);
     fill_limits(&env->tasks, b.conf);
     weir_guards_build(env, problems);
     env->services = b.probes;

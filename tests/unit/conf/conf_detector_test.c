@@ -22,23 +22,23 @@ static void test_chunkers(void **state)
     struct loaded l = load_clean("openai: {builtin: demo}\n"
                                  "chunkers:\n"
                                  "  s: {builtin: sentence}\n"
-                                 "  p: {builtin: paragraph}\n"
+                                 "  p: {builtin: paragraph, params: {max_bytes: 99}}\n"
                                  "  w: {builtin: window}\n"
                                  "  v: {builtin: window, size: 100, overlap: 99}\n"
                                  "  d: {builtin: whole_doc}\n"
                                  "  r: {type: sentence, service: {hostname: h}}\n");
     const struct weir_conf_chunker *c = l.conf->chunkers;
     assert_int_equal(l.conf->n_chunkers, 7);
-    assert_int_equal(c[0].kind, WEIR_CONF_CHUNKER_SENTENCE);
-    assert_int_equal(c[0].size_cp, 0);
-    assert_int_equal(c[1].kind, WEIR_CONF_CHUNKER_PARAGRAPH);
-    assert_int_equal(c[2].kind, WEIR_CONF_CHUNKER_WINDOW);
-    assert_int_equal(c[2].size_cp, 400);
-    assert_int_equal(c[2].overlap_cp, 64);
-    assert_int_equal(c[3].size_cp, 100);
-    assert_int_equal(c[3].overlap_cp, 99);
-    assert_int_equal(c[4].kind, WEIR_CONF_CHUNKER_WHOLE_DOC);
-    assert_int_equal(c[5].kind, WEIR_CONF_CHUNKER_REMOTE);
+    static const char *const builtins[] = {"sentence",  "paragraph", "window",   "window",
+                                           "whole_doc", NULL,        "whole_doc"};
+    static const char *const params[] = {
+        "{}", "{\"max_bytes\":99}", "{}", "{\"size\":100,\"overlap\":99}", "{}", "{}", "{}"};
+    for (size_t i = 0; i < 7; i++) {
+        assert_true(weir_slice_eq_cstr(c[i].params, params[i]));
+        assert_int_equal(c[i].builtin.s.p != NULL, builtins[i] != NULL);
+        assert_true(builtins[i] == NULL || weir_slice_eq_cstr(c[i].builtin.s, builtins[i]));
+    }
+    assert_int_equal(c[1].params_at.line, 4);
     assert_non_null(c[5].service);
     assert_int_equal(c[5].id.at.line, 8);
     assert_string_equal(c[6].id.s.p, "whole_doc_chunker");
@@ -60,13 +60,15 @@ static void test_wrong_chunkers(void **state)
     expect_chunker("{builtin: sentense}",
                    "c.yaml:3: error: `builtin` must be `sentence`, `paragraph`, `window` or "
                    "`whole_doc`, not `sentense`; did you mean `sentence`?\n");
-    expect_chunker("{builtin: window, size: 64}",
-                   "c.yaml:3: error: `overlap` (64) must be less than `size` (64)\n");
-    expect_chunker("{builtin: window, size: 1, overlap: 0}",
-                   "c.yaml:3: error: `size` must be an integer from 2 to 65536, not the number "
-                   "`1`\n");
-    expect_chunker("{builtin: sentence, size: 10}",
-                   "c.yaml:3: error: `size` and `overlap` belong to `builtin: window` only\n");
+    expect_chunker("{builtin: window, size: 64, params: {overlap: 3}}",
+                   "c.yaml:3: error: `size` and `overlap` stand in `params` or beside it: keep "
+                   "one\n");
+    expect_chunker("{service: {hostname: h}, size: 64}",
+                   "c.yaml:3: error: parameters belong to built-in chunkers\n");
+    expect_chunker("{service: {hostname: h}, params: {a: b}}",
+                   "c.yaml:3: error: parameters belong to built-in chunkers\n");
+    expect_chunker("{builtin: window, params: 3}",
+                   "c.yaml:3: error: `params` must be a mapping, not the number `3`\n");
     expect_chunker("{service: {hostname: h}, type: sentences}",
                    "c.yaml:3: error: `type` must be `sentence` or `all`, not `sentences`; did you "
                    "mean `sentence`?\n");
@@ -104,7 +106,7 @@ static void test_detectors(void **state)
     assert_null(d[1].chunker);
     assert_string_equal(d[2].health_service->hostname.s.p, "g");
     assert_ptr_equal(d[2].chunker, weir_conf_chunker(l.conf, WEIR_SLICE("sentences")));
-    assert_int_equal(d[3].chunker->kind, WEIR_CONF_CHUNKER_WHOLE_DOC);
+    assert_true(weir_slice_eq_cstr(d[3].chunker->builtin.s, "whole_doc"));
     assert_null(weir_conf_detector(l.conf, WEIR_SLICE("x")));
     drop(&l);
 }

@@ -224,7 +224,7 @@ static void test_public_style_openai(void **state)
     assert_int_equal(pii->service->port, 8080);
     assert_true(pii->service->is_default_port);
     assert_true(pii->default_threshold == 0.75);
-    assert_int_equal(pii->chunker->kind, WEIR_CONF_CHUNKER_WHOLE_DOC);
+    assert_true(weir_slice_eq_cstr(pii->chunker->builtin.s, "whole_doc"));
     assert_int_equal(pii->service->at.line, 26);
     assert_int_equal(l.conf->openai.service->request_timeout_ms, 300000);
     assert_int_equal(l.conf->openai.health_service->port, 8001);

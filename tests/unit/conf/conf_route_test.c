@@ -230,21 +230,6 @@ static void test_routes_without_a_model_server(void **state)
            "");
 }
 
-static void test_the_promise(void **state)
-{
-    (void)state;
-    expect_route("name: a, output: {cut: {}, near: {}}", ""); /* annotate promises nothing */
-    expect_route("name: a, on_detection: block, output: {pii: {}, far: {}}", "");
-    expect_route("name: a, on_detection: block, output: {cut: {}}",
-                 "c.yaml:11: warning: route `a` promises to block what detector `cut` finds, but "
-                 "chunker `s` can cut a finding in two: use a `window` chunker with `overlap` of "
-                 "at least 64\n");
-    expect_route("name: a, on_detection: redact, input: {near: {}}",
-                 "c.yaml:11: warning: route `a` promises to redact what detector `near` finds, but "
-                 "chunker `t` can cut a finding in two: use a `window` chunker with `overlap` of "
-                 "at least 64\n");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,7 +242,6 @@ int main(void)
         cmocka_unit_test(test_redact_with),
         cmocka_unit_test(test_without_effect),
         cmocka_unit_test(test_routes_without_a_model_server),
-        cmocka_unit_test(test_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

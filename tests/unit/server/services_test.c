@@ -205,13 +205,80 @@ static void test_fms(void **state)
     weir_conf_problems_dispose(&problems);
 }
 
+/* The problems of a configuration that conf itself has none with. */
+static void expect_problems(const char *text, const char *want)
+{
+    struct weir_conf_problems problems = {0};
+    struct weir_buf lines = {0};
+    struct weir_env *env = build(text, &problems);
+    weir_conf_problems_sort(&problems);
+    for (size_t i = 0; i < problems.n; i++) {
+        weir_conf_problem_format(&problems.items[i], &lines);
+        weir_buf_append_byte(&lines, '\n');
+    }
+    assert_string_equal(weir_buf_cstr(&lines), want);
+    weir_buf_dispose(&lines);
+    weir_env_unref(env);
+    weir_conf_problems_dispose(&problems);
+}
+
+static void test_wrong_chunkers(void **state)
+{
+    (void)state;
+    expect_problems("openai: {builtin: demo}\n"
+                    "chunkers:\n"
+                    "  w: {builtin: window, size: 64}\n"
+                    "  v: {builtin: window, size: 1, overlap: 0}\n"
+                    "  s: {builtin: sentence, size: 10}\n"
+                    "  p:\n"
+                    "    builtin: paragraph\n"
+                    "    params: {max_bytes: many}\n",
+                    "c.yaml:3: error: chunker `w`: `overlap` (64) must be less than `size` (64)\n"
+                    "c.yaml:4: error: chunker `v`: `size` must be an integer from 2 to 65536\n"
+                    "c.yaml:5: error: chunker `s`: `size` is not a parameter of `sentence`\n"
+                    "c.yaml:8: error: chunker `p`: `max_bytes` must be an integer from 16 to "
+                    "65536\n");
+}
+
+#define PROMISE(rest)                                                                              \
+    "openai: {builtin: demo}\n"                                                                    \
+    "chunkers: {w: {builtin: window}, s: {builtin: sentence}, t: {builtin: window, params: "       \
+    "{overlap: 63}}}\n"                                                                            \
+    "detectors:\n"                                                                                 \
+    "  pii: {builtin: regex, params: {regex: [email]}, chunker_id: w}\n"                           \
+    "  cut: {builtin: secrets, chunker_id: s}\n"                                                   \
+    "  near: {builtin: links, chunker_id: t}\n"                                                    \
+    "  far: {service: {hostname: h}, chunker_id: s}\n"                                             \
+    "routes: [{name: a, " rest "}]\n"
+
+static void test_the_promise(void **state)
+{
+    (void)state;
+    expect_problems(PROMISE("output: {cut: {}, near: {}}"), ""); /* annotate promises nothing */
+    expect_problems(PROMISE("on_detection: block, output: {pii: {}, far: {}}"), "");
+    expect_problems(PROMISE("on_detection: block, output: {cut: {}}"),
+                    "c.yaml:8: warning: route `a` promises to block what detector `cut` finds, but "
+                    "chunker `s` can cut a finding in two: use a `window` chunker with `overlap` "
+                    "of at least 64\n");
+    expect_problems(PROMISE("on_detection: redact, input: {near: {}}"),
+                    "c.yaml:8: warning: route `a` promises to redact what detector `near` finds, "
+                    "but chunker `t` can cut a finding in two: use a `window` chunker with "
+                    "`overlap` of at least 64\n");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_target), TEST(test_detectors), TEST(test_chunkers),
-        TEST(test_limits), TEST(test_probes),    cmocka_unit_test(test_fms),
+        TEST(test_target),
+        TEST(test_detectors),
+        TEST(test_chunkers),
+        TEST(test_limits),
+        TEST(test_probes),
+        cmocka_unit_test(test_fms),
+        cmocka_unit_test(test_wrong_chunkers),
+        cmocka_unit_test(test_the_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
