@@ -76,11 +76,11 @@ static void run_stream(const struct weir_chain_options *o, struct sink *sink)
         for (int i = 0; i < EVENTS; i++) {
             e.data = weir_slice_cstr(texts[i]);
             uint64_t now = (uint64_t)(pass * EVENTS + i) * 20;
-            (void)weir_chain_push(chain, now, &e, NULL);
+            weir_chain_push(chain, now, &e);
         }
     }
     e = (struct weir_event){.kind = WEIR_EVENT_DONE};
-    (void)weir_chain_push(chain, 4 * EVENTS * 20, &e, NULL);
+    weir_chain_push(chain, 4 * EVENTS * 20, &e);
     weir_chain_free(chain);
 }
 

@@ -121,8 +121,7 @@ static void push(struct weir_chain *c, uint64_t now_ms, const struct weir_event 
     }
 }
 
-int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e,
-                    enum weir_flow *flow)
+void weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e)
 {
     if (e->kind == WEIR_EVENT_CHUNK) {
         c->counts.raw_chunks++;
@@ -131,10 +130,6 @@ int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_eve
     c->is_busy = true;
     push(c, now_ms, e);
     c->is_busy = false;
-    if (flow != NULL) {
-        *flow = weir_chain_is_full(c) ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
-    }
-    return 0;
 }
 
 bool weir_chain_next_deadline(const struct weir_chain *c, uint64_t *at_ms)

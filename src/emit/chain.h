@@ -23,12 +23,8 @@ struct weir_chain *weir_chain_new(const struct weir_chain_options *o, weir_batch
                                   void *ctx);
 void weir_chain_free(struct weir_chain *c);
 
-/*
- * As weir_batch_push, for all stages; `*flow` (may be NULL) becomes FULL when reading should stop.
- * Returns 0.
- */
-int weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e,
-                    enum weir_flow *flow);
+/* As weir_batch_push, for all stages; weir_chain_is_full says whether reading should stop. */
+void weir_chain_push(struct weir_chain *c, uint64_t now_ms, const struct weir_event *e);
 
 void weir_chain_tick(struct weir_chain *c, uint64_t now_ms);
 bool weir_chain_next_deadline(const struct weir_chain *c, uint64_t *at_ms);

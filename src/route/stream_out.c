@@ -252,7 +252,7 @@ static void on_chain(void *ctx, enum weir_batch_reason why, const struct weir_ev
 
 static enum weir_flow push(struct weir_stream_out *o, const struct weir_event *e)
 {
-    weir_chain_push(o->chain, weir_loop_now_ms(o->stream->loop), e, NULL);
+    weir_chain_push(o->chain, weir_loop_now_ms(o->stream->loop), e);
     settle(o);
     return answer(o);
 }

@@ -130,7 +130,7 @@ static void feed(struct run *r, struct weir_chain *chain, struct weir_slice line
         ledger_add(&r->in, e.data, *now);
         r->n_found_in += n_found(e.data);
     }
-    (void)weir_chain_push(chain, *now, &e, NULL);
+    weir_chain_push(chain, *now, &e);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     weir_chain_blocked(chain, now, false);
     struct weir_event e = {.kind = WEIR_EVENT_DONE};
-    (void)weir_chain_push(chain, now, &e, NULL);
+    weir_chain_push(chain, now, &e);
     bool with_tools = !r.in.is_vague && !has_dropped(chain);
     const char *wrong = ledger_compare(&r.in, &r.out, with_tools);
     if (wrong == NULL && r.n_found_in != r.n_found_out) {

@@ -208,9 +208,7 @@ static void feed(struct run *r, struct weir_chain *chain, uint32_t item)
     } else if (!has_data && e.kind == WEIR_EVENT_CHUNK) {
         problem(r, "an input that is nothing: ", weir_json_raw(r->j, item));
     }
-    if (weir_chain_push(chain, t, &e, NULL) != 0) {
-        problem(r, "refused: ", weir_json_raw(r->j, item));
-    }
+    weir_chain_push(chain, t, &e);
 }
 
 static struct line expected(struct run *r, uint32_t item)

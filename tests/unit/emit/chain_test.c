@@ -34,10 +34,10 @@ static struct weir_chain_options options(enum weir_batch_mode adapter,
     return o;
 }
 
-static int push(struct weir_chain *c, uint64_t now_ms, const char *data)
+static void push(struct weir_chain *c, uint64_t now_ms, const char *data)
 {
     struct weir_event e = {.data = weir_slice_cstr(data)};
-    return weir_chain_push(c, now_ms, &e, NULL);
+    weir_chain_push(c, now_ms, &e);
 }
 
 static void stages_that_are_off_touch_nothing(void **state)
@@ -48,11 +48,11 @@ static void stages_that_are_off_touch_nothing(void **state)
     uint64_t n;
     struct weir_chain *c = weir_chain_new(&o, on_emit, &s);
     static const char data[] = "anything at all";
-    assert_int_equal(push(c, 7, data), 0);
+    push(c, 7, data);
     assert_ptr_equal(s.last, data);
     assert_int_equal(s.at_ms, 7);
     weir_chain_blocked(c, 8, true);
-    assert_int_equal(push(c, 9, data), 0);
+    push(c, 9, data);
     assert_int_equal(s.n_chunks, 2);
     assert_false(weir_chain_next_deadline(c, &n));
     assert_int_equal(weir_chain_counter(c, WEIR_SLICE("adapter.flush.passthrough"), &n), 0);
@@ -118,11 +118,11 @@ static void one_timer_serves_both_stages(void **state)
     uint64_t at;
     o.adapter.first_emit_immediate = o.business.first_emit_immediate = false;
     struct weir_chain *c = weir_chain_new(&o, on_emit, &s);
-    assert_int_equal(push(c, 0, TEXT("a")), 0);
+    push(c, 0, TEXT("a"));
     assert_true(weir_chain_next_deadline(c, &at));
     assert_int_equal(at, 250); /* the adapter's */
     weir_chain_tick(c, at);
-    assert_int_equal(push(c, 300, TEXT("b")), 0);
+    push(c, 300, TEXT("b"));
     assert_true(weir_chain_next_deadline(c, &at));
     assert_int_equal(at, 550);
     weir_chain_tick(c, at);
@@ -139,15 +139,13 @@ static void a_full_stage_fills_the_chain(void **state)
     (void)state;
     struct weir_chain_options o = options(WEIR_BATCH_ON, WEIR_BATCH_ON);
     struct sink s = {0};
-    enum weir_flow flow = WEIR_FLOW_OK;
     o.business.max_stream_buffer_bytes = 1000;
     struct weir_chain *c = weir_chain_new(&o, on_emit, &s);
     weir_chain_blocked(c, 0, true);
     struct weir_event e = {.data = weir_slice_cstr("{\"choices\":[],\"usage\":{}}")};
-    for (int i = 0; i < 100 && flow == WEIR_FLOW_OK; i++) {
-        assert_int_equal(weir_chain_push(c, 1, &e, &flow), 0);
+    for (int i = 0; i < 100 && !weir_chain_is_full(c); i++) {
+        weir_chain_push(c, 1, &e);
     }
-    assert_int_equal(flow, WEIR_FLOW_FULL);
     assert_true(weir_chain_is_full(c));
     weir_chain_blocked(c, 2, false);
     assert_false(weir_chain_is_full(c));
@@ -167,11 +165,11 @@ static void the_report_says_what_happened(void **state)
     weir_chain_report(c, &report, &flushes);
     assert_int_equal(flushes.n, 0);
     assert_true(report.raw_per_chunk == 0.0);
-    assert_int_equal(push(c, 0, TEXT("a")), 0);
-    assert_int_equal(push(c, 10, TEXT("bc")), 0);
-    assert_int_equal(push(c, 20, TEXT("d.")), 0);
-    assert_int_equal(push(c, 30, TEXT("ef")), 0);
-    assert_int_equal(push(c, 31, "{\"choices\":[],\"usage\":{}}"), 0);
+    push(c, 0, TEXT("a"));
+    push(c, 10, TEXT("bc"));
+    push(c, 20, TEXT("d."));
+    push(c, 30, TEXT("ef"));
+    push(c, 31, "{\"choices\":[],\"usage\":{}}");
     weir_chain_report(c, &report, &flushes);
     assert_string_equal(weir_buf_cstr(&flushes), " adapter.first=1 adapter.sentence=1 "
                                                  "adapter.usage=1 adapter.passthrough=1");
