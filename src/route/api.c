@@ -7,7 +7,6 @@
 #include "route/detection.h"
 #include "route/env.h"
 #include "route/generation.h"
-#include "route/generation_stream.h"
 #include "route/openai.h"
 #include "route/page.h"
 #include "route/registry.h"
@@ -44,7 +43,7 @@ static const struct weir_route_entry TABLE[] = {
     {"/api/v1/task/classification-with-text-generation", WEIR_HTTP_POST,
      weir_generation_begin_classification, has_generation},
     {"/api/v1/task/server-streaming-classification-with-text-generation", WEIR_HTTP_POST,
-     weir_generation_stream_begin, has_generation},
+     weir_generation_begin_stream, has_generation},
     {"/api/v2/text/detection/stream-content", WEIR_HTTP_POST, weir_content_stream_begin, NULL},
     {"/api/v1/text/contents", WEIR_HTTP_POST, weir_contents_begin, NULL},
     {"/registry", WEIR_HTTP_GET, weir_registry_begin, NULL},

@@ -6,9 +6,24 @@
 #include "route/masks.h"
 #include "route/params.h"
 #include "route/reply.h"
+#include "route/stream_out.h"
 #include "route/unary.h"
+#include "task/gather.h"
+#include "task/generation.h"
+#include "task/generation_stream.h"
+#include "wire/json.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* What a request of A asks for, unary or streamed. */
+struct reading {
+    struct weir_task_generation request;
+    const struct weir_gather_strategy *strategy;
+    /* What is wrong with it, where reading fails. */
+    int status;
+    const char *details;
+    bool is_late; /* the members have the right types, but a value is wrong */
+};
 
 /* The nested objects of A are strict unless the public program's leniency is asked for. */
 static struct weir_fields fields_of(struct weir_http_stream *s, const struct weir_json *body)
@@ -72,7 +87,7 @@ static int plan_both(struct weir_task_ctx *task, struct weir_task_generation *re
     return rc != 0 ? rc : weir_plan_read(&request->output, task, body, g->output, types, error);
 }
 
-static int refuse(struct weir_generation_reading *r, int status, const char *details, bool is_late)
+static int refuse(struct reading *r, int status, const char *details, bool is_late)
 {
     r->status = status;
     r->details = details;
@@ -81,8 +96,8 @@ static int refuse(struct weir_generation_reading *r, int status, const char *det
 }
 
 /* Required and not empty, masks inside the text, detectors that exist. */
-static int check(struct weir_generation_reading *r, struct weir_fields *f,
-                 const struct guardrails *g, struct weir_task_ctx *task)
+static int check(struct reading *r, struct weir_fields *f, const struct guardrails *g,
+                 struct weir_task_ctx *task)
 {
     struct weir_task_generation *request = &r->request;
     if (request->model_id.n == 0) {
@@ -103,8 +118,8 @@ static int check(struct weir_generation_reading *r, struct weir_fields *f,
     return 0;
 }
 
-int weir_generation_read(struct weir_http_stream *s, const struct weir_json *body,
-                         struct weir_generation_reading *out)
+static int read_classification(struct weir_http_stream *s, const struct weir_json *body,
+                               struct reading *out)
 {
     enum { MODEL, INPUTS, GUARDRAILS, PARAMS };
     static const struct weir_fields_spec specs[] = {
@@ -117,7 +132,7 @@ int weir_generation_read(struct weir_http_stream *s, const struct weir_json *bod
     struct weir_fields f = fields_of(s, body);
     struct guardrails g;
     uint32_t at[COUNT(specs)];
-    *out = (struct weir_generation_reading){.request.is_classification = true};
+    *out = (struct reading){.request.is_classification = true};
     int rc = weir_fields_read(&f, 0, "", specs, COUNT(specs), at);
     f.ignores_unknown = task->env->is_fms;
     rc = rc != 0 ? rc : read_guardrails(&f, at[GUARDRAILS], &g);
@@ -133,8 +148,8 @@ int weir_generation_read(struct weir_http_stream *s, const struct weir_json *bod
 
 static void decode_classification(struct weir_http_stream *s, const struct weir_json *body)
 {
-    struct weir_generation_reading reading;
-    if (weir_generation_read(s, body, &reading) != 0) {
+    struct reading reading;
+    if (read_classification(s, body, &reading) != 0) {
         weir_reply_error(s, reading.status, weir_slice_cstr(reading.details));
         return;
     }
@@ -145,6 +160,50 @@ void weir_generation_begin_classification(void *env, struct weir_http_stream *s)
 {
     (void)env;
     weir_unary_begin(s, decode_classification);
+}
+
+static struct weir_stream_out *new_out(struct weir_http_stream *s)
+{
+    const struct weir_env *env = weir_request_of(s)->env;
+    struct weir_stream_out_options options = {.is_fms = env->tasks.is_fms,
+                                              .heartbeat_ms = env->conf->streaming.heartbeat_ms};
+    return weir_stream_out_new(s, &options);
+}
+
+/* The public program answers what it checks late with a stream. */
+static void refuse_stream(struct weir_http_stream *s, const struct reading *reading)
+{
+    struct weir_slice details = weir_slice_cstr(reading->details);
+    if (reading->is_late && weir_request_of(s)->env->tasks.is_fms) {
+        weir_stream_out_refuse(new_out(s), reading->status, details);
+    } else {
+        weir_reply_error(s, reading->status, details);
+    }
+}
+
+static void decode_stream(struct weir_http_stream *s, const struct weir_json *body)
+{
+    struct weir_task_ctx *task = &weir_request_of(s)->task;
+    struct reading reading;
+    struct weir_plan_error error;
+    if (read_classification(s, body, &reading) != 0) {
+        refuse_stream(s, &reading);
+        return;
+    }
+    if (weir_plan_check_chunked(&reading.request.output, task, &error) != 0) {
+        reading.status = error.status;
+        reading.details = error.details;
+        reading.is_late = true;
+        refuse_stream(s, &reading);
+        return;
+    }
+    weir_generation_stream_start(task, &reading.request, reading.strategy, &new_out(s)->base);
+}
+
+void weir_generation_begin_stream(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    weir_unary_begin(s, decode_stream);
 }
 
 static void decode_detection(struct weir_http_stream *s, const struct weir_json *body)

@@ -1,5 +1,5 @@
 /* A streamed, from the request's JSON to events; and which faults are answered how. */
-#include "route/generation_stream.h"
+#include "route/generation.h"
 
 #include "unit/route/exchange.h"
 
@@ -7,7 +7,7 @@ static struct exchange *ask(const char *body, bool is_fms)
 {
     struct exchange *x = exchange_new("application/json");
     x->env.tasks.is_fms = is_fms;
-    weir_generation_stream_begin(&x->env, &x->s);
+    weir_generation_begin_stream(&x->env, &x->s);
     exchange_send(x, body);
     return x;
 }
