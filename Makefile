@@ -40,7 +40,7 @@ fresh: ## README's commands on a bare Debian made for it, from a clone of HEAD (
 	@tools/bootstrap fresh
 	@$(PYTHON) tools/fresh $(A)
 
-check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, paths, instructions per token (C=layers: one)
+check: ## format, clang-tidy, layers, sizes, banned calls, headers, names, unused functions, paths, instructions per token (C=layers: one)
 	@tools/bootstrap build check
 	@cmake --preset release >/dev/null
 	@cmake --build build/release -j $(JOBS) --target weir_generated

@@ -86,7 +86,7 @@ static void run_log_json(uint64_t n)
     for (uint64_t i = 0; i < n; i++) {
         WEIR_LOG_INFO("route", &ctx, "request", weir_log_cstr("method", "POST"),
                       weir_log_cstr("path", "/api/v2/chat/completions-detection"),
-                      weir_log_u64("status", 200), weir_log_ms("took_ms", 12345 + i));
+                      weir_log_u64("status", 200), weir_log_u64("took_us", 12345 + i));
     }
 }
 

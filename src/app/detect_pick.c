@@ -159,7 +159,7 @@ void weir_detect_picked_dispose(struct weir_detect_picked *picked)
     for (size_t i = 0; i < picked->n; i++) {
         weir_builtin_dispose(&picked->list[i].detector);
     }
-    weir_conf_unref(picked->conf);
+    weir_conf_free(picked->conf);
     weir_arena_dispose(&picked->arena);
     *picked = (struct weir_detect_picked){0};
 }

@@ -31,7 +31,7 @@ struct weir_chunk_number {
 int weir_chunk_read_number(const struct weir_json *params, const struct weir_chunk_number *number,
                            size_t *value, struct weir_buf *why);
 
-/* The i-th name, NULL after the last. */
+/* For tests: the i-th name, NULL after the last. */
 const char *weir_chunk_builtin_name(size_t i);
 
 struct weir_chunk_builtin_options {

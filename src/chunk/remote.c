@@ -31,8 +31,7 @@ enum { MAX_WAITING = 64 };
 
 /*
  * A token repeats its part of the text and adds two numbers and lengths, 34 bytes at the very most.
- * So an answer is no longer than this, and a longer one need not be unpacked to be known as
- * nonsense.
+ * So an honest answer is no longer than this, and a longer one is refused without unpacking it.
  */
 enum { ANSWER_PER_BYTE = 48, ANSWER_AT_LEAST = 64 * 1024 };
 

@@ -42,8 +42,8 @@ typedef void (*weir_client_span_fn)(void *ctx, const struct weir_client_span *sp
  * It must not call the client. */
 void weir_client_watch(struct weir_client *client, weir_client_span_fn fn, void *ctx);
 
-/* Closes the idle connections to a target now, for example to one that a reload has retired. Never
- * needed: they would go after a minute. Calls, running and new ones, are not touched. */
+/* For tests: closes the idle connections to a target now; they would go after a minute. Calls,
+ * running and new ones, are not touched. */
 void weir_client_forget(struct weir_client *client, const struct weir_target *target);
 
 /* Cancels every call without calling its on_done, closes every connection; `fn` when all memory is

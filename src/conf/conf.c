@@ -2,16 +2,9 @@
 
 #include <stdlib.h>
 
-struct weir_conf *weir_conf_ref(struct weir_conf *conf)
+void weir_conf_free(struct weir_conf *conf)
 {
-    atomic_fetch_add_explicit(&conf->refs, 1, memory_order_relaxed);
-    return conf;
-}
-
-void weir_conf_unref(struct weir_conf *conf)
-{
-    /* Release what this thread read, acquire what the others did, before the memory goes. */
-    if (conf == NULL || atomic_fetch_sub_explicit(&conf->refs, 1, memory_order_acq_rel) != 1) {
+    if (conf == NULL) {
         return;
     }
     weir_map_dispose(&conf->detectors_by_id);

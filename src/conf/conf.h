@@ -7,7 +7,6 @@
 #include "conf/conf_problem.h"
 #include "conf/conf_stream.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -178,7 +177,6 @@ struct weir_conf_limits {
 };
 
 struct weir_conf {
-    atomic_int refs;
     const char *file;  /* as problems name it */
     char revision[13]; /* 12 hex digits of the file's SHA-256 */
     bool is_embedded;
@@ -211,8 +209,7 @@ struct weir_conf {
     struct weir_arena arena;
 };
 
-struct weir_conf *weir_conf_ref(struct weir_conf *conf);
-void weir_conf_unref(struct weir_conf *conf); /* NULL is fine */
+void weir_conf_free(struct weir_conf *conf); /* NULL is fine */
 
 /* NULL when there is none of that id. */
 const struct weir_conf_detector *weir_conf_detector(const struct weir_conf *conf,

@@ -129,12 +129,11 @@ static int load_text(const struct weir_conf_load_options *options, const char *n
     }
     size_t n_errors = problems->n_errors;
     struct weir_conf *conf = weir_mem_zalloc(sizeof *conf);
-    atomic_init(&conf->refs, 1);
     conf->file = weir_arena_dup(&conf->arena, weir_slice_cstr(name)).p;
     set_revision(conf, text);
     decode(conf, options, text, problems);
     if (problems->n_errors != n_errors) {
-        weir_conf_unref(conf);
+        weir_conf_free(conf);
         return WEIR_EINVAL;
     }
     *out = conf;

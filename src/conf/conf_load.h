@@ -24,9 +24,9 @@ struct weir_conf_load_options {
 };
 
 /*
- * 0 and a tree with one reference in `*out`, or WEIR_EINVAL when there was any error, WEIR_EIO when
- * the file could not be read, WEIR_ELIMIT when it is too large; `*out` is NULL then. `problems`
- * (initialised by the caller) gains every error and warning, in no particular order.
+ * 0 and the tree, which is the caller's, in `*out`, or WEIR_EINVAL when there was any error,
+ * WEIR_EIO when the file could not be read, WEIR_ELIMIT when it is too large; `*out` is NULL then.
+ * `problems` (initialised by the caller) gains every error and warning, in no particular order.
  */
 int weir_conf_load(const struct weir_conf_load_options *options, struct weir_conf **out,
                    struct weir_conf_problems *problems);

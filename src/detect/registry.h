@@ -10,7 +10,7 @@
 /* The built-in detectors by name: what `builtin: NAME` of the configuration means. A new kind is
  * one file and one line in the table. */
 
-/* The i-th name, NULL after the last. */
+/* For tests and benches: the i-th name, NULL after the last. */
 const char *weir_detect_builtin_name(size_t i);
 
 /* NULL: there is none of this name. */

@@ -102,7 +102,7 @@ void weir_batch_free(struct weir_batch *b);
 /* Takes an event of any kind, the ends included. FULL: stop reading until is_full says no. */
 enum weir_flow weir_batch_push(struct weir_batch *b, uint64_t now_ms, const struct weir_event *e);
 
-/* The end without data, for those who have no event for it. */
+/* For tests: the end without an event. */
 void weir_batch_end(struct weir_batch *b, uint64_t now_ms, enum weir_event_kind how);
 
 /* Fires what is due. False: no timer is needed. */

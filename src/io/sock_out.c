@@ -144,8 +144,8 @@ static void write_rest(struct weir_sock *s)
     }
 }
 
-/* What libuv's own does, without its way through the file layer: how much was taken, or its error.
- */
+/* As uv_try_write does, in fewer steps. Returns how many bytes the kernel took, or a libuv
+ * error. */
 static ssize_t try_send(const struct weir_sock *s, struct iovec *iov, int n)
 {
     struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)n};

@@ -27,7 +27,7 @@ const struct weir_demo_answer *weir_demo_answer_after(const struct weir_demo_ans
 /* What is said after a tool has answered. */
 extern const struct weir_demo_answer weir_demo_answer_tool_result;
 
-/* The i-th answer, NULL after the last; the first is the default. */
+/* For tests: the i-th answer, NULL after the last; the first is the default. */
 const struct weir_demo_answer *weir_demo_answer_at(size_t i);
 
 /*

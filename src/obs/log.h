@@ -13,7 +13,7 @@
  *
  *   WEIR_LOG_INFO("server", NULL, "listening", weir_log_u64("port", port));
  *   WEIR_LOG_WARN("client", &req->log, "service failed", weir_log_str("service", name),
- *                 weir_log_err("error", rc), weir_log_ms("took_ms", took_us));
+ *                 weir_log_err("error", rc), weir_log_u64("retry", n));
  *
  * A line has a time, a level, a target (the part that speaks), a message, the ids of the request
  * when there is one, and fields. Target, message and keys are literals of ours; values may come
@@ -74,7 +74,6 @@ enum weir_log_kind {
     WEIR_LOG_KIND_I64,
     WEIR_LOG_KIND_U64,
     WEIR_LOG_KIND_F64,
-    WEIR_LOG_KIND_MS,
     WEIR_LOG_KIND_BOOL,
 };
 
@@ -138,12 +137,6 @@ static inline struct weir_log_field weir_log_u64(const char *key, uint64_t v)
 static inline struct weir_log_field weir_log_f64(const char *key, double v)
 {
     return (struct weir_log_field){.key = key, .kind = WEIR_LOG_KIND_F64, .v.f64 = v};
-}
-
-/* Microseconds, shown as milliseconds with three decimals. */
-static inline struct weir_log_field weir_log_ms(const char *key, uint64_t us)
-{
-    return (struct weir_log_field){.key = key, .kind = WEIR_LOG_KIND_MS, .v.u64 = us};
 }
 
 static inline struct weir_log_field weir_log_bool(const char *key, bool v)

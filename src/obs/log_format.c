@@ -268,11 +268,6 @@ static void put_value(struct weir_log_line *l, const struct weir_log_field *f, b
     case WEIR_LOG_KIND_F64:
         put_f64(l, f->v.f64, is_json);
         break;
-    case WEIR_LOG_KIND_MS:
-        put_digits(l, f->v.u64 / 1000, 1);
-        put(l, ".");
-        put_digits(l, f->v.u64 % 1000, 3);
-        break;
     case WEIR_LOG_KIND_BOOL:
         put(l, f->v.flag ? "true" : "false");
         break;

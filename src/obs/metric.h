@@ -116,12 +116,14 @@ void weir_metric_forget(struct weir_metric_family *f, struct weir_metric_labels 
 
 /* Sums over all threads: for tests and reports, not for hot paths. */
 uint64_t weir_metric_counter_value(struct weir_metric_counter c);
+
+/* For tests: likewise, and a single family as text. */
 uint64_t weir_metric_histogram_count(struct weir_metric_histogram h);
 uint64_t weir_metric_histogram_sum(struct weir_metric_histogram h);
+int weir_metric_render_family(const struct weir_metric_family *f, struct weir_buf *out);
 
 /* Appends everything in the Prometheus text format 0.0.4. 0, or WEIR_ELIMIT when `out` is full. */
 int weir_metric_render(struct weir_buf *out);
-int weir_metric_render_family(const struct weir_metric_family *f, struct weir_buf *out);
 
 /* What follows is the hot path, in the header to be inlined; names with two underscores are
  * private. */

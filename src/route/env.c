@@ -16,6 +16,6 @@ void weir_env_unref(struct weir_env *env)
     weir_map_dispose(&env->tasks.detectors_by_id);
     weir_arena_dispose(&env->arena);
     weir_tls_unref(env->tls);
-    weir_conf_unref(env->conf);
+    weir_conf_free(env->conf);
     free(env);
 }

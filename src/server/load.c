@@ -73,7 +73,7 @@ struct weir_env *weir_server_load(const struct weir_server_options *o,
     int rc = weir_conf_load(&load, &conf, problems);
     if (!load_listener_tls(o, &tls, problems) || rc != 0) {
         weir_tls_unref(tls);
-        weir_conf_unref(conf);
+        weir_conf_free(conf);
         return NULL;
     }
     struct weir_env *env = weir_mem_zalloc(sizeof *env);

@@ -52,7 +52,7 @@ struct weir_shape *weir_shape_new(const struct weir_shape_of *of);
 struct weir_shape *weir_shape_ref(struct weir_shape *shape);
 void weir_shape_unref(struct weir_shape *shape); /* NULL is fine */
 
-/* Memory behind it, in bytes. */
+/* For tests: memory behind it, in bytes. */
 size_t weir_shape_footprint(const struct weir_shape *shape);
 
 /*

@@ -124,7 +124,7 @@ int weir_gather_source_end(struct weir_gather *g, size_t length_cp);
 /* 0 and the next batch, WEIR_EAGAIN when none may leave yet, or the failure. */
 int weir_gather_pop(struct weir_gather *g, struct weir_gather_batch *batch);
 
-/* The end of the last batch. */
+/* For tests: the end of the last batch. */
 size_t weir_gather_left_cp(const struct weir_gather *g);
 
 /* Source and detectors have ended and everything has left. */
@@ -132,7 +132,7 @@ bool weir_gather_is_done(const struct weir_gather *g);
 
 const struct weir_gather_failure *weir_gather_failure(const struct weir_gather *g);
 
-/* Memory behind it, in bytes: for accounting and tests. */
+/* For tests: memory behind it, in bytes. */
 size_t weir_gather_footprint(const struct weir_gather *g);
 
 #endif

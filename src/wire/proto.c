@@ -23,33 +23,22 @@ ProtobufCBinaryData *weir_proto_texts(struct weir_arena *a, const struct weir_sl
     return out;
 }
 
-static int append(struct weir_buf *out, const ProtobufCMessage *m, size_t n_prefix)
+int weir_proto_append_framed(struct weir_buf *out, const ProtobufCMessage *m)
 {
     size_t n = protobuf_c_message_get_packed_size(m);
     if (n > INT32_MAX) {
         return WEIR_ELIMIT;
     }
-    int rc = weir_buf_reserve(out, n_prefix + n);
-    if (rc != 0 || n_prefix + n == 0) {
-        return rc; /* nothing at all may have no place */
+    int rc = weir_buf_reserve(out, WEIR_GRPC_PREFIX_BYTES + n);
+    if (rc != 0) {
+        return rc;
     }
-    if (n_prefix != 0) {
-        weir_grpc_put_prefix(out->p + out->n, (uint32_t)n);
-    }
-    size_t packed = protobuf_c_message_pack(m, (uint8_t *)out->p + out->n + n_prefix);
+    char *to = out->p + out->n;
+    weir_grpc_put_prefix(to, (uint32_t)n);
+    size_t packed = protobuf_c_message_pack(m, (uint8_t *)to + WEIR_GRPC_PREFIX_BYTES);
     WEIR_ASSERT(packed == n);
-    out->n += n_prefix + n;
+    out->n += WEIR_GRPC_PREFIX_BYTES + n;
     return 0;
-}
-
-int weir_proto_append(struct weir_buf *out, const ProtobufCMessage *m)
-{
-    return append(out, m, 0);
-}
-
-int weir_proto_append_framed(struct weir_buf *out, const ProtobufCMessage *m)
-{
-    return append(out, m, WEIR_GRPC_PREFIX_BYTES);
 }
 
 struct budget {

@@ -35,9 +35,8 @@ static inline struct weir_slice weir_proto_slice(ProtobufCBinaryData b)
 ProtobufCBinaryData *weir_proto_texts(struct weir_arena *a, const struct weir_slice *texts,
                                       size_t n);
 
-/* The packed message, or the same behind its gRPC prefix. WEIR_ELIMIT at the buffer's ceiling, and
- * for a message longer than a prefix can say; then nothing is appended. */
-int weir_proto_append(struct weir_buf *out, const ProtobufCMessage *m);
+/* The packed message behind its gRPC prefix. WEIR_ELIMIT at the buffer's ceiling, and for a message
+ * longer than a prefix can say; then nothing is appended. */
 int weir_proto_append_framed(struct weir_buf *out, const ProtobufCMessage *m);
 
 /*

@@ -67,6 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     weir_conf_problems_report(&problems, "fuzz.yaml", &report);
     weir_buf_dispose(&report);
     weir_conf_problems_dispose(&problems);
-    weir_conf_unref(conf);
+    weir_conf_free(conf);
     return 0;
 }

@@ -26,9 +26,10 @@ static void check_message(const ProtobufCMessageDescriptor *type, struct weir_sl
     if (m != NULL) {
         struct weir_buf once = {0};
         struct weir_buf twice = {0};
-        WEIR_ASSERT(weir_proto_append(&once, m) == 0);
-        m = weir_proto_unpack(&arena, type, weir_buf_slice(&once));
-        WEIR_ASSERT(m != NULL && weir_proto_append(&twice, m) == 0);
+        WEIR_ASSERT(weir_proto_append_framed(&once, m) == 0);
+        m = weir_proto_unpack(
+            &arena, type, weir_slice_sub(weir_buf_slice(&once), WEIR_GRPC_PREFIX_BYTES, once.n));
+        WEIR_ASSERT(m != NULL && weir_proto_append_framed(&twice, m) == 0);
         WEIR_ASSERT(weir_slice_eq(weir_buf_slice(&once), weir_buf_slice(&twice)));
         weir_buf_dispose(&once);
         weir_buf_dispose(&twice);

@@ -73,7 +73,7 @@ static inline struct loaded load(const char *text)
 
 static inline void drop(struct loaded *l)
 {
-    weir_conf_unref(l->conf);
+    weir_conf_free(l->conf);
     weir_conf_problems_dispose(&l->problems);
     weir_buf_dispose(&l->lines);
 }

@@ -368,18 +368,6 @@ static void test_revision_follows_the_bytes(void **state)
     drop(&c);
 }
 
-static void test_references(void **state)
-{
-    (void)state;
-    struct loaded l = load_clean("openai: {builtin: demo}\n");
-    struct weir_conf *again = weir_conf_ref(l.conf);
-    assert_ptr_equal(again, l.conf);
-    weir_conf_unref(again);
-    assert_int_equal(l.conf->openai.kind, WEIR_CONF_OPENAI_DEMO); /* still there */
-    weir_conf_unref(NULL);
-    drop(&l);
-}
-
 static void test_files_that_cannot_be_read(void **state)
 {
     (void)state;
@@ -438,7 +426,6 @@ int main(void)
         cmocka_unit_test(test_public_style_older_names),
         cmocka_unit_test(test_all_problems_at_once),
         cmocka_unit_test(test_revision_follows_the_bytes),
-        cmocka_unit_test(test_references),
         cmocka_unit_test(test_files_that_cannot_be_read),
         cmocka_unit_test(test_file_size_limit),
     };

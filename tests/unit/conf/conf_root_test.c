@@ -156,7 +156,7 @@ static void test_memory_of_the_machine(void **state)
     struct weir_conf_problems problems = {0};
     assert_int_equal(weir_conf_load(&options, &conf, &problems), 0);
     assert_true(conf->limits.max_held_bytes_total > 1024 * 1024);
-    weir_conf_unref(conf);
+    weir_conf_free(conf);
     weir_conf_problems_dispose(&problems);
 }
 
