@@ -90,7 +90,7 @@ static void *alloc_large(struct weir_arena *a, size_t n)
 void *weir_arena_alloc(struct weir_arena *a, size_t n)
 {
     WEIR_ASSERT(n <= SIZE_MAX / 2);
-    /* Nothing is an amount too: its pointer is valid and nobody else's. */
+    /* Zero bytes are one byte, so that the pointer is valid and different from all others. */
     size_t need = ((n != 0 ? n : 1) + GAP_BYTES + (ALIGNMENT - 1)) & ~(ALIGNMENT - 1);
     if (need > (size_t)(a->limit - a->cursor)) {
         if (a->blocks != NULL && need > LARGEST_BLOCK_BYTES / 4) {

@@ -29,10 +29,10 @@
  */
 struct weir_chunk {
     size_t start_cp;
-    size_t end_cp;      /* answers for [start_cp, end_cp) */
-    size_t seen_end_cp; /* detectors see [start_cp, seen_end_cp); equal but for windows … */
-    size_t back_cp;     /* … and so much before it, of a remote one that overlaps the one before:
-                           not further back than that one saw */
+    size_t end_cp;        /* answers for [start_cp, end_cp) */
+    size_t seen_end_cp;   /* detectors see up to here; more than end_cp for windows only */
+    size_t back_cp;       /* and from so far before start_cp, where a remote chunk begins inside the
+                             chunk before it */
     uint64_t first_frame; /* frames it was made of, as numbered by push (inclusive) */
     uint64_t last_frame;
     struct weir_slice text; /* remote: the chunker's own text, until the next call; else p NULL */

@@ -68,7 +68,8 @@ struct entry {
     const char *beginning;
 };
 
-/* What an ordinal with a full stop stands before where it is no article's: months, mostly. */
+/* Words that a German ordinal with a full stop ("3.") stands before, besides nouns after an
+ * article: mostly months. */
 static const struct entry counted[] = {
     {WEIR_FOLLOW_GOES_ON, "Januar"},      {WEIR_FOLLOW_GOES_ON, "Jänner"},
     {WEIR_FOLLOW_GOES_ON, "Februar"},     {WEIR_FOLLOW_GOES_ON, "März"},

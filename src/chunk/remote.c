@@ -104,8 +104,9 @@ static void stop(struct stream *s)
     s->base.is_full = false;
 }
 
-/* The chunker talks nonsense: the end of it. Answers the code, for next. */
-static int nonsense(struct stream *s, const char *what)
+/* The answer breaks the chunker's protocol: ends the call and notes the fault. Returns the code
+ * that next answers. */
+static int fail_answer(struct stream *s, const char *what)
 {
     stop(s);
     s->base.fault = (struct weir_fault){
@@ -144,7 +145,7 @@ static void add_mark(struct marks *m, struct mark mark)
     m->p[m->head + m->n++] = mark;
 }
 
-/* The frame that reaches `to_cp`; those that end before it are dropped. There is one. */
+/* The frame whose text reaches `to_cp`, which must exist. Forgets the frames that end before. */
 static const struct mark *frame_reaching(struct marks *m, size_t to_cp)
 {
     while (m->n > 1 && m->p[m->head].end_cp < to_cp) {
@@ -160,7 +161,8 @@ static void derive_frames(struct stream *s, size_t start_cp, struct weir_chunk *
     chunk->last_frame = frame_reaching(&s->marks, s->last_end_cp)->number;
 }
 
-/* A range in order that is there, as a chunk; an empty one if others answer for all of it. */
+/* Makes a chunk of a range that has been checked. The chunk is empty if the chunks before it answer
+ * for all of the range. */
 static void place(struct stream *s, size_t start_cp, size_t end_cp, struct weir_chunk *chunk)
 {
     size_t from_cp = start_cp;
@@ -176,23 +178,23 @@ static void place(struct stream *s, size_t start_cp, size_t end_cp, struct weir_
     chunk->back_cp = from_cp - start_cp;
 }
 
-/* The range as a chunk; NULL, or what is wrong with it. Empty ones have been passed over, unless
- * there is something in them. */
+/* Checks a range and makes a chunk of it. NULL, or what is wrong with the range. Empty ranges do
+ * not come here, unless they have text (see is_nothing). */
 static const char *take_range(struct stream *s, int64_t start, int64_t end,
                               struct weir_chunk *chunk)
 {
-    bool is_believed = s->options.is_lenient && !s->options.is_whole; /* zeros included */
+    bool is_believed = s->options.is_lenient && !s->options.is_whole; /* even {5, 0} */
     if (start < 0 || end < 0 || (end < start && !is_believed)) {
-        return "a range that is none";
+        return "a range in its answer is negative or ends before it begins";
     }
     if (!s->options.is_lenient && (uint64_t)end > s->sent_cp) {
-        return "a range beyond the text";
+        return "a range in its answer ends beyond the text";
     }
     if (!s->options.is_lenient && (uint64_t)start < s->last_start_cp) {
-        return "a range that begins before the one before";
+        return "the ranges in its answer are not in order";
     }
     if (!s->options.is_lenient && start == end) {
-        return "a text without a place";
+        return "its answer has text in an empty range";
     }
     place(s, (size_t)start, (size_t)end, chunk);
     return NULL;
@@ -215,7 +217,7 @@ static bool is_blank(struct weir_slice text)
     return true;
 }
 
-/* Empty ranges with nothing in them mean nothing wherever they are; some chunkers end with one. */
+/* An empty range without text is skipped wherever it stands; some chunkers end with one. */
 static bool is_nothing(const struct stream *s, int64_t start, int64_t end, struct weir_slice text)
 {
     return !s->options.is_lenient && start == end && is_blank(text);
@@ -252,11 +254,11 @@ static const char *take_frames(struct stream *s,
         return NULL;
     }
     if (first < 0 || last < first) {
-        return "frames that are none";
+        return "the frame numbers in its answer are negative or end before they begin";
     }
     bool was_sent = (uint64_t)first >= s->first_frame && (uint64_t)last <= s->last_frame;
     if (is_told && !was_sent && !s->options.is_lenient) {
-        return "frames that were not sent";
+        return "its answer names frames that were not sent";
     }
     chunk->first_frame = (uint64_t)first;
     chunk->last_frame = (uint64_t)last;
@@ -292,7 +294,7 @@ static const char *take_result(struct stream *s,
     const char *wrong = NULL;
     bool is_kept = false;
     if (!weir_utf8_is_valid(item->chunk.text)) {
-        wrong = "a text that is not UTF-8";
+        wrong = "a text in its answer is not UTF-8";
     } else if (!is_nothing(s, m->start_index, m->processed_index, item->chunk.text)) {
         wrong = take_range(s, m->start_index, m->processed_index, &item->chunk);
         wrong = wrong != NULL ? wrong : take_frames(s, m, &item->chunk);
@@ -303,7 +305,7 @@ static const char *take_result(struct stream *s,
         return wrong;
     }
     if (s->marks.n != 0) {
-        frame_reaching(&s->marks, s->last_end_cp); /* those before are of no more use */
+        frame_reaching(&s->marks, s->last_end_cp); /* forgets the frames before it */
     }
     append_item(s, item);
     return NULL;
@@ -318,10 +320,12 @@ static void on_message(void *ctx, struct weir_slice bytes)
         m = weir_proto_unpack(
             &arena, &caikit_data_model__nlp__chunker_tokenization_stream_result__descriptor, bytes);
     }
-    const char *wrong = m != NULL ? take_result(s, m) : "a message that is none";
+    const char *wrong = m != NULL
+                            ? take_result(s, m)
+                            : "its answer cannot be read as a message of the chunker's protocol";
     weir_arena_dispose(&arena);
     if (wrong != NULL) {
-        nonsense(s, wrong);
+        fail_answer(s, wrong);
     } else if (s->n_items >= MAX_WAITING && !s->is_paused) {
         s->is_paused = true;
         weir_grpc_call_pause(s->call);
@@ -334,7 +338,7 @@ static void take_whole(struct stream *s, struct weir_slice bytes)
     s->whole = weir_proto_unpack(&s->arena,
                                  &caikit_data_model__nlp__tokenization_results__descriptor, bytes);
     if (s->whole == NULL) {
-        nonsense(s, "a message that is none");
+        fail_answer(s, "its answer cannot be read as a message of the chunker's protocol");
     } else {
         s->outcome = WEIR_ECLOSED;
     }
@@ -356,12 +360,12 @@ static void on_done(void *ctx, const struct weir_grpc_result *result)
         s->base.fault =
             (struct weir_fault){.origin = WEIR_FAULT_CHUNKER, .id = s->base.chunker->id};
         weir_grpc_result_fault(result, &s->arena, &s->base.fault);
-        /* To next's caller ECLOSED is the good end: a lost connection must not look like it. */
+        /* ECLOSED tells the caller of next that all went well: a lost connection is ERESET. */
         s->outcome = result->err == WEIR_ECLOSED ? WEIR_ERESET : result->err;
     } else if (s->options.is_whole) {
         take_whole(s, result->bytes);
     } else if (!s->has_end && !s->options.is_lenient) {
-        nonsense(s, "it ended before the text did");
+        fail_answer(s, "it ended the stream before the text had ended");
     } else {
         s->outcome = WEIR_ECLOSED;
     }
@@ -453,7 +457,7 @@ static enum weir_flow remote_push(struct weir_chunk_stream *base, uint64_t frame
     struct stream *s = stream_of(base);
     WEIR_ASSERT(!s->has_end && !(s->options.is_whole && s->has_sent));
     if (s->outcome != WEIR_EAGAIN) {
-        return WEIR_FLOW_OK; /* it has failed, which next tells */
+        return WEIR_FLOW_OK; /* the stream has failed: next answers the error */
     }
     note_sent(s, frame, text);
     return s->options.is_whole ? push_whole(s, text) : push_frame(s, frame, text);
@@ -477,9 +481,10 @@ static int next_of_whole(struct stream *s, struct weir_chunk *out)
     while (s->outcome == WEIR_ECLOSED && s->at < s->whole->n_results) {
         const CaikitDataModel__Nlp__Token *t = s->whole->results[s->at++];
         struct weir_slice text = weir_proto_slice(t->text);
-        text = text.p != NULL ? text : WEIR_SLICE(""); /* left out is empty, not "none given" */
+        /* A token without the field has an empty text; NULL would mean: the task's own text. */
+        text = text.p != NULL ? text : WEIR_SLICE("");
         if (!weir_utf8_is_valid(text)) {
-            return nonsense(s, "a text that is not UTF-8");
+            return fail_answer(s, "a text in its answer is not UTF-8");
         }
         if (is_nothing(s, t->start, t->end, text)) {
             continue;
@@ -488,7 +493,7 @@ static int next_of_whole(struct stream *s, struct weir_chunk *out)
             .first_frame = s->first_frame, .last_frame = s->last_frame, .text = text};
         const char *wrong = take_range(s, t->start, t->end, out);
         if (wrong != NULL) {
-            return nonsense(s, wrong);
+            return fail_answer(s, wrong);
         }
         if (!answers_nothing(s, out)) {
             return 0;

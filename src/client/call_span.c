@@ -1,7 +1,6 @@
-/*
- * A call that has ended, as who keeps spans sees it. What gRPC says at the end of an answer is read
- * here because only a watched call needs it: the call itself leaves it to its owner.
- */
+/* Reports a call that has ended to the client's watcher, who makes a span of it. The gRPC status
+ * at the end of an answer is read here because only a watched call needs it; otherwise its owner
+ * reads it. */
 #include "client/client_int.h"
 
 #include "wire/grpc.h"

@@ -31,7 +31,7 @@ static bool waits_for_owner(const struct weir_http_exchange *ex)
     return ex->is_paused || (!ex->is_sent && ex->has_stream_body && ex->out.n == 0);
 }
 
-/* When the exchange is late, as things are now. UINT64_MAX: nothing is owed to us. */
+/* When the exchange is late, as things are now. UINT64_MAX: we wait for nothing of the service. */
 static uint64_t exchange_due(const struct weir_call *call)
 {
     const struct weir_http_exchange *ex = &call->exchange;
@@ -62,8 +62,9 @@ uint64_t weir_call__due(const struct weir_call *call)
     }
 }
 
-/* What comes to be owed later needs no timer of its own: it is looked for once per idle time, and
- * before the answer once per time that may take, which begins when the request has been sent. */
+/* What becomes due later needs no timer of its own: the timer fires once per idle time (before
+ * the answer: once per first-byte time, which begins when the request has been sent) and looks
+ * then. */
 static uint64_t next_look(const struct weir_call *call)
 {
     const struct weir_target *t = &call->pool->target;

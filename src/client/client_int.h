@@ -33,7 +33,7 @@ enum weir_service_result {
     WEIR_SERVICE_5XX,
     WEIR_SERVICE_CONNECT, /* no connection */
     WEIR_SERVICE_TIMEOUT,
-    WEIR_SERVICE_BROKEN, /* the connection was lost, or the answer is no HTTP */
+    WEIR_SERVICE_BROKEN, /* the connection was lost, or the answer is not valid HTTP */
     WEIR_SERVICE_LIMIT,  /* the answer is too large */
     WEIR_SERVICE_BUSY,   /* too many calls were waiting */
     WEIR_SERVICE_CANCELED,
@@ -72,9 +72,10 @@ struct weir_client {
 
 /* The pool for a target, made when it is new. */
 struct weir_pool *weir_client__pool(struct weir_client *client, const struct weir_target *target);
-/* Takes a pool off the books; its memory is the caller's business. */
+/* Removes a pool from the client's table. The caller frees it. */
 void weir_client__drop(struct weir_client *client, struct weir_pool *pool);
-/* A pool's memory has gone: perhaps the last thing that close waited for. */
+/* A pool has been freed. If the client is closing and this was the last one, the client is
+ * closed. */
 void weir_client__settle(struct weir_client *client);
 
 /* A copy whose strings live in `arena`, with a reference to its TLS context. */
@@ -89,7 +90,7 @@ struct weir_pool_addr {
     size_t n_conns;         /* all, also connecting and closing ones */
     unsigned refs;
     unsigned n_bad;        /* failed attempts in a row */
-    uint64_t bad_until_ms; /* others are preferred until then */
+    uint64_t bad_until_ms; /* it failed: others are preferred until then */
     bool is_gone;          /* the name does not lead to it any more */
 };
 
@@ -179,7 +180,7 @@ void weir_pool__want(struct weir_pool *pool, struct weir_call *call);
 void weir_pool__stop_waiting(struct weir_pool *pool, struct weir_call *call);
 /* It has ended, wherever it was. */
 void weir_pool__leave(struct weir_pool *pool, struct weir_call *call);
-/* An exchange was taken off a connection that stays. */
+/* A call has left a connection that stays open: it has room for another. */
 void weir_pool__returned(struct weir_pool_conn *conn);
 /* Decides what can go on: the queue, the calls that wait, look-ups and dials. */
 void weir_pool__advance(struct weir_pool *pool);
@@ -188,7 +189,7 @@ void weir_pool__advance(struct weir_pool *pool);
 struct weir_pool_addr *weir_pool__addr_ref(struct weir_pool_addr *addr);
 void weir_pool__addr_unref(struct weir_pool_addr *addr);
 bool weir_pool__addr_is_good(const struct weir_pool_addr *addr, uint64_t now_ms);
-/* It could not be connected: others are preferred for a while. */
+/* The address could not be connected: for a while others are preferred. */
 void weir_pool__addr_blame(struct weir_pool_addr *addr, uint64_t now_ms);
 /* Takes what a look-up said; what it does not name any more is gone. */
 void weir_pool__set_addrs(struct weir_pool *pool, const struct weir_dns_addr *addrs, size_t n);

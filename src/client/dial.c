@@ -32,7 +32,8 @@ static void release(struct weir_dial *dial)
     free(dial);
 }
 
-/* Who has not even taken the connection by now does not deserve the next one. */
+/* Closes the attempts that are still under way. An address that has not answered for STAGGER_MS
+ * counts as failed: others are preferred for a while. */
 static void close_attempts(struct weir_dial *dial)
 {
     uint64_t now_ms = weir_loop_now_ms(dial->pool->client->loop);

@@ -186,7 +186,7 @@ static void conclude(struct weir_grpc_call *g)
         judge(g, WEIR_GRPC_INTERNAL, WEIR_EPEER, "the answer ends within a message");
     }
     if (g->status == WEIR_GRPC_OK && !g->request.has_stream_answer && g->n_messages == 0) {
-        judge(g, WEIR_GRPC_INTERNAL, WEIR_EPEER, "no message where one is due");
+        judge(g, WEIR_GRPC_INTERNAL, WEIR_EPEER, "the answer has no message");
     }
     uint64_t delay_ms;
     if (may_begin_again(g, &delay_ms)) {
@@ -216,7 +216,7 @@ static void give_message(struct weir_grpc_call *g, struct weir_slice message)
     } else if (g->n_messages == 1) {
         weir_buf_append(&g->answer, message);
     } else {
-        break_off(g, WEIR_GRPC_INTERNAL, WEIR_EPEER, "more than one message where one is due");
+        break_off(g, WEIR_GRPC_INTERNAL, WEIR_EPEER, "the answer has more than one message");
     }
 }
 
@@ -336,7 +336,7 @@ static void on_end(void *ctx, const struct weir_call_result *result)
     g->has_ended = true;
     g->is_unreached = result->is_unreached;
     take_status(g, result->trailers, result->n_trailers);
-    /* A service that says what is wrong and then breaks off has said what is wrong. */
+    /* If a service sent a status and then broke the connection, its status counts. */
     if (result->err != 0 && (!g->has_status || g->status == WEIR_GRPC_OK)) {
         judge(g, status_of_err(result->err), result->err, result->why);
     } else if (!g->has_status) {
@@ -408,7 +408,7 @@ static void begin(struct weir_grpc_call *g)
     }
 }
 
-/* A name that cannot stand in a header would cost others the connection. */
+/* An id that cannot stand in a header would break the HTTP/2 connection for all calls on it. */
 static bool can_be_metadata(struct weir_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -490,7 +490,7 @@ struct weir_grpc_call *weir_grpc_call_start(struct weir_client *client,
 enum weir_flow weir_grpc_call_send(struct weir_grpc_call *call, const ProtobufCMessage *m)
 {
     if (call->http == NULL) {
-        return WEIR_FLOW_OK; /* it has ended, which the owner is about to learn */
+        return WEIR_FLOW_OK; /* the call has ended; on_done is under way */
     }
     weir_buf_clear(&call->body);
     int rc = weir_proto_append_framed(&call->body, m);

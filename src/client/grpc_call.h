@@ -56,7 +56,8 @@ struct weir_grpc_result {
 };
 
 struct weir_grpc_call_events {
-    /* One message of a stream. The bytes live during the call. May be NULL where one is due. */
+    /* One message of a streamed answer. The bytes live during the call. May be NULL if
+     * has_stream_answer is not set. */
     void (*on_message)(void *ctx, struct weir_slice bytes);
     /* Room again after a send that answered FULL. May be NULL without a stream of requests. */
     void (*on_room)(void *ctx);

@@ -424,8 +424,8 @@ static void give(struct weir_pool *pool, struct weir_call *call, struct weir_poo
     }
 }
 
-/* A call that needs a fresh connection lets others pass; when one that takes any finds none, nobody
- * will. */
+/* A call that needs a fresh connection does not hold up those behind it. When a call that may
+ * use any connection finds none, those behind it will find none, too. */
 static void serve(struct weir_pool *pool)
 {
     for (struct weir_list *at = pool->waiting.next; at != &pool->waiting;) {

@@ -67,7 +67,7 @@ static enum weir_probe_health health_of_status(int status)
     return status >= 500 && status <= 599 ? WEIR_PROBE_UNHEALTHY : WEIR_PROBE_UNKNOWN;
 }
 
-/* A service's own words about itself; anything else than the three is as good as none. */
+/* The `status` in a service's answer; a word other than the three known ones counts as unknown. */
 static void believe(struct weir_probe_state *state, const struct weir_json *j)
 {
     static const enum weir_probe_health all[] = {WEIR_PROBE_UNKNOWN, WEIR_PROBE_HEALTHY,

@@ -39,7 +39,7 @@ struct weir_target {
     uint64_t dns_interval_ms; /* names are looked up again this often, while they are used */
     uint32_t max_retries;     /* of calls that ask for retries */
     uint32_t max_concurrent;  /* calls under way at once per worker; more wait. 0: no limit */
-    uint32_t max_waiting;     /* and more than this wait in vain: WEIR_EBUSY */
+    uint32_t max_waiting;     /* calls that may wait; those beyond fail with WEIR_EBUSY */
 };
 
 #endif

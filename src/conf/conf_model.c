@@ -9,7 +9,8 @@ static bool is_loopback(struct weir_slice host)
            weir_slice_starts_with(host, WEIR_SLICE("127.")) || weir_slice_eq_cstr(host, "::1");
 }
 
-/* tgis servers listen on 8033 by habit, and so do we: a gateway that calls itself never ends. */
+/* TGIS servers listen on 8033 by default, and so do we: a gateway that calls itself would never
+ * answer. */
 static void check_not_ourselves(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                 const struct weir_conf_service *s)
 {

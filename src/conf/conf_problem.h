@@ -22,7 +22,7 @@ struct weir_conf_pos {
 };
 
 enum weir_conf_severity {
-    WEIR_CONF_WARNING, /* the configuration works, and surprises */
+    WEIR_CONF_WARNING, /* the configuration works, but perhaps not as meant */
     WEIR_CONF_ERROR,   /* the configuration is refused */
 };
 

@@ -111,7 +111,7 @@ void weir_conf__limits_defaults(struct weir_conf_limits *limits)
     };
 }
 
-/* One value under two names, because both pages of the manual have it: they must agree. */
+/* One setting that can be written in two sections; where both have it, the values must be equal. */
 static void join_stream_buffers(struct weir_conf_reader *r, const struct weir_conf_node *in_limits)
 {
     struct weir_conf *conf = r->conf;

@@ -169,7 +169,7 @@ static void on_input_roles(struct weir_conf_reader *r, const struct weir_conf_no
     }
 }
 
-/* Every { must open one of three placeholders, so that a typing slip cannot reach a caller. */
+/* Every { must open one of three placeholders, so that a misspelt one is not sent to a caller. */
 static void on_redact_with(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     static const char *const placeholders[] = {"{detection}", "{detection_type}", "{detector_id}"};

@@ -134,7 +134,8 @@ static bool is_env_name(struct weir_slice s)
     return s.n > 0;
 }
 
-/* What is no name may well be the secret itself, put in the wrong place: it is not shown. */
+/* A text that is not a variable's name may be the secret itself, written in the wrong place: it
+ * is not shown. */
 const char *weir_conf__want_env(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                 const char *key, struct weir_conf_text *name)
 {

@@ -91,7 +91,8 @@ void weir_conf__tls_section(struct weir_conf_reader *r, const struct weir_conf_n
     }
 }
 
-/* A switch is what people try first, and it is neither of the two things that are understood. */
+/* People try `tls: true` first; it is neither a name nor a mapping, so the message says what to
+ * write. */
 static bool is_switch(const struct weir_conf_node *n, bool *is_on)
 {
     static const char *const words[] = {"false", "no", "off", "true", "yes", "on"};
@@ -259,7 +260,7 @@ static bool is_token(const char *value)
     return value[0] != '\0';
 }
 
-/* Sending requests without the token they need would be found out far too late. */
+/* A missing token is an error now: otherwise the first request would show it. */
 static void on_api_token(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     struct weir_conf_service *s = target;
@@ -310,7 +311,7 @@ static const struct weir_conf_service service_defaults = {
     .grpc_dns_probe_interval_ms = 10000,
 };
 
-/* Who listens there speaks TLS; the first call would say so, but not what to write. */
+/* Port 443 without TLS: the first call would fail, but its message would not say what to write. */
 static void check_https_port(struct weir_conf_reader *r, const struct weir_conf_node *n,
                              const struct weir_conf_service *s)
 {

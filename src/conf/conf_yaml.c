@@ -177,7 +177,8 @@ static struct weir_conf_node *build_alias(struct builder *b, const yaml_event_t 
     return n;
 }
 
-/* `!!str` and `!` make a text; other tags would change meaning behind the reader's back. */
+/* `!!str` and `!` make a text; other tags are errors, because they would change what a value
+ * means. */
 static bool is_text_tag(const yaml_char_t *tag)
 {
     return strcmp((const char *)tag, YAML_STR_TAG) == 0 || strcmp((const char *)tag, "!") == 0;

@@ -170,7 +170,7 @@ static void begin(struct weir_http_conn *c, const struct weir_http_proto *proto,
     }
 }
 
-/* Over the limit: say so in the plainest protocol and be done. */
+/* Over the limit: sends a 503 in HTTP/1.1 and closes. */
 static void reject(struct weir_http_conn *c)
 {
     struct weir_buf body = {0};
@@ -284,7 +284,7 @@ static void on_flush(void *ctx)
     }
 }
 
-/* Our end of stream has left; with the peer's end already here nothing is to come. */
+/* Our end of the stream has been sent. If the peer has ended, too, the connection is over. */
 static void on_sent_end(void *ctx)
 {
     struct weir_http_conn *c = ctx;
@@ -308,7 +308,7 @@ static const struct weir_sock_events SOCK_EVENTS = {
     .on_error = on_error,
 };
 
-/* May a connection over the limit stay until it has been told? */
+/* May a connection over the limit stay open until its 503 has been sent? */
 static bool may_tell(struct weir_http_endpoint *ep)
 {
     if (ep->n_rejected == MAX_REJECTED || !weir_fds_take(WEIR_FDS_REFUSED)) {

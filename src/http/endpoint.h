@@ -40,13 +40,13 @@ struct weir_http_service {
                          const char *what, struct weir_buf *body);
     /* May one more connection be held? False: it is answered 503 and closed. */
     bool (*may_open)(void *ctx);
-    void (*on_close)(void *ctx); /* one for each may_open that said yes */
+    void (*on_close)(void *ctx); /* called once for each may_open that answered true */
 };
 
 struct weir_http_endpoint {
     struct weir_loop *loop;
-    struct weir_tls *tls;                  /* NULL: plain. Borrowed, as `limits`; both may be … */
-    const struct weir_http_limits *limits; /* … exchanged: connections keep what they began with */
+    struct weir_tls *tls;                  /* NULL: no TLS. Borrowed, and so is `limits`. */
+    const struct weir_http_limits *limits; /* A reload sets others: open connections keep theirs. */
     const struct weir_http_service *service;
     void *ctx;
     struct weir_list conns;

@@ -42,7 +42,7 @@ static char *put(char *to, struct weir_slice s)
 static const struct weir_slice VERSION_HOST = {" HTTP/1.1\r\nhost: ", 17};
 static const struct weir_slice LENGTH = {"\r\ncontent-length: ", 18};
 
-/* A request without a body says so, unless its method has none by nature. */
+/* A request without a body says content-length: 0, unless its method (GET, HEAD) never has one. */
 static bool has_length(const struct weir_http_up_request *r)
 {
     return r->body.n != 0 || !(weir_slice_eq(r->method, WEIR_SLICE("GET")) ||
@@ -151,7 +151,8 @@ static void on_head(struct weir_http_up *up, struct weir_http_exchange *ex)
 {
     const struct weir_http1_head *head = &up->reader.head;
     if (head->status == 101) {
-        weir_http_up__fail(up, WEIR_EPROTO, "the service switches protocols unasked");
+        weir_http_up__fail(up, WEIR_EPROTO,
+                           "the service answered 101, but no other protocol was asked for");
     } else if (head->status < 200) {
         if (++up->n_interim > WEIR_HTTP_UP__MAX_INTERIM) {
             weir_http_up__fail(up, WEIR_EPROTO, "too many interim answers");
@@ -162,8 +163,8 @@ static void on_head(struct weir_http_up *up, struct weir_http_exchange *ex)
     }
 }
 
-/* The answer is complete. The owner of the connection hears of it first, so that what the end of
- * the exchange sets off finds the connection free. */
+/* The answer is complete. The connection is told first, so that a call that starts in on_end can
+ * use it. */
 static void finish(struct weir_http_up *up, struct weir_http_exchange *ex, bool has_rest)
 {
     bool is_reusable = up->reader.head.keep_alive && ex->is_sent && !has_rest && !up->has_eof;
@@ -227,7 +228,7 @@ static void h1_input(struct weir_http_up *up, struct weir_slice bytes)
 {
     struct weir_http_exchange *ex = exchange_of(up);
     if (ex == NULL) {
-        weir_http_up__fail(up, WEIR_EPROTO, "the service spoke unasked");
+        weir_http_up__fail(up, WEIR_EPROTO, "the service sent bytes though nothing was asked");
         return;
     }
     ex->in_ms = weir_loop_now_ms(up->loop);
@@ -247,8 +248,8 @@ static void take_eof(struct weir_http_up *up)
     } else {
         weir_http_up__fail(up, WEIR_ECLOSED,
                            rc == WEIR_ECLOSED
-                               ? "the service closed the connection unanswered"
-                               : "the service closed the connection amid its answer");
+                               ? "the service closed the connection without an answer"
+                               : "the service closed the connection in the middle of its answer");
     }
 }
 

@@ -266,7 +266,8 @@ static void end_exchange(struct weir_http_conn *c)
     c->since_ms = weir_loop_now_ms(c->ep->loop);
 }
 
-/* An exchange for a request whose head is wrong or incomplete: of its line we know what we know. */
+/* An exchange for a request whose head is wrong or incomplete, with as much of the request line
+ * as was read. */
 static struct weir_http_stream *open_broken_exchange(struct weir_http_conn *c)
 {
     const struct weir_http1_head *head = &c->h1.reader.head;
@@ -307,7 +308,7 @@ static bool can_parse(const struct weir_http_conn *c)
         return true;
     }
     if (s == NULL) {
-        /* Whoever does not read the answers gets no more of them. */
+        /* A caller that does not read its answers: parse no more requests of it until it does. */
         return weir_sock_pending(&c->sock) < c->sock.out_max;
     }
     /* An early answer leaves the rest of the body unread. */
@@ -453,7 +454,7 @@ static uint64_t read_deadline(const struct weir_http_conn *c)
         return h->head_since_ms + l->header_timeout_ms;
     }
     if (stashed(h) != 0) {
-        return UINT64_MAX; /* we are to go on when the caller has read, not the caller */
+        return UINT64_MAX; /* requests wait because the caller does not read; so it is not idle */
     }
     uint64_t since_ms = c->since_ms > c->seen_sent_ms ? c->since_ms : c->seen_sent_ms;
     return since_ms + l->idle_timeout_ms;
@@ -585,7 +586,7 @@ static void h1_drain(struct weir_http_conn *c)
     }
 }
 
-/* The exchange ends in here, so that whoever works on the answer cannot come too late with it. */
+/* The exchange ends before this returns, so that a handler cannot answer it a second time. */
 static void h1_refuse(struct weir_http_conn *c, int status, const char *what)
 {
     if (c->h1.stream != NULL && c->h1.stream->status == 0) {

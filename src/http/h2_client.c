@@ -189,7 +189,8 @@ static void h2_input(struct weir_http_up *up, struct weir_slice bytes)
                            h->is_flooded ? "the service floods the connection with empty frames"
                                          : nghttp2_strerror((int)used));
     } else if (nghttp2_session_get_outbound_queue_size(h->session) > WEIR_H2__MAX_QUEUED_FRAMES) {
-        weir_http_up__fail(up, WEIR_ELIMIT, "the service does not read what it asks for");
+        weir_http_up__fail(up, WEIR_ELIMIT,
+                           "the service does not read our answers to its pings and settings");
     } else {
         weir_sock_mark_dirty(&up->sock);
     }

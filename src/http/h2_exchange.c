@@ -46,7 +46,7 @@ static void leave_stream(struct weir_http_up *up, struct weir_http_exchange *ex,
     ex->id = 0;
 }
 
-/* The answer is complete and told. The owner of the connection hears of it first. */
+/* The owner has got the whole answer. The connection is told first that it has room. */
 static void finish(struct weir_http_exchange *ex)
 {
     struct weir_http_up *up = ex->up;
@@ -87,7 +87,8 @@ static void give_window(struct weir_http_exchange *ex, size_t n)
     }
 }
 
-/* Tells what was held while paused, until it is paused again. False when the exchange is gone. */
+/* Gives the owner what came while the exchange was paused, until it is paused again. False when
+ * the owner has cancelled the exchange. */
 static bool deliver_held(struct weir_http_exchange *ex)
 {
     struct weir_bufq held = ex->in;
@@ -181,7 +182,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t stream_id, uint8_t *b
     return (ssize_t)n;
 }
 
-/* What differs with every request, or is secret, does not belong into the table of fields. */
+/* HPACK keeps no field that differs with every request (that would fill its table) or is secret. */
 static nghttp2_nv field_of(const struct weir_http_field *f)
 {
     nghttp2_nv nv = weir_h2__nv(f->name, f->value);
@@ -401,7 +402,7 @@ static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t
     return 0;
 }
 
-/* A request that never left: the peer said goodbye before. */
+/* A request that was never sent, because the peer had said GOAWAY. */
 static int on_frame_not_sent(nghttp2_session *session, const nghttp2_frame *frame,
                              int lib_error_code, void *user_data)
 {

@@ -179,7 +179,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-/* A caller that waits for leave to send its body gets it, unless it has got an answer. */
+/* Sends 100 (Continue) to a caller that waits for it before it sends its body, unless the answer
+ * has begun. */
 static void allow_body(struct weir_h2_stream *hs)
 {
     struct weir_slice expect = weir_http_request_get(&hs->base.req, WEIR_SLICE("expect"));
@@ -369,7 +370,7 @@ static void h2_start(struct weir_http_conn *c)
     tick_soon(c);
 }
 
-/* Nothing is to be said any more, and nothing to be heard. */
+/* Neither side will send anything more. */
 static bool is_over(const struct weir_h2 *h)
 {
     if (nghttp2_session_want_write(h->session)) {
@@ -446,7 +447,7 @@ static void h2_drained(struct weir_http_conn *c)
     weir_sock_mark_dirty(&c->sock);
 }
 
-/* No end of a direction exists for a connection: whoever half-closes has gone. */
+/* HTTP/2 has no half-closed connections: a caller that ends its side has gone. */
 static void h2_eof(struct weir_http_conn *c)
 {
     weir_http__conn_close(c, WEIR_ECLOSED, false);
@@ -546,8 +547,8 @@ static void h2_drain(struct weir_http_conn *c)
     weir_http__conn_tick_at(c, h->goaway_at_ms);
 }
 
-/* The request is released at once, so that whoever works on the answer cannot come too late with
- * it; the stream itself stays until the answer has been sent. */
+/* The request is released before this returns, so that a handler cannot answer it a second time;
+ * the stream itself stays until the answer has been sent. */
 static void refuse_stream(struct weir_h2_stream *hs, int status, const char *what)
 {
     weir_http__stream_gone(&hs->base, WEIR_ECANCELED);

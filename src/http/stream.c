@@ -115,7 +115,7 @@ uint64_t weir_http__stream_body_deadline(const struct weir_http_stream *s,
     return all_ms < idle_ms ? all_ms : idle_ms;
 }
 
-/* Nobody listens to a request that has been answered. */
+/* A handler that has answered gets no more up-calls. */
 static const struct weir_http_handler *listener_of(const struct weir_http_stream *s)
 {
     static const struct weir_http_handler nobody;
@@ -155,7 +155,8 @@ void weir_http__stream_has_room(struct weir_http_stream *s)
     weir_http__stream_resume(s);
 }
 
-/* The time counts anew, so that a handler that goes on is not asked without end. */
+/* The idle time starts anew, so that a handler that keeps the request is asked once per idle
+ * time. */
 bool weir_http__stream_is_late(struct weir_http_stream *s)
 {
     if (listener_of(s)->on_late == NULL) {

@@ -27,7 +27,7 @@ enum {
     FILES = 32,
     FIXED = FILES + HEALTH_ROOM + REFUSED_ROOM,
     MIN_CONNECTIONS = 16,
-    MAX_LOOKED_AT = 4096, /* who leaves us more open descriptors than that? */
+    MAX_LOOKED_AT = 4096, /* no parent process leaves us more descriptors than this */
     MAX_TURNED_AWAY = 64, /* at a time, then the loop has others to serve */
     LOG_EVERY_S = 10,
 };
@@ -64,7 +64,7 @@ void weir_fds_declare_metrics(void)
     }
 }
 
-/* Counted always, said now and then: it comes by the thousand. */
+/* Always counted, but logged only now and then: it happens thousands of times in a row. */
 static void note(enum who who)
 {
     static _Atomic int64_t said_s[N_WHO];
@@ -232,7 +232,8 @@ void weir_fds_turn_away(int listener_fd)
         close(spare);
         spare = -1;
         int fd = 0;
-        /* Another thread may be faster to use the place: then it is over at once. */
+        /* Another thread may take the descriptor that was just freed; then accept fails, and
+         * that is all. */
         for (int i = 0; i < MAX_TURNED_AWAY && fd >= 0; i++) {
             fd = accept4(listener_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (fd >= 0) {

@@ -49,7 +49,7 @@ void weir_fds_raise_limit(void);
 
 /* Counts one more connection. False: there is no room for it, which is counted and logged. */
 bool weir_fds_take(enum weir_fds_use use);
-void weir_fds_give(enum weir_fds_use use); /* one for each take that said yes */
+void weir_fds_give(enum weir_fds_use use); /* call it once for each take that answered true */
 
 /* There was room, and yet the kernel had no descriptor for a connection to a service: counts and
  * logs it. */

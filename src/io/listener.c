@@ -186,7 +186,7 @@ int weir_listener_probe(const char *host, uint16_t port)
     if (fd < 0) {
         return fd;
     }
-    /* Binding alone is refused only by a socket that listens without sharing; listening tells. */
+    /* bind may succeed although another socket uses the port; listen fails then. */
     int err = listen(fd, 1) == 0 ? 0 : weir_err_from_errno(errno);
     close(fd);
     return err;

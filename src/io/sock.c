@@ -127,7 +127,8 @@ static void input_ended(struct weir_sock *s, int uv_err)
     }
 }
 
-/* libuv reads on while the kernel has more; one fast peer must not have the loop for itself. */
+/* libuv goes on reading while the kernel has more, so one fast peer could keep the loop from all
+ * others. */
 static void spend_budget(struct weir_sock *s, size_t n)
 {
     if (s->read_turn != s->loop->turn) {
@@ -256,7 +257,7 @@ static void flush_dirty(struct weir_loop *loop)
 {
     struct weir_list *link;
     weir_list_append(&loop->dirty,
-                     &loop->dirty_end); /* who is marked now waits for the next turn */
+                     &loop->dirty_end); /* sockets marked from here on wait for the next turn */
     while ((link = weir_list_pop(&loop->dirty)) != &loop->dirty_end) {
         weir_sock__flush(WEIR_LIST_ENTRY(link, struct weir_sock, dirty_link));
     }
@@ -314,7 +315,7 @@ static void on_connect(uv_connect_t *req, int status)
     start_reading(s);
 }
 
-/* In the same words whether we have counted to the limit or the kernel has. */
+/* The same words whether our own limit was reached or the kernel's. */
 static void fail_for_want_of_descriptors(struct weir_sock *s)
 {
     weir_sock__set_why(s, "out of file descriptors", NULL);
@@ -387,7 +388,7 @@ void weir_sock_close(struct weir_sock *s, bool reset, void (*fn)(void *ctx), voi
         s->is_counted = false;
         weir_fds_give(WEIR_FDS_SERVICE);
     }
-    /* The descriptor is closed now: a write under way looks at its bytes no more. */
+    /* The descriptor is closed: a write that was under way does not read its bytes any more. */
     s->is_writing = false;
     weir_sock__drop_output(s);
     if (s->tls != NULL) {

@@ -160,7 +160,7 @@ static ssize_t try_send(const struct weir_sock *s, struct iovec *iov, int n)
     return taken;
 }
 
-/* False when the kernel takes no more for now, or ever. */
+/* False when the kernel takes no more bytes, for now or because of an error. */
 static bool write_some(struct weir_sock *s)
 {
     struct iovec iov[MAX_IOV];
@@ -182,7 +182,7 @@ static bool write_some(struct weir_sock *s)
     return true;
 }
 
-/* Gives `out` something to send: true when it has. */
+/* Fills `out` if it is empty. True when there is something to send. */
 static bool refill(struct weir_sock *s)
 {
     if (s->out.n == 0 && s->tls != NULL && s->state == WEIR_SOCK_OPEN) {

@@ -113,7 +113,7 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, addr) == 1 || inet_pton(AF_INET6, name, addr) == 1;
 }
 
-/* A name that OpenSSL does not take must not turn the check off. */
+/* If OpenSSL refuses the name, the connection fails: it must not go on without the check. */
 static bool expect_server(SSL *ssl, const char *name, bool verify)
 {
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
@@ -243,7 +243,8 @@ static bool wants_data(const struct weir_sock *s)
     return s->state == WEIR_SOCK_OPEN && !s->is_paused && !s->has_eof;
 }
 
-/* Tells what one decrypt brought; false when there is no more to be had for now. */
+/* Acts on the result of one decrypt: data, end or error. False when nothing more can be
+ * decrypted now. */
 static bool pump(struct weir_sock *s)
 {
     size_t n;
@@ -256,7 +257,7 @@ static bool pump(struct weir_sock *s)
         send_output(s);
     }
     if (s->out.n > UNREAD_ANSWERS_BYTES) {
-        weir_sock__set_why(s, "the peer does not read what its TLS layer asks for", NULL);
+        weir_sock__set_why(s, "the peer does not read our answers to its TLS messages", NULL);
         weir_sock__fail(s, WEIR_ELIMIT);
         return false;
     }

@@ -31,8 +31,8 @@ static const char *alpn_list(bool offer_h2)
     return offer_h2 ? ALPN_BOTH : ALPN_HTTP1;
 }
 
-/* `arg` is non-NULL when h2 is offered. No overlap is no failure: the connection speaks HTTP/1.1
- * unasked. */
+/* `arg` is non-NULL when h2 is offered. If both sides have no protocol in common, that is not an
+ * error: the connection uses HTTP/1.1. */
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *n_out,
                    const unsigned char *in, unsigned n_in, void *arg)
 {
@@ -56,7 +56,7 @@ static int on_passphrase(char *buf, int size, int for_writing, void *arg)
     return -1;
 }
 
-/* The oldest error is the cause, the later ones say on whose behalf. */
+/* OpenSSL queues several errors; the oldest is the cause. */
 static const char *reason(void)
 {
     const char *text = ERR_reason_error_string(ERR_peek_error());

@@ -141,7 +141,7 @@ static void answer_whole(struct run *r)
 {
     weir_buf_init(&r->out, r->max_body_bytes);
     if (write_whole(r) != 0) {
-        fail(r, WEIR_ELIMIT, 0, "the answer is larger than a service's may be");
+        fail(r, WEIR_ELIMIT, 0, "the answer is larger than limits.max_service_body_bytes");
         report(r);
         return;
     }

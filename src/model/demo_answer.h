@@ -11,13 +11,13 @@
  */
 struct weir_demo_answer {
     const char *name;
-    const char *words;     /* of a prompt that asks for it, a space around each */
+    const char *words; /* a prompt with one of these words gets this answer; a space around each */
     const char *reasoning; /* NULL: it just speaks */
     const char *text;
 };
 
-/* The answer that the first telling word of the prompt asks for; the default without one. Only the
- * prompt's beginning is read. */
+/* The answer whose word stands first in the prompt; the default if no answer has a word in it.
+ * Only the prompt's beginning is read. */
 const struct weir_demo_answer *weir_demo_answer_pick(struct weir_slice prompt);
 
 /* Another choice of the same request says something else: the k-th answer after this one, round. */

@@ -1,4 +1,5 @@
-/* The words of caikit-nlp: every parameter that was given is sent as it was given, no other. */
+/* How requests to caikit-nlp are written: every parameter that was given is sent as it was
+ * given, and no other. */
 #include "model/nlp.h"
 
 #include "base/err.h"

@@ -100,8 +100,8 @@ static enum weir_fault_origin origin_of(enum weir_model_op op)
     }
 }
 
-/* Nothing that still comes is of interest. `why` lives in the arena, or for ever. The call goes on
- * until `advance`: bytes of its are perhaps still being looked at. */
+/* Notes a fault: the rest of the answer is ignored. `why` lives in the arena or is static.
+ * `advance` ends the call, not this, because its bytes may still be in use. */
 static void fail(struct run *r, int err, const char *why)
 {
     r->phase = ENDED;
@@ -222,7 +222,7 @@ static size_t read_events(struct run *r, struct weir_slice in)
 static void end_events(struct run *r)
 {
     if (r->has_bytes && !r->has_event) {
-        fail(r, WEIR_EPEER, "the answer is no stream of events");
+        fail(r, WEIR_EPEER, "the answer is not a stream of events");
     } else {
         r->phase = ENDED;
     }

@@ -1,7 +1,6 @@
-/*
- * The words of TGIS. Without parameters there are none in the message; with some, every group of
- * them is there and what was not given is zero, which on the wire is left out.
- */
+/* How requests to TGIS are written. A request without parameters has none in the message. One
+ * with some has every group of parameters; those that were not given are zero, which protobuf
+ * leaves out. */
 #include "model/tgis.h"
 
 #include "base/err.h"

@@ -149,7 +149,7 @@ static int64_t now_us(void)
     return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* Also false when nobody reads any more: writing would raise a signal. */
+/* Also false when the reading end of a pipe is closed: writing would raise SIGPIPE. */
 static bool can_write(int fd, int wait_ms)
 {
     if (!out.can_fill) {
@@ -202,7 +202,7 @@ static bool deliver(const char *bytes, size_t n)
     return done == n - skip;
 }
 
-/* Under the lock. False when lines are missing and it could not be said. */
+/* Under the lock. Logs how many lines were dropped. False when that could not be written either. */
 static bool report_dropped(int64_t now)
 {
     uint64_t n = atomic_load_explicit(&n_dropped, memory_order_relaxed);
@@ -232,7 +232,7 @@ static void write_lines(const char *bytes, size_t n, unsigned n_lines)
     pthread_mutex_unlock(&out.lock);
 }
 
-/* False when it is not for waiting: then it goes out now, behind those that wait. */
+/* False when the line may not wait: it is written now, behind those that wait. */
 static bool hold_line(enum weir_log_level level, const struct weir_log_line *line)
 {
     size_t n = line->n - 1;

@@ -35,7 +35,7 @@ enum weir_log_level {
     WEIR_LOG_LEVEL_INFO,
     WEIR_LOG_LEVEL_WARN,
     WEIR_LOG_LEVEL_ERROR,
-    WEIR_LOG_LEVEL_OFF, /* of the threshold only: nothing is logged */
+    WEIR_LOG_LEVEL_OFF, /* as a threshold only: nothing is logged */
 };
 
 enum weir_log_format {
@@ -53,7 +53,7 @@ enum weir_log_colour {
 
 enum {
     WEIR_LOG_MAX_LINE_BYTES = 8192,
-    WEIR_LOG_MAX_VALUE_BYTES = 2048, /* of one value as shown, before its mark */
+    WEIR_LOG_MAX_VALUE_BYTES = 2048, /* of one value; a longer one is cut and marked */
 };
 
 struct weir_log_options {

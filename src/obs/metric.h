@@ -83,7 +83,7 @@ struct weir_metric_histogram {
     uint32_t slot;
 };
 
-/* Read when the metrics are; runs under the registry's lock and must not come back to it. */
+/* Called when the metrics are read, under the registry's lock: it must not use the registry. */
 typedef double (*weir_metric_read_fn)(void *ctx);
 
 /*
@@ -114,7 +114,7 @@ void weir_metric_callback(struct weir_metric_family *f, struct weir_metric_label
 /* Takes a gauge away, if it is there. Its handles must not be used any more. */
 void weir_metric_forget(struct weir_metric_family *f, struct weir_metric_labels labels);
 
-/* Sums over all threads: for tests and reports, not for hot paths. */
+/* A sum over all threads: for reports, not for hot paths. */
 uint64_t weir_metric_counter_value(struct weir_metric_counter c);
 
 /* For tests: likewise, and a single family as text. */

@@ -24,7 +24,7 @@ struct weir_metric_point {
     uint64_t sum;
 };
 
-/* Run under the registry's lock and must not come back to it. */
+/* Called under the registry's lock: they must not use the registry. */
 struct weir_metric_visitor {
     void (*on_family)(void *ctx, const struct weir_metric_def *def);
     void (*on_point)(void *ctx, const struct weir_metric_def *def,

@@ -23,7 +23,7 @@ struct weir_metric_family {
     size_t n_labels;
     struct weir_metric_hist hist;
     struct weir_map by_labels;
-    struct weir_metric_series *other; /* takes what no longer fits; shown once used */
+    struct weir_metric_series *other; /* counts for series beyond max_series; shown once used */
     struct weir_metric_family *next;
 };
 

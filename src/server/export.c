@@ -97,7 +97,7 @@ static void send_metrics(struct weir_export *e)
     weir_export_send_go(&e->metrics);
 }
 
-/* A round that is not over yet counts for this one, too. */
+/* If the round before is not over yet, no new one is started. */
 static void on_tick(struct weir_timer *t, void *ctx)
 {
     struct weir_export *e = ctx;

@@ -40,8 +40,8 @@ struct weir_export;
 struct weir_export *weir_export_new(const struct weir_export_options *options,
                                     struct weir_loop *loop, struct weir_buf *why);
 
-/* The last batches and the last metrics: `fn` when they are sent, or have failed, or when their
- * time is up; never from inside. Not with NULL. */
+/* Sends the last batches and the last metrics. Calls `fn` when they are sent, or have failed, or
+ * when their time is up; never from inside this call. `e` must not be NULL. */
 void weir_export_finish(struct weir_export *e, void (*fn)(void *ctx), void *ctx);
 
 /* Breaks off what is under way. When the loop has been disposed of, free. NULL is fine in both. */

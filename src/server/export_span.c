@@ -93,7 +93,8 @@ static void write_err_type(struct weir_buf *out, int err)
 
 /* ---- a request ---- */
 
-/* Below a route's name stands what stands below them all. */
+/* The paths below a route's name are the same for all routes: the span's name has {route}
+ * instead. */
 static struct weir_slice route_pattern(const struct weir_export_request *r, char *room, size_t n)
 {
     bool is_named = r->route.n != 0 && !weir_slice_eq(r->route, WEIR_SLICE("default"));
@@ -178,8 +179,8 @@ static void write_protocol(struct weir_buf *out, const struct weir_client_span *
     }
 }
 
-/* A refusal is one, also when its text was not waited for; who gives up otherwise has a reason that
- * is no fault of the service. */
+/* A call that was answered with an error status failed, even if its body was not waited for. A
+ * call that was cancelled otherwise is not the service's fault. */
 static void write_outcome(struct weir_buf *out, const struct weir_client_span *call)
 {
     bool is_given_up = call->err == WEIR_ECANCELED;

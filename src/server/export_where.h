@@ -20,7 +20,7 @@ struct weir_export_where {
     struct weir_slice rest; /* "" or "?key=x" */
 };
 
-/* 0, or WEIR_EBAD: another scheme, a host or port that is none, user information, a fragment,
+/* 0, or WEIR_EBAD: another scheme, a malformed host or port, user information, a fragment,
  * characters that no URL has. */
 int weir_export_where_parse(struct weir_slice url, struct weir_export_where *out);
 

@@ -73,7 +73,7 @@ static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *u
     for (size_t i = 0; i < n; i++) {
         const struct weir_task_detector *d =
             weir_map_get(&b->env->tasks.detectors_by_id, uses[i].detector->id.s);
-        if (d == NULL) { /* could not be made, told already: this environment is not used */
+        if (d == NULL) { /* could not be made and was reported: this environment will not be used */
             continue;
         }
         struct weir_plan_use *use = &made[n_made++];

@@ -226,8 +226,8 @@ static void write_state(struct weir_json_write *w, const struct weir_probe_state
     weir_json_write_end_object(w);
 }
 
-/* The demonstration model is in process: there is nobody to ask, but who looks for a model server
- * should see what stands in its place. */
+/* The demonstration model is in process, so it is not asked; it is listed so that an operator
+ * who looks for a model server sees what is used instead. */
 static const struct weir_probe_state DEMO_STATE = {
     .health = WEIR_PROBE_HEALTHY, .reason = {"the built-in demonstration model, a script", 42}};
 

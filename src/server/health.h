@@ -40,11 +40,12 @@ void weir_health_open(struct weir_health *h, struct weir_loop *loop);
 void weir_health_close(struct weir_health *h);
 void weir_health_dispose(struct weir_health *h);
 
-/* waiter->fn comes once, never from inside. The round keeps the environment. */
+/* Calls waiter->fn once, never from inside this call. The round holds a reference to the
+ * environment. */
 void weir_health_ask(struct weir_health *h, struct weir_env *env,
                      struct weir_health_waiter *waiter);
 
-/* The waiter waits no longer: fn will not come. Allowed after fn, too. */
+/* Cancels the wait: fn is not called any more. Allowed after fn, too. */
 void weir_health_leave(struct weir_health_waiter *waiter);
 
 /* Forgets services that the environment does not have. */

@@ -18,7 +18,7 @@ static struct weir_http_limits http_limits(const struct weir_conf_limits *l)
         .max_headers = MAX_HEADERS,
         .max_out_bytes = l->max_stream_buffer_bytes,
         .max_streams = MAX_STREAMS,
-        /* One connection may not take everything from all others. */
+        /* One connection may not use up the memory of all others. */
         .max_held_bytes = l->max_held_bytes_total / 2,
         .header_timeout_ms = l->header_timeout_ms,
         .body_timeout_ms = l->body_timeout_ms,
@@ -27,8 +27,8 @@ static struct weir_http_limits http_limits(const struct weir_conf_limits *l)
     };
 }
 
-/* Nobody has said who may call: then only this machine's own users, by names that are its own. Who
- * names another address to listen on has said so. */
+/* With the embedded configuration and no address given, only this machine's own users may call,
+ * under the machine's own names. An operator who names an address has decided otherwise. */
 static bool is_local_only(const struct weir_server_options *o, const struct weir_conf *conf)
 {
     bool is_loopback = o->host == NULL || weir_auth_is_local(weir_slice_cstr(o->host)) ||
@@ -36,7 +36,7 @@ static bool is_local_only(const struct weir_server_options *o, const struct weir
     return conf->is_embedded && conf->auth.n_keys == 0 && is_loopback;
 }
 
-/* The listener's own certificate, from the command line. False: told in `problems`. */
+/* The listener's own certificate, from the command line. False: the reason is in `problems`. */
 static bool load_listener_tls(const struct weir_server_options *o, struct weir_tls **out,
                               struct weir_conf_problems *problems)
 {

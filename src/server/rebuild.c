@@ -1,7 +1,7 @@
 #include "server/rebuild.h"
 
-/* On another thread: of `r` it touches `env` and `problems` only, and the loop does not before it
- * is done. */
+/* Runs on another thread. It writes r->env and r->problems only, and the loop's thread does not
+ * touch these until it is done. */
 static void build(void *ctx)
 {
     struct weir_rebuild *r = ctx;

@@ -74,7 +74,8 @@ static void on_finished(void *ctx)
     stop(ctx);
 }
 
-/* What the workers handed over last has come before the last of them said it was done. */
+/* All telemetry of the workers has arrived: each hands over the last of it before it reports
+ * that it is done. */
 static void finish(struct server *sv)
 {
     sv->is_finishing = true;
@@ -225,7 +226,7 @@ static int start_workers(struct server *sv)
                        weir_log_cstr("why", weir_err_text(rc)));
         return rc;
     }
-    /* Whoever asked for any port cannot know it otherwise, however quiet we are to be. */
+    /* Logged at any level: an operator who asked for port 0 cannot learn the port otherwise. */
     WEIR_LOG_TELL(sv->options->http_port == 0, "server", NULL, "listening",
                   weir_log_cstr("listener", "api"), weir_log_cstr("host", sv->host),
                   weir_log_u64("port", port), weir_log_bool("tls", sv->env->tls != NULL),
@@ -293,7 +294,8 @@ static void on_handle_closed(uv_handle_t *handle)
     (void)handle;
 }
 
-/* A thread that reads from a dead disk cannot be ended, only left. */
+/* A thread that hangs in a read from a broken disk cannot be ended: the process exits without
+ * it. */
 static void leave_if_building(const struct server *sv)
 {
     if (sv->rebuild.is_running) {
@@ -332,7 +334,7 @@ static void close_all(struct server *sv, bool is_started)
     free(sv->workers);
 }
 
-/* Where a person can look, for the one who has just started it. */
+/* Logs the address of the playground page, for the person who has just started the server. */
 static void tell_playground(const struct server *sv)
 {
     bool is_any = strcmp(sv->host, "0.0.0.0") == 0 || strcmp(sv->host, "::") == 0;

@@ -34,14 +34,16 @@ static void unref_tls(void *ctx)
     weir_tls_unref(ctx);
 }
 
-/* Many files name a certificate and no key for services that want none of theirs. */
+/* Many configurations name a certificate without a key for services that ask for no client
+ * certificate. */
 static enum weir_conf_severity severity_of(const struct weir_conf_tls *t)
 {
     bool is_incomplete = t->cert_path.s.p != NULL && t->key_path.s.p == NULL;
     return is_incomplete && !t->is_used ? WEIR_CONF_WARNING : WEIR_CONF_ERROR;
 }
 
-/* Every entry is made, used or not: a wrong key shows now and not at the first call. */
+/* Every entry is made, even if no service uses it: a wrong key is reported now and not at the
+ * first call. */
 static void build_tls(struct builder *b)
 {
     b->tls = weir_arena_array(b->arena, b->conf->n_tls, sizeof(void *));
@@ -73,7 +75,7 @@ static struct weir_tls *find_tls(const struct builder *b, const struct weir_conf
     return NULL;
 }
 
-/* Who may hold a connection to us may have one call waiting at each service; more is a flood. */
+/* At each service as many calls may wait as callers may have connections. */
 static const struct weir_target *new_target(struct builder *b, struct weir_slice id,
                                             const struct weir_conf_service *s,
                                             enum weir_target_protocol protocol, const char *kind)
@@ -117,7 +119,7 @@ static void add_probe(struct builder *b, const struct weir_target *target,
     weir_map_put(&b->probe_ids, id, p);
 }
 
-/* A service that may have another one to tell its health. */
+/* A service over HTTP; its health may be asked at another address. */
 static const struct weir_target *add_http(struct builder *b, struct weir_slice id,
                                           const struct weir_conf_service *service,
                                           const struct weir_conf_service *health, const char *kind)

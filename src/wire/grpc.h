@@ -37,8 +37,8 @@ void weir_grpc_dispose(struct weir_grpc_reader *r);
 /*
  * Reads on. 0: `r->message` is the next message; WEIR_EAGAIN: all used up, feed more; WEIR_ELIMIT:
  * a message is larger than allowed; WEIR_EUNSUPPORTED: it is compressed; WEIR_EBAD: the flag is
- * neither. After these three the reader is of no use any more. `*used` is always set; bytes behind
- * it belong to the next call.
+ * neither. After these three errors the reader cannot be used any more. `*used` is always set;
+ * bytes behind it belong to the next call.
  */
 int weir_grpc_feed(struct weir_grpc_reader *r, struct weir_slice in, size_t *used);
 

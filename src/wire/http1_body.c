@@ -10,7 +10,7 @@
  */
 #include "wire/http1_int.h"
 
-/* Extensions carry nothing anybody uses, but a peer could send them for ever instead of content. */
+/* Nobody uses chunk extensions, but a peer could send them without end instead of content. */
 enum {
     MAX_SIZE_DIGITS = 16,
     MAX_EXT_BYTES = 1024,

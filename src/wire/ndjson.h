@@ -27,8 +27,8 @@ void weir_ndjson_dispose(struct weir_ndjson_reader *r);
 
 /*
  * Reads on. 0: `r->line` is the next line; WEIR_EAGAIN: all used up, feed more; WEIR_ELIMIT: a line
- * is longer than allowed, and the reader is of no use any more. `*used` is always set; bytes behind
- * it belong to the next call.
+ * is longer than allowed, and the reader cannot be used any more. `*used` is always set; bytes
+ * behind it belong to the next call.
  */
 int weir_ndjson_feed(struct weir_ndjson_reader *r, struct weir_slice in, size_t *used);
 

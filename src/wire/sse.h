@@ -54,8 +54,8 @@ void weir_sse_dispose(struct weir_sse_reader *r);
 
 /*
  * Reads on. 0: `r->event` is the next event; WEIR_EAGAIN: all used up, feed more; WEIR_ELIMIT: an
- * event is larger than allowed, and the reader is of no use any more. `*used` is always set; bytes
- * behind it belong to the next call.
+ * event is larger than allowed, and the reader cannot be used any more. `*used` is always set;
+ * bytes behind it belong to the next call.
  */
 int weir_sse_feed(struct weir_sse_reader *r, struct weir_slice in, size_t *used);
 

@@ -59,7 +59,7 @@ static void an_end_before_the_answer(void **state)
     struct asker p = {0};
     asker_start(&p, s);
     peer_close(next_request(s, 0));
-    expect_failure(s, &p, WEIR_ECLOSED, "closed the connection unanswered");
+    expect_failure(s, &p, WEIR_ECLOSED, "closed the connection without an answer");
     assert_int_equal(s->n_peers, 1);
 }
 
@@ -384,7 +384,7 @@ static void only_one_quiet_repetition(void **state)
     stage_run(s, peer_has_request(stale));
     peer_close(stale);
     peer_close(next_request(s, 1));
-    expect_failure(s, &p, WEIR_ECLOSED, "unanswered");
+    expect_failure(s, &p, WEIR_ECLOSED, "without an answer");
     assert_int_equal(s->n_peers, 2);
 }
 
@@ -397,7 +397,7 @@ static void an_answer_that_had_begun_is_not_repeated(void **state)
     stage_run(s, peer_has_request(stale));
     peer_say(stale, "HTTP/1.1 2");
     weir_sock_shutdown(&stale->sock);
-    expect_failure(s, &p, WEIR_ECLOSED, "amid its answer");
+    expect_failure(s, &p, WEIR_ECLOSED, "in the middle of its answer");
     stage_spin(s);
     assert_int_equal(s->n_peers, 1);
 }

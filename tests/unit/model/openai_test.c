@@ -310,7 +310,8 @@ static void test_no_stream_at_all(void **state)
         fake_body(weir_slice_cstr(bodies[i]));
         expect(o, "");
         fake_done(0, NULL);
-        expect(o, "chat completion `m1` failed: EPEER 0 '': the answer is no stream of events\n");
+        expect(o,
+               "chat completion `m1` failed: EPEER 0 '': the answer is not a stream of events\n");
         end(o);
     }
 }
