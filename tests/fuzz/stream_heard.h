@@ -17,7 +17,9 @@ static inline void hear_said(struct talk *t, size_t id, uint32_t cp)
     CHECK(stream_id(cp) == id);
     CHECK(place < t->n_said[id] && t->said[id][place] == cp);
     for (size_t d = 0; d < t->n_detectors; d++) {
-        if (stream_must_judge(t, &t->detectors[d], id % N_SLOTS)) {
+        /* compat fms believes a chunker that leaves text out. */
+        bool is_believed = t->env.is_fms && t->is_lied;
+        if (!is_believed && stream_must_judge(t, &t->detectors[d], id % N_SLOTS)) {
             CHECK(t->judged[d][id][place]);
         }
     }
@@ -39,7 +41,9 @@ static inline struct weir_slice hear_model(const struct talk *t, struct weir_sli
     for (size_t i = 0; i < 2 && t->enforces; i++) {
         size_t n = ours[i].n;
         if (n != 0 && n <= text.n && memcmp(text.p + text.n - n, ours[i].p, n) == 0) {
-            return weir_slice_sub(text, 0, text.n - n);
+            text = weir_slice_sub(text, 0, text.n - n);
+            bool goes_on = weir_slice_ends_with(text, WEIR_SLICE("\n\n"));
+            return goes_on ? weir_slice_sub(text, 0, text.n - 2) : text;
         }
     }
     return text;
