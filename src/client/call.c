@@ -234,9 +234,9 @@ static bool repeat_quietly(struct weir_call *call, int err)
     return true;
 }
 
-static bool is_retried_status(int status)
+static bool is_retried_status(const struct weir_call *call, int status)
 {
-    return status == 502 || status == 503 || status == 504;
+    return !call->request.keeps_status && (status == 502 || status == 503 || status == 504);
 }
 
 /* The answer */
@@ -286,7 +286,7 @@ static void fail_too_large(struct weir_call *call)
 static void on_head(void *ctx, int status, const struct weir_http_field *fields, size_t n_fields)
 {
     struct weir_call *call = ctx;
-    if (is_retried_status(status) && plan_retry(call)) {
+    if (is_retried_status(call, status) && plan_retry(call)) {
         log_retry(call, "status");
         call->is_discarding = true;
         call->discarded_bytes = 0;

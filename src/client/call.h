@@ -43,6 +43,9 @@ struct weir_call_context {
     size_t n_passthrough;
     uint64_t deadline_ms;         /* of the whole request, loop time; 0: none */
     struct weir_account *account; /* what a call holds counts there; may be NULL */
+    /* A model server's 502, 503 or 504 is its answer, not a reason to ask it again: the caller is
+     * told. */
+    bool keeps_model_status;
 };
 
 static inline struct weir_account *weir_call_account(const struct weir_call_context *context)
@@ -71,6 +74,7 @@ struct weir_call_request {
     /* Up to target->max_retries times again after a failed connect, 502, 503 or 504, 50 ms × 2^k
      * later, never past the deadline. The last answer is the answer. */
     bool may_retry;
+    bool keeps_status; /* with may_retry: only a failed connect is tried again */
 };
 
 struct weir_call_result {

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/slice.h"
+#include "http/msg.h"
 
 #include <stdbool.h>
 
@@ -28,10 +29,18 @@ struct weir_fault {
     struct weir_slice id; /* the configured id of the detector or chunker, or the model's id */
     int err;              /* a WEIR_ code: WEIR_EPEER for nonsense, WEIR_ETIMEOUT, … */
     int status;           /* what the service answered, as an HTTP status; 0: nothing usable */
-    bool is_unreached;    /* no connection could be made (set for gRPC services only) */
+    bool is_unreached;    /* no connection could be made (gRPC services and OpenAI's) */
+    bool is_key_refused;  /* an OpenAI server's 401 for a key that is not the caller's own */
     /* The service's own words, clean (weir_fault_message): callers see them with the statuses that
      * are passed on (docs/api/endpoints.md, Errors). Empty: none. */
     struct weir_slice message;
+    /* Of an OpenAI server's error object, as JSON, where they have the form of names: `code` (also
+     * a small number) and `param`. Empty: none. */
+    struct weir_slice code;
+    struct weir_slice param;
+    /* Of its answer: when to come again, and how much is left (weir_fault_take_fields). */
+    const struct weir_http_field *fields;
+    size_t n_fields;
     /* For the log only: may name addresses and times. */
     struct weir_slice why;
 };
@@ -40,6 +49,13 @@ enum { WEIR_FAULT_MESSAGE_BYTES = 1024 };
 
 /* A service's message as it may be shown: valid UTF-8, no control characters, cut at 1 KiB. */
 struct weir_slice weir_fault_message(struct weir_arena *arena, struct weir_slice message);
+
+enum { WEIR_FAULT_MAX_FIELDS = 16, WEIR_FAULT_FIELD_BYTES = 64 };
+
+/* Copies what callers of routes see of a model server's header: `retry-after` and `x-ratelimit-…`,
+ * short and of plain words and numbers; the rest is left out. */
+void weir_fault_take_fields(struct weir_fault *fault, struct weir_arena *arena,
+                            const struct weir_http_field *fields, size_t n_fields);
 
 /* "detector", "chunker", "generate", "chat completion", "completion", "tokenize". */
 const char *weir_fault_origin_name(enum weir_fault_origin origin);

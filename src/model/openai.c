@@ -49,6 +49,9 @@ struct run {
     struct weir_loop *loop;
     enum weir_model_op op;
     int status;
+    const struct weir_http_field *fields; /* of the answer's head, until the call ends */
+    size_t n_fields;
+    bool has_callers_key; /* it was the caller's own that went out */
     struct weir_slice model_id;
 
     struct weir_call *call; /* NULL: over */
@@ -114,6 +117,8 @@ static void fail_with_status(struct run *r, int status, struct weir_slice body)
     fail(r, WEIR_EPEER, weir_arena_printf(&r->arena, "answered status %d", status));
     bool is_absent = status == 404 || status == 405 || status == 501;
     r->fault.status = r->op == WEIR_MODEL_TOKENIZE && is_absent ? 404 : status;
+    r->fault.is_key_refused = status == 401 && !r->has_callers_key;
+    weir_fault_take_fields(&r->fault, &r->arena, r->fields, r->n_fields);
     weir_openai_answer_message(&r->fault, body, &r->arena);
 }
 
@@ -284,8 +289,8 @@ static void on_resumed(struct weir_post *post)
 static void on_head(void *ctx, int status, const struct weir_http_field *fields, size_t n_fields)
 {
     struct run *r = ctx;
-    (void)fields;
-    (void)n_fields;
+    r->fields = fields;
+    r->n_fields = n_fields;
     r->status = status;
     r->phase = status == 200 ? EVENTS : REFUSED;
 }
@@ -324,7 +329,9 @@ static void on_stream_done(void *ctx, const struct weir_call_result *result)
         go_on(r);
     } else {
         fail(r, r->end_err != 0 ? r->end_err : WEIR_EPEER, r->end_why);
+        r->fault.is_unreached = result->is_unreached;
     }
+    r->n_fields = 0;
     advance(r);
 }
 
@@ -352,7 +359,10 @@ static void on_whole_done(void *ctx, const struct weir_call_result *result)
     r->call = NULL;
     if (result->err != 0) {
         fail(r, result->err, weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p);
+        r->fault.is_unreached = result->is_unreached;
     } else if (result->status != 200) {
+        r->fields = result->fields;
+        r->n_fields = result->n_fields;
         fail_with_status(r, result->status, result->body);
     } else {
         read_whole(r, result->body);
@@ -400,6 +410,14 @@ static void count_on(struct run *r, struct weir_account *account)
     r->arena.account = account;
 }
 
+/* The target's token wins over what callers send. */
+static bool has_callers_key(const struct weir_target *target, const struct weir_call_context *ctx)
+{
+    struct weir_slice name = WEIR_SLICE("authorization");
+    return target->api_token.n == 0 && ctx != NULL &&
+           weir_http_field_get(ctx->passthrough, ctx->n_passthrough, name).p != NULL;
+}
+
 static struct run *new_run(const struct weir_model *m, const struct weir_model_env *env,
                            const struct weir_model_request *request)
 {
@@ -434,8 +452,10 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     r->ctx = ctx;
     bool has_body = r->op != WEIR_MODEL_MODELS;
     bool has_own_body = r->op == WEIR_MODEL_TOKENIZE;
+    const struct weir_target *target = ((const struct weir_model_openai *)m)->target;
+    r->has_callers_key = has_callers_key(target, env->context);
     struct weir_call_request call = {
-        .target = ((const struct weir_model_openai *)m)->target,
+        .target = target,
         .context = env->context,
         .method = has_body ? WEIR_SLICE("POST") : WEIR_SLICE("GET"),
         .path = path_of(r->op),
@@ -444,6 +464,7 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
         .answer = r->is_stream ? WEIR_CALL_STREAM : WEIR_CALL_WHOLE,
         .max_body_bytes = env->max_body_bytes,
         .may_retry = true,
+        .keeps_status = env->context != NULL && env->context->keeps_model_status,
     };
     if (has_body) {
         call.body = has_own_body ? weir_buf_slice(&r->body) : request->body;

@@ -117,12 +117,17 @@ static int status_at(const struct weir_json *j, uint32_t at)
     return value >= 400 && value <= 599 ? (int)value : 0;
 }
 
+/* The object that has `code`, `param` and the like: `error`, or with older servers the whole. */
+static uint32_t error_holder(const struct weir_json *j)
+{
+    uint32_t error = weir_json_get_set(j, 0, WEIR_SLICE("error"));
+    return error != WEIR_JSON_NONE && weir_json_type(j, error) == WEIR_JSON_OBJECT ? error : 0;
+}
+
 static int find_status(const struct weir_json *j)
 {
     static const char *const names[] = {"code", "status", "status_code"};
-    uint32_t error = weir_json_get_set(j, 0, WEIR_SLICE("error"));
-    uint32_t holder =
-        error != WEIR_JSON_NONE && weir_json_type(j, error) == WEIR_JSON_OBJECT ? error : 0;
+    uint32_t holder = error_holder(j);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         int status = status_at(j, weir_json_get(j, holder, weir_slice_cstr(names[i])));
         if (status != 0) {
@@ -130,6 +135,41 @@ static int find_status(const struct weir_json *j)
         }
     }
     return 0;
+}
+
+/* As JSON, where it has the form of a name: it is passed on to callers. */
+static struct weir_slice name_at(const struct weir_json *j, const char *name,
+                                 struct weir_arena *arena)
+{
+    enum { MAX_NAME_BYTES = 64 };
+    uint32_t holder = error_holder(j);
+    uint32_t at = weir_json_get_set(j, holder, weir_slice_cstr(name));
+    if (!is_string(j, at)) {
+        return (struct weir_slice){0};
+    }
+    struct weir_slice raw = weir_json_raw(j, at);
+    for (size_t i = 1; i + 1 < raw.n; i++) {
+        char c = raw.p[i];
+        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_alnum && (c == '\0' || strchr("_.[]/-", c) == NULL)) {
+            return (struct weir_slice){0};
+        }
+    }
+    bool is_name = raw.n > 2 && raw.n - 2 <= MAX_NAME_BYTES;
+    return is_name ? weir_arena_dup(arena, raw) : (struct weir_slice){0};
+}
+
+/* A name, or a number as small as a status. */
+static struct weir_slice code_at(const struct weir_json *j, struct weir_arena *arena)
+{
+    enum { MAX_CODE = 999999 };
+    uint32_t at = weir_json_get_set(j, error_holder(j), WEIR_SLICE("code"));
+    uint64_t value;
+    if (at != WEIR_JSON_NONE && weir_json_type(j, at) == WEIR_JSON_NUMBER &&
+        weir_json_u64(j, at, &value) == 0 && value <= MAX_CODE) {
+        return weir_slice_cstr(weir_arena_printf(arena, "%llu", (unsigned long long)value));
+    }
+    return name_at(j, "code", arena);
 }
 
 static void read_error(struct weir_fault *fault, struct weir_slice body, bool wants_status,
@@ -144,6 +184,8 @@ static void read_error(struct weir_fault *fault, struct weir_slice body, bool wa
             fault->message = weir_fault_message(arena, weir_json_string(&j, message, arena));
         }
         fault->status = wants_status ? find_status(&j) : fault->status;
+        fault->code = code_at(&j, arena);
+        fault->param = name_at(&j, "param", arena);
     }
     weir_json_tape_dispose(&tape);
 }

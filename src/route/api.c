@@ -91,10 +91,46 @@ static const struct weir_route_entry *find_guarded(struct weir_env *env, struct 
     if (entry != NULL) {
         request->guarded = &env->guarded[route - env->conf->routes];
         request->task.env = &env->route_tasks;
+        request->task.call.keeps_model_status = true;
         s->extra = request->guarded->fields;
         s->n_extra = request->guarded->n_fields;
     }
     return entry;
+}
+
+/* ---- 404 for those who came with an OpenAI client ---- */
+
+static void append_paths(struct weir_buf *out, struct weir_slice route)
+{
+    for (size_t i = 0; i < COUNT(OPENAI_TABLE); i++) {
+        weir_buf_append(out, i == 0 ? WEIR_SLICE(" ") : WEIR_SLICE(", "));
+        weir_buf_printf(out, "/%.*s%s", (int)route.n, route.p, OPENAI_TABLE[i].path);
+    }
+}
+
+/* A wrong base URL is the first mistake everybody makes: says what is served. */
+static void refuse_unknown(const struct weir_env *env, struct weir_http_stream *s)
+{
+    struct weir_slice below;
+    struct weir_buf words = {0};
+    const struct weir_conf *conf = env->conf;
+    const struct weir_conf_route *route = guard_of(conf, s->req.path, &below);
+    if (!has_openai(env)) {
+        weir_buf_append(&words, WEIR_SLICE("no model server is configured: `openai`"));
+    } else if (conf->n_routes == 0) {
+        weir_buf_append(&words, WEIR_SLICE("no route is configured: `routes`"));
+    } else if (route != NULL) {
+        weir_buf_append(&words, WEIR_SLICE("unknown path: this route serves"));
+        append_paths(&words, route->name.s);
+    } else {
+        weir_buf_append(&words, WEIR_SLICE("unknown path: the routes are"));
+        for (size_t i = 0; i < conf->n_routes; i++) {
+            struct weir_slice name = conf->routes[i].name.s;
+            weir_buf_printf(&words, "%s /%.*s/v1", i != 0 ? "," : "", (int)name.n, name.p);
+        }
+    }
+    weir_reply_error(s, 404, weir_buf_slice(&words));
+    weir_buf_dispose(&words);
 }
 
 /* A page of somebody else's whose name leads to this machine (DNS rebinding) must not get in. */
@@ -129,5 +165,10 @@ void weir_api_begin(struct weir_http_stream *s)
         entry = find_guarded(env, s);
     }
     weir_request_of(s)->pattern = entry != NULL ? entry->path : NULL;
+    bool is_there = entry != NULL && (entry->exists == NULL || entry->exists(env));
+    if (!is_there && weir_reply_shape_of(s->req.path) == WEIR_REPLY_OPENAI) {
+        refuse_unknown(env, s);
+        return;
+    }
     weir_route_dispatch(entry, env, s);
 }

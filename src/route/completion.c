@@ -97,6 +97,7 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
         weir_reply_error(s, 400, weir_buf_slice(&why));
     } else {
         struct weir_stream_out_options options = {.has_done = true,
+                                                  .is_route = request->route != NULL,
                                                   .is_fms =
                                                       env->tasks.is_fms && request->route == NULL,
                                                   .joins_findings = !env->tasks.is_fms,

@@ -168,7 +168,7 @@ static void answer(void *ctx, const struct weir_task_answer *result)
         weir_reply_answer(s, result->body);
         return;
     }
-    struct weir_reply_problem problem = weir_reply_problem_of(s, result->fault);
+    struct weir_problem problem = weir_reply_problem_of(s, result->fault);
     bool has_words = problem.status != 500 && result->fault->message.n != 0;
     weir_reply_log_fault(result->fault, problem.status, &weir_request_of(s)->log);
     weir_reply_error(s, problem.status, has_words ? result->fault->message : problem.details);

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "obs/metric.h"
 #include "route/env.h"
+#include "route/fault_text.h"
 #include "wire/json_write.h"
 
 #include <stdarg.h>
@@ -45,40 +46,37 @@ const char *weir_reply_error_type(int status)
     }
 }
 
+static void write_body(struct weir_buf *out, enum weir_reply_shape shape,
+                       const struct weir_problem *p)
+{
+    if (shape == WEIR_REPLY_OPENAI) {
+        weir_problem_write(out, p);
+        return;
+    }
+    struct weir_json_write w;
+    struct weir_slice details =
+        weir_slice_sub(p->details, 0, weir_utf8_floor(p->details, MAX_DETAILS_BYTES));
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("code"));
+    weir_json_write_i64(&w, p->status);
+    bool is_fms = shape == WEIR_REPLY_FMS;
+    weir_json_write_key(&w, is_fms ? WEIR_SLICE("details") : WEIR_SLICE("message"));
+    weir_json_write_string(&w, details);
+    weir_json_write_end_object(&w);
+}
+
 void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, int status,
                            struct weir_slice details)
 {
-    struct weir_json_write w;
-    details = weir_slice_sub(details, 0, weir_utf8_floor(details, MAX_DETAILS_BYTES));
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_object(&w);
-    if (shape != WEIR_REPLY_OPENAI) {
-        bool is_fms = shape == WEIR_REPLY_FMS;
-        weir_json_write_key(&w, WEIR_SLICE("code"));
-        weir_json_write_i64(&w, status);
-        weir_json_write_key(&w, is_fms ? WEIR_SLICE("details") : WEIR_SLICE("message"));
-        weir_json_write_string(&w, details);
-    } else {
-        weir_json_write_key(&w, WEIR_SLICE("error"));
-        weir_json_write_begin_object(&w);
-        weir_json_write_key(&w, WEIR_SLICE("message"));
-        weir_json_write_string(&w, details);
-        weir_json_write_key(&w, WEIR_SLICE("type"));
-        weir_json_write_string(&w, weir_slice_cstr(weir_reply_error_type(status)));
-        weir_json_write_key(&w, WEIR_SLICE("param"));
-        weir_json_write_null(&w);
-        weir_json_write_key(&w, WEIR_SLICE("code"));
-        weir_json_write_i64(&w, status);
-        weir_json_write_end_object(&w);
-    }
-    weir_json_write_end_object(&w);
+    write_body(out, shape, &(struct weir_problem){.status = status, .details = details});
 }
 
 /* An answer that waits for the end of a body nobody wants. */
 struct late_reply {
     int status;
     struct weir_slice body;
-    struct weir_http_field fields[2];
+    struct weir_http_field *fields;
     size_t n_fields;
 };
 
@@ -110,30 +108,33 @@ static bool is_worth_waiting(const struct weir_http_stream *s)
     return known <= MAX_DISCARD_BYTES;
 }
 
-static struct late_reply *make_error(struct weir_http_stream *s, int status,
-                                     struct weir_slice details)
+static void add_field(struct late_reply *late, struct weir_arena *arena,
+                      const struct weir_http_field *field)
 {
+    late->fields[late->n_fields].name = weir_arena_dup(arena, field->name);
+    late->fields[late->n_fields++].value = weir_arena_dup(arena, field->value);
+}
+
+static struct late_reply *make_error(struct weir_http_stream *s, const struct weir_problem *p)
+{
+    static const struct weir_http_field json = {{"content-type", 12}, {"application/json", 16}};
     struct weir_buf body = {0};
-    weir_reply_error_body(&body, weir_reply_shape_of(s->req.path), status, details);
+    write_body(&body, weir_reply_shape_of(s->req.path), p);
     struct late_reply *late = weir_arena_zalloc(&s->arena, sizeof *late);
-    late->status = status;
+    late->status = p->status;
     late->body = weir_arena_dup(&s->arena, weir_buf_slice(&body));
-    late->fields[0].name = WEIR_SLICE("content-type");
-    late->fields[0].value = WEIR_SLICE("application/json");
-    late->n_fields = 1;
+    late->fields = weir_arena_array(&s->arena, p->n_fields + 1, sizeof *late->fields);
+    add_field(late, &s->arena, &json);
+    for (size_t i = 0; i < p->n_fields; i++) {
+        add_field(late, &s->arena, &p->fields[i]);
+    }
     weir_buf_dispose(&body);
     return late;
 }
 
-void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
-                           struct weir_http_field field)
+void weir_reply_problem(struct weir_http_stream *s, const struct weir_problem *problem)
 {
-    struct late_reply *late = make_error(s, status, details);
-    if (field.name.n != 0) {
-        late->fields[1].name = weir_arena_dup(&s->arena, field.name);
-        late->fields[1].value = weir_arena_dup(&s->arena, field.value);
-        late->n_fields = 2;
-    }
+    struct late_reply *late = make_error(s, problem);
     s->ctx = late;
     if (is_worth_waiting(s)) {
         s->handler = &LATE_HANDLER;
@@ -142,6 +143,15 @@ void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_s
         s->handler = NULL;
         send_late(s);
     }
+}
+
+void weir_reply_error_with(struct weir_http_stream *s, int status, struct weir_slice details,
+                           struct weir_http_field field)
+{
+    weir_reply_problem(s, &(struct weir_problem){.status = status,
+                                                 .details = details,
+                                                 .fields = &field,
+                                                 .n_fields = field.name.n != 0 ? 1 : 0});
 }
 
 static struct weir_metric_counter refused;
@@ -166,7 +176,7 @@ void weir_reply_full(struct weir_http_stream *s)
 
 void weir_reply_error_at_once(struct weir_http_stream *s, int status, struct weir_slice details)
 {
-    s->ctx = make_error(s, status, details);
+    s->ctx = make_error(s, &(struct weir_problem){.status = status, .details = details});
     s->handler = NULL;
     send_late(s);
 }
@@ -193,20 +203,25 @@ static int status_of(const struct weir_http_stream *s, const struct weir_fault *
     return is_lost_chunker && weir_request_of(s)->env->tasks.is_fms ? 503 : fault->status;
 }
 
-struct weir_reply_problem weir_reply_problem_of(struct weir_http_stream *s,
-                                                const struct weir_fault *fault)
+static struct weir_problem problem_under_api(struct weir_http_stream *s,
+                                             const struct weir_fault *fault)
 {
+    static const struct weir_http_field later = {{"retry-after", 11}, {"1", 1}};
     if (fault->origin == WEIR_FAULT_LIMIT) {
-        return (struct weir_reply_problem){fault->status,
-                                           weir_arena_dup(&s->arena, fault->message)};
+        return (struct weir_problem){.status = fault->status,
+                                     .details = weir_arena_dup(&s->arena, fault->message)};
     }
     if (fault->err == WEIR_EFULL) {
-        return (struct weir_reply_problem){503, weir_slice_cstr(weir_account_full_words(NULL))};
+        return (struct weir_problem){.status = 503,
+                                     .details = weir_slice_cstr(weir_account_full_words(NULL)),
+                                     .fields = &later,
+                                     .n_fields = 1};
     }
     int status = status_of(s, fault);
     if (status != 400 && status != 404 && status != 422 && status != 503) {
-        return (struct weir_reply_problem){
-            500, WEIR_SLICE("unexpected error occurred while processing request")};
+        return (struct weir_problem){
+            .status = 500,
+            .details = WEIR_SLICE("unexpected error occurred while processing request")};
     }
     struct weir_slice words = fault->message;
     if (words.n == 0) {
@@ -215,29 +230,48 @@ struct weir_reply_problem weir_reply_problem_of(struct weir_http_stream *s,
     const char *details = weir_arena_printf(&s->arena, "%s request failed for `%.*s`: %.*s",
                                             weir_fault_origin_name(fault->origin), (int)fault->id.n,
                                             fault->id.p, (int)words.n, words.p);
-    return (struct weir_reply_problem){status, weir_slice_cstr(details)};
+    return (struct weir_problem){.status = status, .details = weir_slice_cstr(details)};
+}
+
+struct weir_problem weir_reply_problem_of(struct weir_http_stream *s,
+                                          const struct weir_fault *fault)
+{
+    bool is_route = weir_request_of(s)->guarded != NULL;
+    return is_route ? weir_problem_on_route(s, fault) : problem_under_api(s, fault);
+}
+
+/* Who reads the log looks for what is broken: a caller's mistake is not. */
+static enum weir_log_level level_of(const struct weir_fault *fault, int status)
+{
+    if (fault->err == WEIR_EFULL || fault->err == WEIR_EBUSY || fault->status == 429) {
+        return WEIR_LOG_LEVEL_WARN;
+    }
+    bool is_callers = fault->status == status && status < 500;
+    return is_callers ? WEIR_LOG_LEVEL_INFO : WEIR_LOG_LEVEL_ERROR;
 }
 
 void weir_reply_log_fault(const struct weir_fault *fault, int status,
                           const struct weir_log_ctx *log)
 {
-    WEIR_LOG_ERROR("route", log, "service failed",
-                   weir_log_cstr("kind", weir_fault_origin_name(fault->origin)),
-                   weir_log_str("id", fault->id), weir_log_err("error", fault->err),
-                   weir_log_i64("service_status", fault->status), weir_log_str("why", fault->why),
-                   weir_log_i64("status", status));
+    WEIR_LOG(level_of(fault, status), "route", log, "service failed",
+             weir_log_cstr("kind", weir_fault_origin_name(fault->origin)),
+             weir_log_str("id", fault->id), weir_log_err("error", fault->err),
+             weir_log_i64("service_status", fault->status), weir_log_str("why", fault->why),
+             weir_log_i64("status", status));
 }
 
-void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
-                      const struct weir_log_ctx *log)
+static void tell_fault(void *ctx, const struct weir_fault *fault)
 {
-    struct weir_reply_problem problem = weir_reply_problem_of(s, fault);
-    weir_reply_log_fault(fault, problem.status, log);
-    struct weir_http_field later = {WEIR_SLICE("retry-after"), WEIR_SLICE("1")};
-    bool is_ours = fault->err == WEIR_EFULL;
-    weir_metric_add(refused, is_ours);
-    weir_reply_error_with(s, problem.status, problem.details,
-                          is_ours ? later : (struct weir_http_field){{0}, {0}});
+    struct weir_http_stream *s = ctx;
+    struct weir_problem problem = weir_reply_problem_of(s, fault);
+    weir_reply_log_fault(fault, problem.status, &weir_request_of(s)->log);
+    weir_metric_add(refused, fault->err == WEIR_EFULL);
+    weir_reply_problem(s, &problem);
+}
+
+void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault)
+{
+    weir_fault_text_look(s, fault, tell_fault, s);
 }
 
 void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct weir_slice body)

@@ -6,12 +6,13 @@
 #include "client/fault.h"
 #include "http/stream.h"
 #include "obs/log.h"
+#include "route/problem.h"
 
 /*
  * Answers to callers. This is the one place that knows what an error looks like:
  *
  *   WEIR_REPLY_FMS     {"code":404,"details":"…"}
- *   WEIR_REPLY_OPENAI  {"error":{"message":"…","type":"…","param":null,"code":404}}, under /v1
+ *   WEIR_REPLY_OPENAI  {"error":{"message":"…","type":"…","param":null,"code":"…"}}, under /v1
  *   WEIR_REPLY_DETECTOR  {"code":404,"message":"…"}, where detectors are served
  */
 enum weir_reply_shape {
@@ -51,24 +52,28 @@ void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, 
     __attribute__((format(printf, 3, 4)));
 
 /*
- * What a caller learns of a failed service: the statuses 400, 404, 422 and 503 are passed on with
- * the service's own words; everything else is a 500 that says nothing, with the cause in the log.
- * With `compat: fms` a chunker that cannot be reached is a 503.
+ * What a caller learns of a failed service. Under /api the statuses 400, 404, 422 and 503 are
+ * passed on with the service's own words; everything else is a 500 that says nothing, with the
+ * cause in the log. With `compat: fms` a chunker that cannot be reached is a 503. On routes:
+ * weir_problem_on_route.
  */
-struct weir_reply_problem {
-    int status;
-    struct weir_slice details; /* in the stream's arena */
-};
-struct weir_reply_problem weir_reply_problem_of(struct weir_http_stream *s,
-                                                const struct weir_fault *fault);
-/* "invalid_request_error" and the like. */
+struct weir_problem weir_reply_problem_of(struct weir_http_stream *s,
+                                          const struct weir_fault *fault);
+
+/* Answers with it, as weir_reply_error does. */
+void weir_reply_problem(struct weir_http_stream *s, const struct weir_problem *problem);
+
+/* "invalid_request_error" and the like, as error events of streams under /api have it. */
 const char *weir_reply_error_type(int status);
 
-/* Logs a failed service in one line, with the cause that callers do not see. */
+/* Logs a failed service in one line, with the cause that callers do not see: at information where
+ * the caller's request was at fault, a warning where the service or we had too much to do. */
 void weir_reply_log_fault(const struct weir_fault *fault, int status,
                           const struct weir_log_ctx *log);
-void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault,
-                      const struct weir_log_ctx *log);
+
+/* Answers with what the caller may learn of the fault, and logs it. On routes a model server's
+ * words are looked at first (route/fault_text.h). */
+void weir_reply_fault(struct weir_http_stream *s, const struct weir_fault *fault);
 
 /* 200 with a JSON body. */
 void weir_reply_json(struct weir_http_stream *s, struct weir_slice body);

@@ -1,6 +1,7 @@
 #include "route/stream_out.h"
 
 #include "route/env.h"
+#include "route/fault_text.h"
 #include "route/reply.h"
 #include "route/stream_stats.h"
 #include "wire/json_write.h"
@@ -173,7 +174,7 @@ static void on_timer(struct weir_timer *t, void *ctx)
 
 static void finish(struct weir_stream_out *o, enum weir_stream_out_end how)
 {
-    if (o->options.has_done) {
+    if (o->options.has_done && !(o->options.is_route && how == WEIR_STREAM_OUT_FAILED)) {
         weir_buf_append(&o->scratch, WEIR_SLICE("data: [DONE]\n\n"));
     }
     if (o->scratch.n != 0 || !o->is_started) {
@@ -190,7 +191,7 @@ static void finish(struct weir_stream_out *o, enum weir_stream_out_end how)
 static void finish_failed(struct weir_stream_out *o, struct weir_slice json)
 {
     if (o->is_started || o->options.is_fms) {
-        put_event(o, WEIR_SLICE("error"), json);
+        put_event(o, o->options.is_route ? WEIR_SLICE("") : WEIR_SLICE("error"), json);
         finish(o, WEIR_STREAM_OUT_FAILED);
         return;
     }
@@ -199,7 +200,7 @@ static void finish_failed(struct weir_stream_out *o, struct weir_slice json)
     if (o->options.is_duplex) {
         weir_reply_error_at_once(o->stream, o->problem.status, o->problem.details);
     } else {
-        weir_reply_error(o->stream, o->problem.status, o->problem.details);
+        weir_reply_problem(o->stream, &o->problem);
     }
 }
 
@@ -326,8 +327,7 @@ static void out_end(struct weir_out *base)
 }
 
 /* OpenAI clients raise what has an `error` member; the rest is the shape of all our errors. */
-static void write_error(struct weir_buf *out, const struct weir_reply_problem *problem,
-                        bool is_plain)
+static void write_error(struct weir_buf *out, const struct weir_problem *problem, bool is_plain)
 {
     struct weir_json_write w;
     weir_json_write_init(&w, out);
@@ -354,7 +354,11 @@ static void fail(struct weir_stream_out *o)
 {
     struct weir_buf json = {0};
     weir_flow_gate_close(&o->gate);
-    write_error(&json, &o->problem, o->options.is_fms || o->options.is_ndjson);
+    if (o->options.is_route) {
+        weir_problem_write(&json, &o->problem);
+    } else {
+        write_error(&json, &o->problem, o->options.is_fms || o->options.is_ndjson);
+    }
     if (o->chain != NULL) {
         push(o, &(struct weir_event){.kind = WEIR_EVENT_ERROR, .data = weir_buf_slice(&json)});
     } else {
@@ -363,9 +367,9 @@ static void fail(struct weir_stream_out *o)
     weir_buf_dispose(&json);
 }
 
-static void out_fail(struct weir_out *base, const struct weir_fault *fault)
+static void tell_fault(void *ctx, const struct weir_fault *fault)
 {
-    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    struct weir_stream_out *o = ctx;
     if (!o->is_over) {
         o->problem = weir_reply_problem_of(o->stream, fault);
         weir_reply_log_fault(fault, o->problem.status, &weir_request_of(o->stream)->log);
@@ -373,11 +377,21 @@ static void out_fail(struct weir_out *base, const struct weir_fault *fault)
     }
 }
 
+/* On a route a model server's words are looked at first; meanwhile nothing else comes. */
+static void out_fail(struct weir_out *base, const struct weir_fault *fault)
+{
+    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    weir_flow_gate_close(&o->gate);
+    if (!o->is_over) {
+        weir_fault_text_look(o->stream, fault, tell_fault, o);
+    }
+}
+
 void weir_stream_out_refuse(struct weir_stream_out *o, int status, struct weir_slice details)
 {
     if (!o->is_over) {
-        o->problem =
-            (struct weir_reply_problem){status, weir_arena_dup(&o->stream->arena, details)};
+        o->problem = (struct weir_problem){.status = status,
+                                           .details = weir_arena_dup(&o->stream->arena, details)};
         fail(o);
     }
 }

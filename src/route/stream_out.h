@@ -28,7 +28,8 @@
  */
 struct weir_stream_out_options {
     bool is_ndjson; /* lines instead of events; no comments */
-    bool has_done;  /* `data: [DONE]` ends it, errors included */
+    bool has_done;  /* `data: [DONE]` ends it, errors included unless it is a route's */
+    bool is_route;  /* errors are OpenAI's, and the last thing said */
     bool is_fms;    /* errors before the first event are events, too; plainer error data */
     /* Events that the task writes carry findings of this gateway, with spans that count from the
      * beginning of the stream: batches join them. */
@@ -62,7 +63,7 @@ struct weir_stream_out {
     struct weir_account_share buffered; /* what the chain holds */
     struct weir_buf scratch;            /* an event on its way to the stream */
     const struct weir_out_raw *raw;     /* pushed into the chain just now, if it has own bytes */
-    struct weir_reply_problem problem;  /* while an error passes the chain */
+    struct weir_problem problem;        /* while an error passes the chain */
 };
 
 /* Made in the stream's arena; sets the stream's handler, unless it is duplex. */

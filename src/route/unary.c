@@ -25,7 +25,7 @@ void weir_unary_answer(void *ctx, const struct weir_task_answer *answer)
 {
     struct weir_http_stream *s = ctx;
     if (answer->fault != NULL) {
-        weir_reply_fault(s, answer->fault, &weir_request_of(s)->log);
+        weir_reply_fault(s, answer->fault);
     } else {
         weir_reply_answer(s, answer->body);
     }

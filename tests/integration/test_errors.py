@@ -10,6 +10,7 @@ MAX_BODY = 4096
 MAX_HEADERS = 8192
 DEPTH = 64
 JSON = [("Content-Type", "application/json")]
+CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 413: "request_too_large"}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def message(response, type):
     assert body.keys() == {"error"}
     assert body["error"].keys() == {"message", "type", "param", "code"}
     assert (body["error"]["type"], body["error"]["param"]) == (type, None)
-    assert body["error"]["code"] == response.status
+    assert body["error"]["code"] == CODES[response.status]
     return body["error"]["message"]
 
 
@@ -65,7 +66,7 @@ def test_an_unknown_path(w, path):
 def test_an_unknown_path_for_openai_callers(w, path):
     response = post(w, path)
     assert response.status == 404
-    message(response, "not_found_error")
+    message(response, "invalid_request_error")
 
 
 def test_a_wrong_method(w):

@@ -67,6 +67,33 @@ static void expect(const char *body, int status, const char *message)
     weir_arena_dispose(&arena);
 }
 
+static void expect_names(const char *body, const char *code, const char *param)
+{
+    struct weir_arena arena = {0};
+    struct weir_fault fault = {0};
+    weir_openai_answer_message(&fault, weir_slice_cstr(body), &arena);
+    if (!weir_slice_eq_cstr(fault.code, code) || !weir_slice_eq_cstr(fault.param, param)) {
+        fail_msg("%s: %.*s %.*s", body, (int)fault.code.n, fault.code.p, (int)fault.param.n,
+                 fault.param.p);
+    }
+    weir_arena_dispose(&arena);
+}
+
+/* They are passed on to callers, so they must be what they claim to be. */
+static void test_codes_and_params(void **state)
+{
+    (void)state;
+    expect_names("{\"error\":{\"code\":\"model_not_found\",\"param\":\"messages[0].content\"}}",
+                 "\"model_not_found\"", "\"messages[0].content\"");
+    expect_names("{\"object\":\"error\",\"code\":40001,\"param\":null}", "40001", "");
+    expect_names("{\"error\":{\"code\":4111111111111111,\"param\":7}}", "", "");
+    expect_names("{\"error\":{\"code\":-1,\"param\":\"\"}}", "", "");
+    expect_names("{\"error\":{\"code\":\"jane@example.org\",\"param\":\"two words\"}}", "", "");
+    expect_names("{\"error\":{\"code\":\"a\\u0040b\",\"param\":[\"x\"]}}", "", "");
+    expect_names("{\"error\":\"text\",\"code\":\"outer\"}", "\"outer\"", "");
+    expect_names("not JSON", "", "");
+}
+
 static void test_messages(void **state)
 {
     (void)state;
@@ -131,8 +158,11 @@ static void test_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_error), cmocka_unit_test(test_is_error_anywhere),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_is_error),
+        cmocka_unit_test(test_is_error_anywhere),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_codes_and_params),
+        cmocka_unit_test(test_whole),
         cmocka_unit_test(test_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
