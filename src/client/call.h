@@ -29,12 +29,18 @@
  * REFUSED_STREAM), a few times.
  *
  * Sent with every call: host, content-length, the target's token, what is passed through,
- * traceparent (a span of its own), user-agent; HTTP/2: te. No field twice: the target's token wins
- * over all, `fields` over what is passed through. A name, value or path that HTTP does not allow is
- * WEIR_EINVAL.
+ * x-request-id, traceparent (a span of its own), user-agent; HTTP/2: te. No field twice: the
+ * target's token wins over all, `fields` over what is passed through. A name, value or path that
+ * HTTP does not allow is WEIR_EINVAL.
  */
 struct weir_client;
 struct weir_call;
+
+/* When pieces of an answer came, loop time; 0: none yet. */
+struct weir_call_times {
+    uint64_t first_ms;
+    uint64_t last_ms;
+};
 
 /* What goes out with every call of one guarded request. Borrowed for the life of the call. */
 struct weir_call_context {
@@ -46,6 +52,7 @@ struct weir_call_context {
     /* A model server's 502, 503 or 504 is its answer, not a reason to ask it again: the caller is
      * told. */
     bool keeps_model_status;
+    struct weir_call_times *model_times; /* filled in by model adapters; may be NULL */
 };
 
 static inline struct weir_account *weir_call_account(const struct weir_call_context *context)

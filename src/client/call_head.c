@@ -13,7 +13,7 @@
 
 #define AUTHORIZATION WEIR_SLICE("authorization")
 
-enum { N_OWN_FIELDS = 4 }; /* authorization, te, user-agent, traceparent */
+enum { N_OWN_FIELDS = 5 }; /* authorization, te, user-agent, x-request-id, traceparent */
 
 struct head {
     struct weir_arena *arena;
@@ -58,6 +58,7 @@ static bool is_reserved(struct weir_slice name)
         {"traceparent", 11},
         {"proxy-authorization", 19},
         {"http2-settings", 14},
+        {"x-request-id", 12},
     };
     for (size_t i = 0; i < sizeof RESERVED / sizeof RESERVED[0]; i++) {
         if (weir_slice_eq_nocase(name, RESERVED[i])) {
@@ -119,6 +120,15 @@ static void add_trace(struct head *h, struct weir_call *call)
     add_new(h, WEIR_SLICE("traceparent"), weir_slice_make(value, WEIR_TRACE_PARENT_BYTES));
 }
 
+/* By it a service's log lines are found that belong to one of ours. */
+static void add_request_id(struct head *h, const struct weir_call_context *context)
+{
+    bool has_id = context != NULL && context->log != NULL && context->log->request_id.n != 0;
+    if (has_id) {
+        add_new(h, WEIR_SLICE("x-request-id"), context->log->request_id);
+    }
+}
+
 static struct weir_slice path_of(struct weir_call *call)
 {
     struct weir_slice prefix = call->pool->target.path_prefix;
@@ -173,6 +183,7 @@ int weir_call__build(struct weir_call *call)
         add_new(&h, WEIR_SLICE("te"), WEIR_SLICE("trailers"));
     }
     add_new(&h, WEIR_SLICE("user-agent"), WEIR_SLICE("weir/" WEIR_VERSION));
+    add_request_id(&h, r->context);
     add_trace(&h, call);
     call->wire = (struct weir_http_up_request){
         .method = r->method,

@@ -9,8 +9,10 @@
 #include "base/mem.h"
 #include "http/http_int.h"
 #include "io/fds.h"
+#include "obs/trace.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 
 /* Connections over the limit that are answered 503; beyond this many, and when descriptors are
@@ -179,10 +181,12 @@ static void reject(struct weir_http_conn *c)
                                  "open files",
                                  &body);
     struct weir_buf out = {0};
+    char id[WEIR_TRACE_ID_BYTES + 1];
+    weir_trace_request_id(id);
     weir_buf_printf(&out,
                     "HTTP/1.1 503 %s\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
-                    "content-length: %zu\r\nconnection: close\r\n\r\n",
-                    weir_http_reason(503), body.n);
+                    "x-request-id: %s\r\ncontent-length: %zu\r\nconnection: close\r\n\r\n",
+                    weir_http_reason(503), id, body.n);
     weir_buf_append(&out, weir_buf_slice(&body));
     weir_sock_write(&c->sock, weir_buf_slice(&out));
     weir_buf_dispose(&out);
@@ -318,6 +322,17 @@ static bool may_tell(struct weir_http_endpoint *ep)
     return true;
 }
 
+/* For the log: "192.0.2.7", without the port. */
+static void note_peer(struct weir_http_conn *c, int fd)
+{
+    struct sockaddr_storage addr = {0};
+    socklen_t n = sizeof addr;
+    if (getpeername(fd, (struct sockaddr *)&addr, &n) != 0 ||
+        uv_ip_name((struct sockaddr *)&addr, c->peer, sizeof c->peer) != 0) {
+        c->peer[0] = '\0';
+    }
+}
+
 void weir_http_endpoint_accept(struct weir_http_endpoint *ep, int fd)
 {
     struct weir_http_conn *c = weir_mem_zalloc(sizeof *c);
@@ -332,6 +347,7 @@ void weir_http_endpoint_accept(struct weir_http_endpoint *ep, int fd)
     c->sniffed.max = sizeof H2_PREFACE + WEIR_LOOP_READ_BYTES;
     c->sniffed.account = &c->account;
     c->since_ms = weir_loop_now_ms(ep->loop);
+    note_peer(c, fd);
     /* A failed accept leaves an initialised handle that still has to be closed. */
     int rc = weir_sock_accept(&c->sock, ep->loop, fd, ep->tls);
     weir_sock_count_on(&c->sock, &c->account);

@@ -31,8 +31,11 @@ struct weir_http_limits {
 struct weir_http_service {
     /* Sets s->handler (and s->ctx), or replies at once, or both. */
     void (*on_request)(void *ctx, struct weir_http_stream *s);
+    /* HTTP itself answers a request that never came to on_request, in a moment: what its answer and
+     * the log need of the service. May be NULL. */
+    void (*on_refused)(void *ctx, struct weir_http_stream *s);
     /* The exchange is over and about to be freed: for counting and the access log. Also for what
-     * was refused before there was an on_request; service_ctx is NULL then. */
+     * was refused before there was an on_request. */
     void (*on_done)(void *ctx, const struct weir_http_stream *s);
     /* The body of an error that HTTP itself answers (malformed, too slow…); JSON. `req` is what is
      * known of the request, its path perhaps; NULL: there is none. */

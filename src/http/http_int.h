@@ -119,6 +119,7 @@ struct weir_http_conn {
     struct weir_http_rest lingered; /* LINGER: what still came */
     uint64_t seen_sent;             /* bytes the kernel had taken when last looked at */
     uint64_t seen_sent_ms;          /* and when that number last changed */
+    char peer[48];                  /* the caller's address */
     struct weir_buf sniffed;        /* first bytes while they could still be either protocol */
 };
 

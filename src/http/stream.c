@@ -8,6 +8,7 @@ void weir_http_stream_respond(struct weir_http_stream *s, const struct weir_http
     WEIR_ASSERT(s->status == 0 && !s->response_ended);
     s->status = r->status;
     s->last_out_ms = weir_loop_now_ms(s->loop);
+    s->head_ms = s->last_out_ms;
     if (s->n_extra == 0) {
         s->ops->respond(s, r);
         return;
@@ -40,6 +41,7 @@ void weir_http_stream_end_with(struct weir_http_stream *s, const struct weir_htt
     WEIR_ASSERT(s->status != 0 && !s->response_ended);
     s->response_ended = true;
     weir_flow_gate_close(&s->gate);
+    s->end_ms = weir_loop_now_ms(s->loop);
     s->ops->end(s, trailers, n);
 }
 
@@ -95,6 +97,7 @@ void weir_http__stream_init(struct weir_http_stream *s, struct weir_http_conn *c
 {
     s->ops = ops;
     s->loop = c->ep->loop;
+    s->peer = c->peer;
     s->arena.account = &c->account;
     s->body_timeout_ms = c->limits.body_timeout_ms;
     s->started_ms = weir_loop_now_ms(c->ep->loop);
@@ -189,6 +192,9 @@ void weir_http__stream_refuse(struct weir_http_stream *s, struct weir_http_conn 
         {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")},
         {WEIR_SLICE("retry-after"), WEIR_SLICE("1")},
     };
+    if (s->service_ctx == NULL && ep->service->on_refused != NULL) {
+        ep->service->on_refused(ep->ctx, s);
+    }
     ep->service->render_error(ep->ctx, &s->req, status, what, &body);
     s->handler = NULL;
     weir_http_stream_reply(s, status, fields, status == 503 ? 2 : 1, weir_buf_slice(&body));

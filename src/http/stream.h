@@ -64,7 +64,10 @@ struct weir_http_stream {
     void *service_ctx;                       /* the service's own: the request, for the log */
     const struct weir_http_field *extra;     /* go with whatever response there will be; borrowed */
     size_t n_extra;
+    const char *peer; /* the caller's address, without a port; "" where it has none */
     uint64_t started_ms;
+    uint64_t head_ms;     /* when the response began */
+    uint64_t end_ms;      /* when its last byte was handed in */
     uint64_t last_in_ms;  /* when body bytes last came */
     uint64_t last_out_ms; /* when response bytes last left, or were first queued */
     uint64_t body_bytes;  /* of the request, so far */

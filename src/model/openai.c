@@ -47,6 +47,7 @@ struct run {
     bool is_freed;  /* from inside an event: destroyed when it has returned */
     struct weir_sse_reader reader;
     struct weir_loop *loop;
+    struct weir_call_times *times; /* NULL: nobody asks */
     enum weir_model_op op;
     int status;
     const struct weir_http_field *fields; /* of the answer's head, until the call ends */
@@ -124,6 +125,10 @@ static void fail_with_status(struct run *r, int status, struct weir_slice body)
 
 static void emit(struct run *r, const struct weir_model_frame *frame)
 {
+    if (r->times != NULL) {
+        r->times->last_ms = weir_loop_now_ms(r->loop);
+        r->times->first_ms = r->times->first_ms != 0 ? r->times->first_ms : r->times->last_ms;
+    }
     r->is_in_event = true;
     r->events->on_frame(r->ctx, frame);
     r->is_in_event = false;
@@ -424,6 +429,7 @@ static struct run *new_run(const struct weir_model *m, const struct weir_model_e
     struct run *r = weir_mem_zalloc(sizeof *r);
     r->base.model = m;
     r->loop = env->loop;
+    r->times = env->context != NULL ? env->context->model_times : NULL;
     r->op = request->op;
     r->is_stream = is_stream(request);
     r->model_id = request->model_id;

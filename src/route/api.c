@@ -7,6 +7,7 @@
 #include "route/detection.h"
 #include "route/env.h"
 #include "route/generation.h"
+#include "route/headers.h"
 #include "route/openai.h"
 #include "route/page.h"
 #include "route/registry.h"
@@ -92,8 +93,11 @@ static const struct weir_route_entry *find_guarded(struct weir_env *env, struct 
         request->guarded = &env->guarded[route - env->conf->routes];
         request->task.env = &env->route_tasks;
         request->task.call.keeps_model_status = true;
-        s->extra = request->guarded->fields;
-        s->n_extra = request->guarded->n_fields;
+        request->task.call.model_times = &request->model_times;
+        request->seen = weir_arena_zalloc(&s->arena, sizeof *request->seen);
+        request->seen->arena = &s->arena;
+        request->seen->route = route->name.s;
+        weir_headers_set_route(s, request->guarded);
     }
     return entry;
 }

@@ -10,6 +10,7 @@
 #include "task/env.h"
 #include "task/plan.h"
 #include "task/policy.h"
+#include "task/seen.h"
 
 #include <stdatomic.h>
 
@@ -18,7 +19,10 @@
  * by the server, then const, shared by reference. A request keeps the one it began with, so a
  * reload never changes a rule in the middle of an answer.
  */
-enum { WEIR_GUARDED_FIELDS = 3 };
+enum {
+    WEIR_GUARDED_FIELDS = 3,
+    WEIR_REQUEST_FIELDS = WEIR_GUARDED_FIELDS + 5, /* and x-request-id, x-weir-action, cors */
+};
 
 /* A route of the configuration, ready for use. */
 struct weir_guarded {
@@ -52,8 +56,12 @@ void weir_env_unref(struct weir_env *env); /* NULL is fine */
 struct weir_request {
     struct weir_env *env; /* a reference */
     struct weir_log_ctx log;
+    struct weir_http_field fields[WEIR_REQUEST_FIELDS]; /* of its answer: route/headers.h */
     const struct weir_guarded *guarded; /* the route it came in by; NULL: under /api */
     struct weir_task_ctx task;          /* of this request: worker, headers to pass on, arena */
+    struct weir_slice model;            /* on routes, once it is known; the caller's word */
+    struct weir_seen *seen;             /* on routes: what became of it */
+    struct weir_call_times model_times; /* on routes: when its answer came */
 
     /* For its span, where traces are kept. */
     const char *pattern; /* the endpoint's path in the table; NULL: there is none */

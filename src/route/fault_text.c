@@ -11,6 +11,7 @@ enum { MESSAGE, CODE, PARAM, FIRST_FIELD, MAX_TEXTS = FIRST_FIELD + WEIR_FAULT_M
 
 struct look {
     const struct weir_guarded *guarded;
+    struct weir_seen *seen;
     struct weir_arena *arena;
     struct weir_fault fault; /* a copy of our own */
     struct weir_slice texts[MAX_TEXTS];
@@ -69,8 +70,23 @@ static void clean_fields(struct look *l)
     l->fault.n_fields = n;
 }
 
+static void note_seen(const struct look *l)
+{
+    bool is_redact = l->guarded->policy.action == WEIR_POLICY_REDACT;
+    struct weir_seen_where where = {WEIR_POLICY_OUTPUT, "error",
+                                    is_redact ? WEIR_POLICY_REDACTED : WEIR_POLICY_BLOCKED};
+    struct weir_policy policy = l->guarded->policy;
+    policy.seen = l->seen;
+    for (size_t i = 0; i < l->n_texts; i++) {
+        if (has_finding(l, i)) {
+            weir_seen_findings(&policy, &where, l->groups[i]->found, l->groups[i]->n_found);
+        }
+    }
+}
+
 static void clean(struct look *l)
 {
+    note_seen(l);
     if (has_finding(l, MESSAGE)) {
         bool is_redact = l->guarded->policy.action == WEIR_POLICY_REDACT;
         l->fault.message = is_redact ? redacted(l) : REMOVED;
@@ -131,6 +147,7 @@ void weir_fault_text_look(struct weir_http_stream *s, const struct weir_fault *f
     }
     struct look *l = weir_arena_zalloc(&s->arena, sizeof *l);
     l->guarded = g;
+    l->seen = request->seen;
     l->arena = &s->arena;
     l->fault = weir_fault_dup(&s->arena, fault);
     l->done = done;

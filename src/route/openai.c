@@ -9,6 +9,7 @@
 #include "route/unary.h"
 #include "task/completion_stream.h"
 #include "task/models.h"
+#include "task/seen.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -31,6 +32,7 @@ void weir_openai_declare(void)
         .type = WEIR_METRIC_COUNTER,
         .labels = {"route"},
     };
+    weir_seen_declare();
     outcomes = weir_metric_declare(&outcomes_def);
     dropped = weir_metric_declare(&dropped_def);
 }
@@ -38,16 +40,16 @@ void weir_openai_declare(void)
 void weir_openai_count_for(struct weir_policy *policy, struct weir_slice route)
 {
     static const char *const sides[WEIR_POLICY_SIDES] = {"input", "output"};
-    static const char *const actions[WEIR_POLICY_OUTCOMES] = {"pass", "annotate", "block",
-                                                              "redact"};
     if (outcomes == NULL) {
         return; /* nobody serves: a configuration is only looked at */
     }
     for (size_t i = 0; i < WEIR_POLICY_SIDES; i++) {
         for (size_t k = 0; k < WEIR_POLICY_OUTCOMES; k++) {
-            policy->outcomes[i][k] =
-                weir_metric_counter(outcomes, WEIR_METRIC_LABELS(route, weir_slice_cstr(actions[k]),
-                                                                 weir_slice_cstr(sides[i])));
+            policy->outcomes[i][k] = weir_metric_counter(
+                outcomes,
+                WEIR_METRIC_LABELS(
+                    route, weir_slice_cstr(weir_policy_outcome_name((enum weir_policy_outcome)k)),
+                    weir_slice_cstr(sides[i])));
         }
     }
     policy->dropped = weir_metric_counter(dropped, WEIR_METRIC_LABELS(route));
@@ -64,6 +66,15 @@ struct reading {
     bool is_stream;
 };
 
+/* The route's policy, with what is seen of this request. */
+static const struct weir_policy *watched_policy(struct weir_request *request)
+{
+    struct weir_policy *policy = weir_arena_alloc(request->task.arena, sizeof *policy);
+    *policy = request->guarded->policy;
+    policy->seen = request->seen;
+    return policy;
+}
+
 static struct reading *new_reading(struct weir_http_stream *s, const struct weir_json *body,
                                    bool is_chat)
 {
@@ -76,7 +87,7 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
                                                .json = body,
                                                .input = r->guarded->input,
                                                .output = r->guarded->output,
-                                               .policy = &r->guarded->policy};
+                                               .policy = watched_policy(request)};
     return r;
 }
 
@@ -90,6 +101,7 @@ static int check_common(struct reading *r, uint32_t model, uint32_t stream)
 {
     const struct weir_json *json = r->f.json;
     r->request.model_id = weir_fields_string(&r->f, model);
+    weir_request_of(r->s)->model = r->request.model_id;
     r->is_stream = stream != WEIR_JSON_NONE && weir_json_type(json, stream) == WEIR_JSON_TRUE;
     if (r->request.model_id.n == 0) {
         return weir_fields_fail(&r->f, "", "`model` must not be empty");

@@ -2,6 +2,7 @@
 
 #include "route/env.h"
 #include "route/fault_text.h"
+#include "route/headers.h"
 #include "route/reply.h"
 #include "route/stream_stats.h"
 #include "wire/json_write.h"
@@ -24,8 +25,14 @@ static void start(struct weir_stream_out *o)
         {{"cache-control", 13}, {"no-cache", 8}},
         {{"x-accel-buffering", 17}, {"no", 2}},
     };
+    const struct weir_request *request = weir_request_of(o->stream);
     if (!o->is_started) {
         o->is_started = true;
+        bool is_refused = request->seen != NULL &&
+                          request->seen->outcome[WEIR_POLICY_INPUT] == WEIR_POLICY_BLOCKED;
+        if (is_refused) {
+            weir_headers_set_action(o->stream);
+        }
         weir_http_stream_respond(
             o->stream, &(struct weir_http_response){.status = 200,
                                                     .fields = o->options.is_ndjson ? ndjson : sse,

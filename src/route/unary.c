@@ -2,6 +2,7 @@
 
 #include "route/decode.h"
 #include "route/env.h"
+#include "route/headers.h"
 #include "route/reply.h"
 
 static void on_json(void *ctx, struct weir_http_stream *s, const struct weir_json *body)
@@ -27,6 +28,7 @@ void weir_unary_answer(void *ctx, const struct weir_task_answer *answer)
     if (answer->fault != NULL) {
         weir_reply_fault(s, answer->fault);
     } else {
+        weir_headers_set_action(s);
         weir_reply_answer(s, answer->body);
     }
 }

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "io/fds.h"
 #include "obs/metric.h"
+#include "route/headers.h"
 #include "route/reply.h"
 #include "route/table.h"
 #include "server/info.h"
@@ -73,8 +74,16 @@ static const struct weir_route_entry TABLE[] = {
     {"/metrics", WEIR_HTTP_GET, begin_metrics, NULL},
 };
 
+static void on_refused(void *ctx, struct weir_http_stream *s)
+{
+    (void)ctx;
+    weir_headers_begin(s, weir_arena_alloc(&s->arena, sizeof(struct weir_http_field)),
+                       weir_headers_request_id(s));
+}
+
 static void on_request(void *ctx, struct weir_http_stream *s)
 {
+    on_refused(ctx, s);
     const struct weir_route_entry *entry =
         weir_route_find(TABLE, sizeof TABLE / sizeof TABLE[0], s->req.path);
     weir_route_dispatch(entry, ctx, s);
@@ -117,6 +126,7 @@ static void on_close(void *ctx)
 
 static const struct weir_http_service SERVICE = {
     .on_request = on_request,
+    .on_refused = on_refused,
     .on_done = on_done,
     .render_error = render_error,
     .may_open = may_open,

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "detect/builtin.h"
 #include "route/openai.h"
-#include "talk/channel.h"
+#include "server/describe.h"
 #include "wire/json.h"
 
 struct builder {
@@ -101,21 +101,6 @@ static enum weir_policy_action action_of(enum weir_conf_action action)
     return WEIR_POLICY_ANNOTATE;
 }
 
-/* The channels that a route looks at, as its answers name them. */
-static struct weir_slice guarded_channels(struct weir_arena *arena)
-{
-    struct weir_buf out = {0};
-    for (size_t i = 0; i <= WEIR_CHANNEL_TOOLS; i++) {
-        if (i != 0) {
-            weir_buf_append_byte(&out, ',');
-        }
-        weir_buf_append(&out, weir_slice_cstr(weir_channel_name((enum weir_channel)i)));
-    }
-    struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
-    return text;
-}
-
 static void add_field(struct weir_guarded *g, struct weir_slice name, struct weir_slice value)
 {
     g->fields[g->n_fields++] = (struct weir_http_field){name, value};
@@ -137,9 +122,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     add_field(g, WEIR_SLICE("x-weir-route"), conf->name.s);
     add_field(g, WEIR_SLICE("x-weir-policy"),
               weir_slice_cstr(weir_conf_action_name(conf->on_detection)));
-    if (g->output.n != 0) {
-        add_field(g, WEIR_SLICE("x-weir-guarded"), guarded_channels(b->arena));
-    }
+    add_field(g, WEIR_SLICE("x-weir-guarded"), weir_describe_guarded(g, b->arena));
 }
 
 void weir_guards_build(struct weir_env *env, struct weir_conf_problems *problems)

@@ -7,9 +7,11 @@
 #include "obs/log.h"
 #include "obs/trace.h"
 #include "route/api.h"
+#include "route/headers.h"
 #include "route/passthrough.h"
 #include "route/reply.h"
 #include "route/stream_out.h"
+#include "server/access_log.h"
 #include "server/stats.h"
 
 #include <stdlib.h>
@@ -36,16 +38,28 @@ static void start_trace(struct weir_request *r, const struct weir_http_stream *s
     r->started_ns = is_kept ? uv_hrtime() : 0;
 }
 
-static void on_request(void *ctx, struct weir_http_stream *s)
+/* What an answer and the log need, whoever answers. */
+static struct weir_request *begin_request(struct weir_worker *w, struct weir_http_stream *s)
 {
-    struct weir_worker *w = ctx;
     struct weir_request *r = weir_arena_zalloc(&s->arena, sizeof *r);
     r->env = weir_env_ref(w->env);
     weir_arena_defer(&s->arena, unref_env, r->env);
-    char *id = weir_arena_alloc(&s->arena, WEIR_TRACE_ID_BYTES + 1);
-    weir_trace_request_id(id);
-    r->log.request_id = weir_slice_make(id, WEIR_TRACE_ID_BYTES);
+    r->log.request_id = weir_headers_request_id(s);
+    weir_headers_begin(s, r->fields, r->log.request_id);
     start_trace(r, s, w->export != NULL);
+    s->service_ctx = r;
+    return r;
+}
+
+static void on_refused(void *ctx, struct weir_http_stream *s)
+{
+    begin_request(ctx, s);
+}
+
+static void on_request(void *ctx, struct weir_http_stream *s)
+{
+    struct weir_worker *w = ctx;
+    struct weir_request *r = begin_request(w, s);
     r->task = (struct weir_task_ctx){.env = &r->env->tasks,
                                      .loop = &w->loop,
                                      .client = w->client,
@@ -53,7 +67,6 @@ static void on_request(void *ctx, struct weir_http_stream *s)
                                      .arena = &s->arena,
                                      .scratch = &w->scratch};
     weir_passthrough_collect(r, s);
-    s->service_ctx = r;
     weir_api_begin(s);
 }
 
@@ -65,13 +78,7 @@ static void on_done(void *ctx, const struct weir_http_stream *s)
     if (w->export != NULL) {
         weir_export_worker_request(w->export, s);
     }
-    const struct weir_request *r = weir_request_of(s);
-    bool is_cut = s->is_gone && !s->response_ended;
-    WEIR_LOG_INFO(
-        "http", r != NULL ? &r->log : NULL, is_cut ? "caller gone" : "request",
-        weir_log_str("method", s->req.method_name), weir_log_str("path", s->req.path),
-        weir_log_i64("status", s->status), weir_log_u64("took_ms", now_ms - s->started_ms),
-        weir_log_u64("in_bytes", s->body_bytes), weir_log_u64("out_bytes", s->sent_bytes));
+    weir_access_log_write(s, now_ms);
 }
 
 static void render_error(void *ctx, const struct weir_http_request *req, int status,
@@ -105,6 +112,7 @@ static void on_close(void *ctx)
 
 static const struct weir_http_service SERVICE = {
     .on_request = on_request,
+    .on_refused = on_refused,
     .on_done = on_done,
     .render_error = render_error,
     .may_open = may_open,

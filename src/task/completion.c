@@ -12,6 +12,7 @@
 #include "task/enforce_unary.h"
 #include "task/event.h"
 #include "task/results.h"
+#include "task/seen.h"
 #include "wire/json_edit.h"
 
 struct choice {
@@ -226,6 +227,11 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
         fail(c, fault);
         return;
     }
+    struct weir_seen_where where = {WEIR_POLICY_OUTPUT, "content", WEIR_POLICY_ANNOTATED};
+    for (size_t i = 0; i < c->n_choices; i++) {
+        weir_seen_findings(c->request.policy, &where, c->choices[i].group->found,
+                           c->choices[i].group->n_found);
+    }
     weir_policy_count(c->request.policy, WEIR_POLICY_OUTPUT,
                       n_output_found(c) != 0 ? WEIR_POLICY_ANNOTATED : WEIR_POLICY_PASSED);
     start_answer(c);
@@ -407,6 +413,9 @@ static bool has_nothing_to_add(const struct completion *c)
 static void on_model_done(void *ctx, const struct weir_fault *fault)
 {
     struct completion *c = ctx;
+    if (fault == NULL && c->answer.n_nodes != 0) {
+        weir_seen_usage(c->request.policy, &c->answer);
+    }
     if (fault != NULL) {
         fail(c, weir_fault_keep(c->task->arena, fault));
     } else if (c->answer.n_nodes == 0) {

@@ -5,6 +5,7 @@
 #include "obs/trace.h"
 #include "task/completion.h"
 #include "task/results.h"
+#include "task/seen.h"
 #include "wire/json_edit.h"
 #include "wire/json_write.h"
 
@@ -148,6 +149,10 @@ enum weir_completion_next weir_completion_judge_input(const struct weir_task_com
     }
     enum weir_policy_outcome outcome = outcome_of(r, input);
     weir_policy_count(r->policy, WEIR_POLICY_INPUT, outcome);
+    struct weir_seen_where where = {WEIR_POLICY_INPUT, "content", outcome};
+    for (size_t i = 0; input->groups != NULL && i < input->n; i++) {
+        weir_seen_findings(r->policy, &where, input->groups[i]->found, input->groups[i]->n_found);
+    }
     return outcome == WEIR_POLICY_BLOCKED ? WEIR_COMPLETION_REFUSE : WEIR_COMPLETION_ASK;
 }
 

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "talk/half.h"
 #include "task/completion_stream_int.h"
+#include "task/seen.h"
 #include "wire/json_edit.h"
 
 #include <stdlib.h>
@@ -755,6 +756,13 @@ static void learn_shape(struct weir_cs_choice *choice, struct weir_shape *shape,
     weir_buf_dispose(&written[1]);
 }
 
+static void note_findings(struct weir_cs *cs, const struct weir_gather_batch *batch)
+{
+    struct weir_seen_where where = {WEIR_POLICY_OUTPUT, "content", WEIR_POLICY_ANNOTATED};
+    weir_seen_findings(cs->request.policy, &where, batch->findings, batch->n_findings);
+    weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
+}
+
 /* The short way out, if the event that lends its envelope is one of those known by their shape. */
 static bool emit_shaped(struct weir_cs_choice *choice, const struct weir_gather_batch *batch,
                         const struct weir_cs_item *last, bool has_logprobs)
@@ -773,7 +781,7 @@ static bool emit_shaped(struct weir_cs_choice *choice, const struct weir_gather_
         return false;
     }
     if (batch->n_findings != 0) {
-        weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
+        note_findings(cs, batch);
     }
     weir_cs__forget_until(cs, &choice->items, batch->end_cp);
     weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
@@ -815,7 +823,7 @@ static void emit_batch(struct weir_cs_choice *choice, const struct weir_gather_b
                                    .is_partial = is_partial || overtakes,
                                    .role = role_of_batch(choice)};
     if (batch->n_findings != 0) {
-        weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
+        note_findings(cs, batch);
     }
     weir_buf_clear(&cs->scratch->out);
     weir_event_write_batch(&json, &c, cs->request.is_chat, &out, &cs->scratch->out);

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "task/completion_stream_int.h"
 #include "task/results.h"
+#include "task/seen.h"
 #include "wire/json_write.h"
 
 #include <stdlib.h>
@@ -129,7 +130,11 @@ static void on_whole_done(void *ctx, struct weir_scan *scan)
         return;
     }
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
-        if (WEIR_LIST_ENTRY(at, struct weir_cs_choice, link)->group->n_found != 0) {
+        const struct weir_scan_group *group =
+            WEIR_LIST_ENTRY(at, struct weir_cs_choice, link)->group;
+        if (group->n_found != 0) {
+            struct weir_seen_where where = {WEIR_POLICY_OUTPUT, "content", WEIR_POLICY_ANNOTATED};
+            weir_seen_findings(cs->request.policy, &where, group->found, group->n_found);
             weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
         }
     }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "task/completion_stream_int.h"
 #include "task/promise.h"
+#include "task/seen.h"
 
 #include <stdlib.h>
 
@@ -415,6 +416,7 @@ static void take_event(struct weir_cs *cs, struct weir_slice event)
     if (cs->first.n == 0) {
         weir_buf_append(&cs->first, event);
     }
+    weir_seen_usage(cs->request.policy, &json);
     uint32_t choices;
     switch (weir_event_class_of(&json, &choices)) {
     case WEIR_EVENT_CLASS_CHOICES:

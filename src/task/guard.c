@@ -7,6 +7,7 @@
 #include "io/loop.h"
 #include "task/redact.h"
 #include "task/scan.h"
+#include "task/seen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -566,6 +567,16 @@ static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
     return rc;
 }
 
+static void note_seen(const struct weir_guard *g, const struct weir_guard_piece *piece)
+{
+    bool is_blocked = piece->what == WEIR_GUARD_BLOCKED;
+    struct weir_seen_where where = {.side = WEIR_POLICY_OUTPUT,
+                                    .channel = weir_channel_name(piece->channel),
+                                    .action =
+                                        is_blocked ? WEIR_POLICY_BLOCKED : WEIR_POLICY_REDACTED};
+    weir_seen_findings(g->options.policy, &where, piece->findings, piece->n_findings);
+}
+
 int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     if (g->is_blocked) {
@@ -579,7 +590,11 @@ int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
     }
     release(g);
     int rc = pop_batch(g, piece);
-    return rc == WEIR_EAGAIN ? pop_end(g, piece) : rc;
+    rc = rc == WEIR_EAGAIN ? pop_end(g, piece) : rc;
+    if (rc == 0 && piece->n_findings != 0) {
+        note_seen(g, piece);
+    }
+    return rc;
 }
 
 const struct weir_fault *weir_guard_fault(const struct weir_guard *g)

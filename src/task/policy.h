@@ -9,6 +9,8 @@
 /*
  * What a route does with findings (docs/policies.md). Made from the configuration, then const.
  */
+struct weir_seen;
+
 enum weir_policy_action {
     WEIR_POLICY_ANNOTATE,
     WEIR_POLICY_BLOCK,
@@ -42,7 +44,18 @@ struct weir_policy {
     bool keeps_unknown;            /* block, redact: members nobody here knows leave unchecked */
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];
     struct weir_metric_counter dropped; /* members nobody here knows */
+    /* Of one request, in that request's copy of the policy: what is seen of it (task/seen.h). */
+    struct weir_seen *seen;
 };
+
+static inline const char *weir_policy_outcome_name(enum weir_policy_outcome outcome)
+{
+    static const char *const names[WEIR_POLICY_OUTCOMES] = {"pass", "annotate", "block", "redact"};
+    return names[outcome];
+}
+
+void weir_seen_note_outcome(struct weir_seen *seen, enum weir_policy_side side,
+                            enum weir_policy_outcome outcome);
 
 /* Does the route block or redact? NULL: H and I, which only report findings. */
 static inline bool weir_policy_enforces(const struct weir_policy *p)
@@ -56,6 +69,9 @@ static inline void weir_policy_count(const struct weir_policy *p, enum weir_poli
 {
     if (p != NULL) {
         weir_metric_add(p->outcomes[side][outcome], 1);
+        if (p->seen != NULL) {
+            weir_seen_note_outcome(p->seen, side, outcome);
+        }
     }
 }
 

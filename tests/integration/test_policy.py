@@ -11,7 +11,7 @@ from policies import CARD, CHAT, FALLBACK, MAIL, REFUSAL, TEXT, ask, findings, p
 from service import events as sse
 from service import reply
 
-GUARDED = "content,reasoning,reasoning_content,refusal,audio.transcript,tool_calls"
+GUARDED = "output=content,reasoning,reasoning_content,refusal,audio.transcript,tool_calls"
 BATCHED = {"batching": {"mode": "on", "min_chars_per_emit": 400}, "coalescer": {"mode": "on"}}
 ROUTES = [
     {"name": "whole", "output": {"doc": {"regex": "X-[0-9]+", "detection": "Code"}},
@@ -116,7 +116,7 @@ def test_a_route_without_detectors_must_say_so(weir, mock, gateway):
     answer = post(gateway, "open", ask(mock={"text": MAIL}))
     assert answer.json()["choices"][0]["message"]["content"] == MAIL
     assert "detections" not in answer.json()
-    assert "x-weir-guarded" not in answer.headers
+    assert answer.headers["x-weir-guarded"] == "input=none; output=none; unguarded=all"
 
 
 def test_placeholders_are_known(weir, mock):
@@ -185,7 +185,7 @@ def test_headers(gateway, is_stream):
         headers = post(gateway, route, ask(stream=is_stream)).headers
         assert headers["x-weir-route"] == name
         assert headers["x-weir-policy"] == policy
-        assert headers["x-weir-guarded"] == guarded
+        assert headers["x-weir-guarded"].split("; ")[1] == guarded
     refused = post(gateway, "block", ask(detectors={}, stream=is_stream))
     assert refused.headers["x-weir-route"] == "block"
 

@@ -1,0 +1,175 @@
+#include "task/seen.h"
+
+static struct weir_metric_family *findings;
+
+void weir_seen_declare(void)
+{
+    static const struct weir_metric_def def = {
+        .name = "weir_findings_total",
+        .help = "Findings on routes, and what was done about them.",
+        .type = WEIR_METRIC_COUNTER,
+        .labels = {"route", "side", "channel", "detector", "detection", "action"},
+    };
+    findings = weir_metric_declare(&def);
+}
+
+/* ---- names ---- */
+
+static bool is_name(struct weir_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_alnum && (c == '\0' || strchr("_.:/ -", c) == NULL)) {
+            return false;
+        }
+    }
+    return s.n != 0 && s.n <= WEIR_SEEN_MAX_NAME_BYTES;
+}
+
+struct weir_slice weir_seen_name(const struct weir_detection *d)
+{
+    bool is_match = d->text.n != 0 && weir_slice_eq_nocase(d->detection, d->text);
+    if (is_name(d->detection) && !is_match) {
+        return d->detection;
+    }
+    bool is_type_match = d->text.n != 0 && weir_slice_eq_nocase(d->detection_type, d->text);
+    return is_name(d->detection_type) && !is_type_match ? d->detection_type : WEIR_SLICE("other");
+}
+
+/* ---- findings ---- */
+
+static struct weir_metric_counter counter_of(const struct weir_seen *seen,
+                                             const struct weir_seen_kind *k)
+{
+    static const char *const sides[WEIR_POLICY_SIDES] = {"input", "output"};
+    if (findings == NULL) {
+        return (struct weir_metric_counter){0};
+    }
+    return weir_metric_counter(
+        findings, WEIR_METRIC_LABELS(seen->route, weir_slice_cstr(sides[k->side]),
+                                     weir_slice_cstr(k->channel), k->detector, k->detection,
+                                     weir_slice_cstr(weir_policy_outcome_name(k->action))));
+}
+
+static bool is_alike(const struct weir_seen_kind *k, const struct weir_seen_where *where,
+                     struct weir_slice detector, struct weir_slice detection)
+{
+    return k->side == where->side && k->action == where->action &&
+           strcmp(k->channel, where->channel) == 0 && weir_slice_eq(k->detector, detector) &&
+           weir_slice_eq(k->detection, detection);
+}
+
+/* The last kind takes all that there is no room for: a request that finds hundreds of different
+ * things must not make as many series. */
+static struct weir_seen_kind *kind_of(struct weir_seen *seen, const struct weir_seen_where *where,
+                                      struct weir_slice detector, struct weir_slice detection)
+{
+    for (size_t i = 0; i < seen->n_kinds; i++) {
+        if (is_alike(&seen->kinds[i], where, detector, detection)) {
+            return &seen->kinds[i];
+        }
+    }
+    if (seen->n_kinds == WEIR_SEEN_MAX_KINDS) {
+        return &seen->kinds[WEIR_SEEN_MAX_KINDS - 1];
+    }
+    bool is_last = seen->n_kinds == WEIR_SEEN_MAX_KINDS - 1;
+    struct weir_seen_kind *k = &seen->kinds[seen->n_kinds++];
+    *k = (struct weir_seen_kind){.side = where->side,
+                                 .action = where->action,
+                                 .channel = where->channel,
+                                 .detector = WEIR_SLICE("other"),
+                                 .detection = WEIR_SLICE("other")};
+    if (!is_last) {
+        k->detector = weir_arena_dup(seen->arena, detector);
+        k->detection = weir_arena_dup(seen->arena, detection);
+    }
+    k->counter = counter_of(seen, k);
+    return k;
+}
+
+void weir_seen_findings(const struct weir_policy *p, const struct weir_seen_where *where,
+                        const struct weir_detection *const *found, size_t n)
+{
+    struct weir_seen *seen = p != NULL ? p->seen : NULL;
+    for (size_t i = 0; seen != NULL && i < n; i++) {
+        struct weir_slice name = weir_seen_name(found[i]);
+        struct weir_seen_kind *k = kind_of(seen, where, found[i]->detector_id, name);
+        k->n++;
+        if (findings != NULL) {
+            weir_metric_add(k->counter, 1);
+        }
+        if (seen->watch != NULL) {
+            seen->watch(seen->watch_ctx, where, found[i], name);
+        }
+    }
+}
+
+/* Is this the first kind of its detector on that side? Then `*n` is what all of them found. */
+static bool sums_up(const struct weir_seen *seen, size_t at, uint64_t *n)
+{
+    const struct weir_seen_kind *k = &seen->kinds[at];
+    *n = 0;
+    for (size_t i = 0; i < seen->n_kinds; i++) {
+        const struct weir_seen_kind *other = &seen->kinds[i];
+        bool is_same = other->side == k->side && weir_slice_eq(other->detector, k->detector);
+        if (is_same && i < at) {
+            return false;
+        }
+        *n += is_same ? other->n : 0;
+    }
+    return true;
+}
+
+void weir_seen_write_detectors(const struct weir_seen *seen, enum weir_policy_side side,
+                               struct weir_buf *out)
+{
+    for (size_t i = 0; i < seen->n_kinds; i++) {
+        const struct weir_seen_kind *k = &seen->kinds[i];
+        uint64_t n;
+        if (k->side == side && sums_up(seen, i, &n)) {
+            weir_buf_printf(out, "%s%.*s=%llu", out->n != 0 ? " " : "", (int)k->detector.n,
+                            k->detector.p, (unsigned long long)n);
+        }
+    }
+}
+
+/* ---- outcomes ---- */
+
+void weir_seen_note_outcome(struct weir_seen *seen, enum weir_policy_side side,
+                            enum weir_policy_outcome outcome)
+{
+    seen->has_outcome[side] = true;
+    seen->outcome[side] = outcome;
+}
+
+enum weir_policy_outcome weir_seen_action(const struct weir_seen *seen)
+{
+    static const int weights[WEIR_POLICY_OUTCOMES] = {[WEIR_POLICY_PASSED] = 0,
+                                                      [WEIR_POLICY_ANNOTATED] = 1,
+                                                      [WEIR_POLICY_REDACTED] = 2,
+                                                      [WEIR_POLICY_BLOCKED] = 3};
+    enum weir_policy_outcome in = seen->outcome[WEIR_POLICY_INPUT];
+    enum weir_policy_outcome out = seen->outcome[WEIR_POLICY_OUTPUT];
+    return weights[in] >= weights[out] ? in : out;
+}
+
+/* ---- what it cost ---- */
+
+static bool read_count(const struct weir_json *j, uint32_t usage, const char *name, uint64_t *n)
+{
+    uint32_t at = weir_json_get_set(j, usage, weir_slice_cstr(name));
+    return at != WEIR_JSON_NONE && weir_json_u64(j, at, n) == 0;
+}
+
+void weir_seen_usage(const struct weir_policy *p, const struct weir_json *answer)
+{
+    struct weir_seen *seen = p != NULL ? p->seen : NULL;
+    uint32_t usage =
+        seen != NULL ? weir_json_get_set(answer, 0, WEIR_SLICE("usage")) : WEIR_JSON_NONE;
+    if (usage != WEIR_JSON_NONE) {
+        bool has_input = read_count(answer, usage, "prompt_tokens", &seen->input_tokens);
+        bool has_output = read_count(answer, usage, "completion_tokens", &seen->output_tokens);
+        seen->has_usage = seen->has_usage || has_input || has_output;
+    }
+}
