@@ -150,9 +150,23 @@ struct weir_conf_route {
     struct weir_conf_stream_policy streaming; /* only what was written; see conf_stream.h */
 };
 
+enum { WEIR_CONF_KEY_HASH_BYTES = 32 };
+
+/* A key that opens. The key itself is not kept. */
+struct weir_conf_caller {
+    struct weir_conf_text name;             /* for the log */
+    uint8_t hash[WEIR_CONF_KEY_HASH_BYTES]; /* SHA-256 */
+    bool is_for_all_routes;
+    struct weir_conf_list routes; /* names; with is_for_all_routes they do not matter */
+    bool public_api;              /* may use the endpoints that `public_api: false` closes */
+    uint32_t requests_per_minute; /* 0: as many as it likes; both are per process */
+    uint32_t concurrent;          /* 0: likewise */
+};
+
 struct weir_conf_auth {
-    struct weir_conf_text keys_env; /* absent: open */
-    const struct weir_slice *keys;  /* secret */
+    bool is_on; /* false: everybody may come in */
+    struct weir_conf_text keys_env;
+    const struct weir_conf_caller *keys;
     size_t n_keys;
 };
 
@@ -202,6 +216,7 @@ struct weir_conf {
     bool playground;
     bool trust_traceparent;
     struct weir_conf_auth auth;
+    struct weir_conf_list cors_origins; /* whose pages' scripts may ask; `*`: anybody's */
     struct weir_conf_limits limits;
 
     struct weir_map detectors_by_id; /* use weir_conf_detector */

@@ -1,4 +1,4 @@
-/* The document's top level, and the small sections: limits, auth, headers. */
+/* The document's top level, and the small sections: limits, headers. */
 #include "conf/conf_sections.h"
 
 #include <ctype.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_HEADERS = 256, MAX_KEYS = 10000, DAY_SECONDS = 86400 };
+enum { MAX_HEADERS = 256, DAY_SECONDS = 86400 };
 
 #define KIBIBYTE 1024.0
 #define MEBIBYTE (1024.0 * 1024.0)
@@ -172,69 +172,6 @@ uint64_t weir_conf__system_memory(void)
     return physical < limit ? physical : limit;
 }
 
-/* ---- auth */
-
-static bool is_key(struct weir_slice key)
-{
-    for (size_t i = 0; i < key.n; i++) {
-        if (key.p[i] <= ' ' || key.p[i] > '~') {
-            return false;
-        }
-    }
-    return key.n > 0;
-}
-
-/* Comma-separated, spaces around each ignored. An empty list would lock everybody out or, worse,
- * nobody: it is an error either way. */
-static void read_keys(struct weir_conf_reader *r, const struct weir_conf_node *n, const char *value)
-{
-    struct weir_conf_auth *auth = &r->conf->auth;
-    size_t n_keys = 1;
-    for (const char *p = value; *p != '\0'; p++) {
-        n_keys += *p == ',';
-    }
-    if (n_keys > MAX_KEYS) {
-        weir_conf__error(r, n, "environment variable %s has more than %d keys",
-                         weir_conf__name(r, n->text), MAX_KEYS);
-        return;
-    }
-    struct weir_slice *keys = weir_arena_array(r->arena, n_keys, sizeof *keys);
-    for (struct weir_slice rest = weir_slice_cstr(value); rest.p != NULL;) {
-        struct weir_slice key = weir_slice_trim(weir_slice_cut(&rest, ','));
-        if (!is_key(key)) {
-            weir_conf__error(r, n,
-                             "key %zu in environment variable %s is empty or has characters that a "
-                             "header cannot carry",
-                             auth->n_keys + 1, weir_conf__name(r, n->text));
-            return;
-        }
-        keys[auth->n_keys++] = weir_arena_dup(r->arena, key);
-    }
-    auth->keys = keys;
-}
-
-static void on_keys_env(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
-{
-    struct weir_conf_auth *auth = target;
-    const char *value = weir_conf__want_env(r, n, "keys_env", &auth->keys_env);
-    if (value != NULL) {
-        read_keys(r, n, value);
-    }
-}
-
-static const struct weir_conf_key auth_keys[] = {
-    WEIR_CONF_KEY_CALL("keys_env", on_keys_env, .is_required = true),
-};
-static const struct weir_conf_object auth_object = {WEIR_CONF_OBJECT(auth_keys)};
-
-void weir_conf__auth_section(struct weir_conf_reader *r, const struct weir_conf_node *n, void *conf)
-{
-    (void)conf;
-    if (weir_conf__want_mapping(r, n, "auth")) {
-        weir_conf__decode(r, &auth_object, n, &r->conf->auth);
-    }
-}
-
 /* ---- headers */
 
 /* They describe one connection or one body, and copying them would break the message they land in.
@@ -390,6 +327,7 @@ static const struct weir_conf_key root_keys[] = {
     WEIR_CONF_KEY(ROOT, playground, BOOL),
     WEIR_CONF_KEY(ROOT, trust_traceparent, BOOL),
     WEIR_CONF_KEY_CALL("auth", weir_conf__auth_section),
+    WEIR_CONF_KEY_CALL("cors", weir_conf__cors_section),
     WEIR_CONF_KEY_CALL("limits", weir_conf__limits_section),
     WEIR_CONF_KEY_CALL("router", on_router),
 };

@@ -4,6 +4,7 @@
 #include "route/completion.h"
 #include "route/content_stream.h"
 #include "route/contents.h"
+#include "route/cors.h"
 #include "route/detection.h"
 #include "route/env.h"
 #include "route/generation.h"
@@ -118,23 +119,99 @@ static void refuse_unknown(const struct weir_env *env, struct weir_http_stream *
     struct weir_slice below;
     struct weir_buf words = {0};
     const struct weir_conf *conf = env->conf;
+    const struct weir_conf_caller *key = weir_request_of(s)->key;
     const struct weir_conf_route *route = guard_of(conf, s->req.path, &below);
     if (!has_openai(env)) {
         weir_buf_append(&words, WEIR_SLICE("no model server is configured: `openai`"));
     } else if (conf->n_routes == 0) {
         weir_buf_append(&words, WEIR_SLICE("no route is configured: `routes`"));
-    } else if (route != NULL) {
+    } else if (route != NULL && (key == NULL || weir_auth_is_for(key, route->name.s))) {
         weir_buf_append(&words, WEIR_SLICE("unknown path: this route serves"));
         append_paths(&words, route->name.s);
     } else {
-        weir_buf_append(&words, WEIR_SLICE("unknown path: the routes are"));
+        const char *before = "unknown path: the routes are";
         for (size_t i = 0; i < conf->n_routes; i++) {
             struct weir_slice name = conf->routes[i].name.s;
-            weir_buf_printf(&words, "%s /%.*s/v1", i != 0 ? "," : "", (int)name.n, name.p);
+            if (key == NULL || weir_auth_is_for(key, name)) {
+                weir_buf_printf(&words, "%s /%.*s/v1", before, (int)name.n, name.p);
+                before = ",";
+            }
         }
+        weir_buf_append(&words, weir_slice_cstr(words.n == 0 ? "unknown path" : ""));
     }
     weir_reply_error(s, 404, weir_buf_slice(&words));
     weir_buf_dispose(&words);
+}
+
+/* ---- keys ---- */
+
+/* False: it needs a key and has none; answered. */
+static bool find_key(const struct weir_env *env, struct weir_http_stream *s)
+{
+    const struct weir_conf_auth *auth = &env->conf->auth;
+    struct weir_request *request = weir_request_of(s);
+    if (!auth->is_on || weir_page_is_open(env, &s->req)) {
+        return true;
+    }
+    request->key = weir_auth_find(auth, &s->req);
+    if (request->key == NULL) {
+        struct weir_http_field how = {WEIR_SLICE("www-authenticate"), WEIR_SLICE("Bearer")};
+        weir_reply_error_with(s, 401, WEIR_SLICE("a valid API key is required as bearer token"),
+                              how);
+    }
+    return request->key != NULL;
+}
+
+static void leave_key(void *ctx)
+{
+    weir_auth_leave(ctx);
+}
+
+/* False: the key has used up what it may; answered. */
+static bool count_key(const struct weir_env *env, struct weir_http_stream *s,
+                      const struct weir_conf_caller *key)
+{
+    struct weir_auth_state *state = env->key_states[key - env->conf->auth.keys];
+    const char *what = NULL;
+    uint64_t wait_s =
+        state != NULL ? weir_auth_enter(state, key, weir_loop_now_ms(s->loop), &what) : 0;
+    if (wait_s != 0) {
+        const char *seconds = weir_arena_printf(&s->arena, "%llu", (unsigned long long)wait_s);
+        const char *words = weir_arena_printf(&s->arena, "this key's limit is reached: `%s`", what);
+        struct weir_http_field later = {WEIR_SLICE("retry-after"), weir_slice_cstr(seconds)};
+        weir_reply_error_with(s, 429, weir_slice_cstr(words), later);
+        return false;
+    }
+    if (state != NULL) {
+        weir_arena_defer(&s->arena, leave_key, state);
+    }
+    return true;
+}
+
+/* Does it reach a model with detectors of the caller's choice? */
+static bool is_public_api(const struct weir_route_entry *entry)
+{
+    return entry->exists == has_generation || entry->exists == has_public_openai;
+}
+
+/* False: the key is not for this; answered. */
+static bool admit(const struct weir_env *env, struct weir_http_stream *s,
+                  const struct weir_route_entry *entry)
+{
+    const struct weir_request *request = weir_request_of(s);
+    const struct weir_conf_caller *key = request->key;
+    if (key == NULL || s->req.method == WEIR_HTTP_OPTIONS) {
+        return true;
+    }
+    if (is_public_api(entry) && !key->public_api) {
+        weir_reply_error(s, 403, WEIR_SLICE("this key is not for this endpoint: `public_api`"));
+        return false;
+    }
+    if (request->guarded != NULL && !weir_auth_is_for(key, request->guarded->conf->name.s)) {
+        weir_reply_error(s, 403, WEIR_SLICE("this key is not for this route"));
+        return false;
+    }
+    return count_key(env, s, key);
 }
 
 /* A page of somebody else's whose name leads to this machine (DNS rebinding) must not get in. */
@@ -150,14 +227,15 @@ void weir_api_begin(struct weir_http_stream *s)
         weir_reply_error(s, 403, WEIR_SLICE(LOCAL_ONLY));
         return;
     }
-    if (weir_auth_is_ambiguous(&s->req)) {
-        weir_reply_error(s, 400, WEIR_SLICE("more than one `Authorization` header"));
+    if (weir_cors_begin(s)) {
         return;
     }
-    if (!weir_page_is_open(env, &s->req) && !weir_auth_may_enter(&env->conf->auth, &s->req)) {
-        struct weir_http_field how = {WEIR_SLICE("www-authenticate"), WEIR_SLICE("Bearer")};
-        weir_reply_error_with(s, 401, WEIR_SLICE("a valid API key is required as bearer token"),
-                              how);
+    const char *twice = weir_auth_ambiguous(&s->req);
+    if (twice != NULL) {
+        weir_reply_errorf(s, 400, "more than one `%s` header", twice);
+        return;
+    }
+    if (!find_key(env, s)) {
         return;
     }
     if (weir_account_room(s->arena.account) == 0) {
@@ -172,6 +250,9 @@ void weir_api_begin(struct weir_http_stream *s)
     bool is_there = entry != NULL && (entry->exists == NULL || entry->exists(env));
     if (!is_there && weir_reply_shape_of(s->req.path) == WEIR_REPLY_OPENAI) {
         refuse_unknown(env, s);
+        return;
+    }
+    if (is_there && !admit(env, s, entry)) {
         return;
     }
     weir_route_dispatch(entry, env, s);

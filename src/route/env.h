@@ -34,6 +34,8 @@ struct weir_guarded {
     size_t n_fields;
 };
 
+struct weir_auth_state;
+
 struct weir_env {
     atomic_int refs;
     struct weir_conf *conf;
@@ -42,6 +44,7 @@ struct weir_env {
     struct weir_task_env tasks;         /* detectors, chunkers and models, and what bounds them */
     struct weir_task_env route_tasks;   /* the same for routes, where compat does not reach */
     const struct weir_guarded *guarded; /* as conf->routes */
+    struct weir_auth_state *const *key_states; /* as conf->auth.keys; NULL: without limits */
     const struct weir_probe_service *services; /* all that is remote, as /info names it */
     size_t n_services;
     bool is_local_only;      /* embedded configuration, no key, loopback: see weir_auth_is_local */
@@ -59,6 +62,7 @@ struct weir_request {
     struct weir_http_field fields[WEIR_REQUEST_FIELDS]; /* of its answer: route/headers.h */
     const struct weir_guarded *guarded; /* the route it came in by; NULL: under /api */
     struct weir_task_ctx task;          /* of this request: worker, headers to pass on, arena */
+    const struct weir_conf_caller *key; /* the caller's; NULL: it needed none */
     struct weir_slice model;            /* on routes, once it is known; the caller's word */
     struct weir_seen *seen;             /* on routes: what became of it */
     struct weir_call_times model_times; /* on routes: when its answer came */

@@ -26,10 +26,10 @@ struct weir_slice weir_headers_request_id(struct weir_http_stream *s)
     return weir_slice_make(id, WEIR_TRACE_ID_BYTES);
 }
 
-static void add(struct weir_http_stream *s, struct weir_http_field field)
+void weir_headers_add(struct weir_http_stream *s, struct weir_slice name, struct weir_slice value)
 {
     WEIR_ASSERT(s->n_extra < WEIR_REQUEST_FIELDS);
-    weir_request_of(s)->fields[s->n_extra++] = field;
+    weir_request_of(s)->fields[s->n_extra++] = (struct weir_http_field){name, value};
 }
 
 void weir_headers_begin(struct weir_http_stream *s, struct weir_http_field *fields,
@@ -43,7 +43,7 @@ void weir_headers_begin(struct weir_http_stream *s, struct weir_http_field *fiel
 void weir_headers_set_route(struct weir_http_stream *s, const struct weir_guarded *guarded)
 {
     for (size_t i = 0; i < guarded->n_fields; i++) {
-        add(s, guarded->fields[i]);
+        weir_headers_add(s, guarded->fields[i].name, guarded->fields[i].value);
     }
 }
 
@@ -52,6 +52,6 @@ void weir_headers_set_action(struct weir_http_stream *s)
     const struct weir_request *r = weir_request_of(s);
     if (r->seen != NULL && r->model.n != 0) {
         const char *action = weir_policy_outcome_name(weir_seen_action(r->seen));
-        add(s, (struct weir_http_field){WEIR_SLICE("x-weir-action"), weir_slice_cstr(action)});
+        weir_headers_add(s, WEIR_SLICE("x-weir-action"), weir_slice_cstr(action));
     }
 }

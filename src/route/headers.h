@@ -21,6 +21,9 @@ struct weir_slice weir_headers_request_id(struct weir_http_stream *s);
 void weir_headers_begin(struct weir_http_stream *s, struct weir_http_field *fields,
                         struct weir_slice request_id);
 
+/* One more, borrowed. */
+void weir_headers_add(struct weir_http_stream *s, struct weir_slice name, struct weir_slice value);
+
 /* The request came in by this route. */
 void weir_headers_set_route(struct weir_http_stream *s, const struct weir_guarded *guarded);
 

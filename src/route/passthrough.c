@@ -1,5 +1,7 @@
 #include "route/passthrough.h"
 
+#include "route/auth.h"
+
 static bool is_listed(const struct weir_conf_list *list, struct weir_slice name)
 {
     for (size_t i = 0; i < list->n; i++) {
@@ -36,8 +38,11 @@ static bool goes_on(const struct weir_request *r, struct weir_slice name, bool h
     if (!is_listed(&conf->passthrough_headers, name)) {
         return false;
     }
+    if (weir_auth_is_key_header(name) && conf->auth.is_on) {
+        return false; /* it is a key of ours, or could be */
+    }
     if (weir_slice_eq_nocase(name, WEIR_SLICE("authorization"))) {
-        return conf->auth.keys_env.s.p == NULL && !has_token;
+        return !has_token;
     }
     return !has_token || !weir_slice_eq_nocase(name, WEIR_SLICE("x-forwarded-access-token"));
 }

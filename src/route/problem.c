@@ -23,7 +23,7 @@ static const char *code_of(int status)
         int status;
         const char *code;
     } codes[] = {
-        {400, "bad_request"},       {401, "invalid_api_key"},     {403, "forbidden"},
+        {400, "bad_request"},       {401, "invalid_api_key"},     {403, "key_not_allowed"},
         {404, "not_found"},         {405, "method_not_allowed"},  {408, "request_timeout"},
         {413, "request_too_large"}, {414, "request_too_large"},   {415, "unsupported_type"},
         {422, "invalid_request"},   {429, "rate_limit_exceeded"}, {431, "request_too_large"},

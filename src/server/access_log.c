@@ -93,6 +93,9 @@ void weir_access_log_write(const struct weir_http_stream *s, uint64_t now_ms)
     add(&l, weir_log_u64("in_bytes", s->body_bytes));
     add(&l, weir_log_u64("out_bytes", s->sent_bytes));
     add(&l, weir_log_cstr("caller", s->peer));
+    if (r != NULL && r->key != NULL) {
+        add(&l, weir_log_str("key", r->key->name.s));
+    }
     if (r != NULL) {
         add_route(&l, s);
     }

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "detect/builtin.h"
+#include "route/auth.h"
 #include "route/openai.h"
 #include "server/describe.h"
 #include "wire/json.h"
@@ -134,6 +135,7 @@ void weir_guards_build(struct weir_env *env, struct weir_conf_problems *problems
         build(&b, &conf->routes[i], &all[i]);
     }
     env->guarded = all;
+    env->key_states = weir_auth_states(&conf->auth, &env->arena);
     env->route_tasks = env->tasks;
     env->route_tasks.is_fms = false;
 }

@@ -33,7 +33,7 @@ static bool is_local_only(const struct weir_server_options *o, const struct weir
 {
     bool is_loopback = o->host == NULL || weir_auth_is_local(weir_slice_cstr(o->host)) ||
                        strcmp(o->host, "::1") == 0;
-    return conf->is_embedded && conf->auth.n_keys == 0 && is_loopback;
+    return conf->is_embedded && !conf->auth.is_on && is_loopback;
 }
 
 /* The listener's own certificate, from the command line. False: the reason is in `problems`. */

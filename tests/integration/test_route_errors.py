@@ -1,5 +1,6 @@
 """What a caller of a route is told when something fails: the table of docs/policies.md, row by row."""
 
+import hashlib
 import json
 import re
 import ssl
@@ -118,6 +119,26 @@ def error(answer):
 def no_key(stage, weir, is_stream):
     closed = Stage(weir, auth={"keys_env": "K"}, env={"K": "a-key-of-ours"})
     return [(closed.ask(is_stream), None)]
+
+
+def named(name, secret, **more):
+    return {"name": name, "sha256": hashlib.sha256(secret.encode()).hexdigest(), **more}
+
+
+@row("a key that is not for this route")
+def other_key(stage, weir, is_stream):
+    made = Stage(weir, auth={"keys": [named("a", "a-key", routes=["block"])]})
+    return [(made.ask(is_stream, headers={"x-api-key": "a-key"}), None)]
+
+
+@row("more requests than the key may send")
+def too_many(stage, weir, is_stream):
+    keys = [named("a", "a-key", routes=["*"], requests_per_minute=1)]
+    made = Stage(weir, auth={"keys": keys})
+    made.model.answer = says("Fine.")
+    answers = [made.ask(is_stream, headers={"x-api-key": "a-key"}) for _ in range(2)]
+    assert answers[0].status_code == 200 and int(answers[1].headers["retry-after"]) > 0
+    return [(answers[1], None)]
 
 
 @row("a path that nobody serves")

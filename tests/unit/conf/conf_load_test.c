@@ -118,7 +118,7 @@ static void test_example_with_everything_on(void **state)
     assert_string_equal(weir_buf_cstr(&l.lines), "");
     assert_string_equal(l.conf->openai.service->api_token.p, "s3cret");
     assert_string_equal(l.conf->openai.service->tls->key_path.s.p, "tls.key");
-    assert_int_equal(l.conf->auth.n_keys, 2);
+    assert_int_equal(l.conf->auth.n_keys, 5);
     drop(&l);
     weir_buf_dispose(&text);
 }
@@ -136,6 +136,9 @@ static void test_example_shows_every_key(void **state)
         "detectors: {a: {builtin: links, chunker_id: whole_doc_chunker, qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\ntls: {a: {qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\nroutes: [{name: a, unguarded: true, qqqqqqqqqqqq: 1}]\n",
+        "openai: {builtin: demo}\nauth: {qqqqqqqqqqqq: 1}\n",
+        "openai: {builtin: demo}\nauth: {keys: [{name: a, qqqqqqqqqqqq: 1}]}\n",
+        "openai: {builtin: demo}\ncors: {qqqqqqqqqqqq: 1}\n",
         "openai: {builtin: demo}\nstreaming: {qqqqqqqqqqqq: 1}\n",
         "openai: {builtin: demo}\nstreaming: {batching: {qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\nstreaming: {batching: {reasoning: {qqqqqqqqqqqq: 1}}}\n",

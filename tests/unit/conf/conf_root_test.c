@@ -4,6 +4,9 @@
 
 #define DEMO "openai: {builtin: demo}\n"
 
+#define HASH_8 "abababab"
+#define OPS_HASH HASH_8 HASH_8 HASH_8 HASH_8 HASH_8 HASH_8 HASH_8 HASH_8
+
 static void test_unknown_keys(void **state)
 {
     (void)state;
@@ -13,8 +16,8 @@ static void test_unknown_keys(void **state)
            "c.yaml:2: error: unknown key `Playground`; did you mean `playground`?\n");
     expect(DEMO "trust-traceparent: true\n",
            "c.yaml:2: error: unknown key `trust-traceparent`; did you mean `trust_traceparent`?\n");
-    expect(DEMO "auth: {keys: x}\n", "c.yaml:2: error: unknown key `keys`; known keys: `keys_env`\n"
-                                     "c.yaml:2: error: `keys_env` is missing\n");
+    expect(DEMO "auth: {kes: x}\n", "c.yaml:2: error: unknown key `kes`; did you mean `keys`?\n"
+                                    "c.yaml:2: error: `auth` needs `keys` or `keys_env`\n");
 }
 
 static void test_compat_makes_them_warnings(void **state)
@@ -165,11 +168,11 @@ static void test_auth(void **state)
     (void)state;
     struct loaded l = load_clean(DEMO "auth: {keys_env: KEYS}\n");
     assert_int_equal(l.conf->auth.n_keys, 2);
-    assert_string_equal(l.conf->auth.keys[0].p, "k1");
-    assert_string_equal(l.conf->auth.keys[1].p, "k2");
+    assert_true(l.conf->auth.is_on && l.conf->auth.keys[1].public_api);
+    assert_true(l.conf->auth.keys[0].is_for_all_routes);
     drop(&l);
     l = load_clean(DEMO);
-    assert_null(l.conf->auth.keys_env.s.p);
+    assert_false(l.conf->auth.is_on);
     assert_int_equal(l.conf->auth.n_keys, 0);
     drop(&l);
     expect(DEMO "auth: {keys_env: NOT_SET}\n",
@@ -179,7 +182,74 @@ static void test_auth(void **state)
     expect(DEMO "auth: {keys_env: BAD_KEYS}\n",
            "c.yaml:2: error: key 2 in environment variable `BAD_KEYS` is empty or has characters "
            "that a header cannot carry\n");
-    expect(DEMO "auth: {}\n", "c.yaml:2: error: `keys_env` is missing\n");
+    expect(DEMO "auth: {}\n", "c.yaml:2: error: `auth` needs `keys` or `keys_env`\n");
+}
+
+#define ROUTES "routes: [{name: a, unguarded: true}, {name: beta, unguarded: true}]\n"
+
+static void test_named_keys(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(DEMO ROUTES "auth:\n  keys:\n"
+                                             "    - {name: team, env: KEY, routes: [a]}\n"
+                                             "    - {name: ops, sha256: " OPS_HASH
+                                             ", routes: ['*'], public_api: true, "
+                                             "requests_per_minute: 600, concurrent: 50}\n");
+    const struct weir_conf_auth *auth = &l.conf->auth;
+    assert_int_equal(auth->n_keys, 2);
+    assert_string_equal(auth->keys[0].name.s.p, "team");
+    assert_false(auth->keys[0].is_for_all_routes || auth->keys[0].public_api);
+    assert_int_equal(auth->keys[0].routes.n, 1);
+    assert_true(auth->keys[1].is_for_all_routes && auth->keys[1].public_api);
+    assert_int_equal(auth->keys[1].requests_per_minute, 600);
+    assert_int_equal(auth->keys[1].concurrent, 50);
+    assert_int_equal(auth->keys[1].hash[0], 0xab);
+    assert_int_equal(auth->keys[1].hash[31], 0xab);
+    drop(&l);
+}
+
+static void test_named_keys_that_are_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys;
+        const char *problem;
+    } cases[] = {
+        {"[{name: a, routes: []}]", "a key needs one of `env`, `file` and `sha256`"},
+        {"[{name: a, env: KEY, sha256: " OPS_HASH ", routes: []}]",
+         "a key needs one of `env`, `file` and `sha256`"},
+        {"[{name: a, env: KEY}]", "`routes` is missing"},
+        {"[{env: KEY, routes: []}]", "`name` is missing"},
+        {"[{name: a, env: KEY, routes: [bata]}]",
+         "route `bata` does not exist; did you mean `beta`?"},
+        {"[{name: a, sha256: abc, routes: []}]", "`sha256` must be 64 hexadecimal digits"},
+        {"[{name: a, file: /does/not/exist, routes: []}]",
+         "the key's file `/does/not/exist` cannot be read"},
+        {"[{name: a, env: KEY, routes: []}, {name: a, sha256: " OPS_HASH ", routes: []}]",
+         "key `a` is there twice"},
+        {"[{name: a, env: KEY, routes: []}, {name: b, env: KEY, routes: []}]",
+         "key `b` is the same as `a`"},
+        {"[{name: 'a b', env: KEY, routes: []}]", "`name` must be 1 to 64 visible characters"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[1024];
+        char problem[256];
+        snprintf(text, sizeof text, DEMO ROUTES "auth: {keys: %s}\n", cases[i].keys);
+        snprintf(problem, sizeof problem, "c.yaml:3: error: %s\n", cases[i].problem);
+        expect(text, problem);
+    }
+}
+
+static void test_cors(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(DEMO "cors: {origins: ['https://a.example:8443', '*']}\n");
+    assert_int_equal(l.conf->cors_origins.n, 2);
+    drop(&l);
+    expect(DEMO "cors: {origins: [a.example/x]}\n",
+           "c.yaml:2: error: `a.example/x` is not an origin: write `https://host`, with a port "
+           "where it has one and without a path, or `*`\n");
+    expect(DEMO "cors: {}\n", "c.yaml:2: error: `origins` is missing\n");
 }
 
 static void test_headers(void **state)
@@ -274,6 +344,9 @@ int main(void)
         cmocka_unit_test(test_share_of_memory),
         cmocka_unit_test(test_memory_of_the_machine),
         cmocka_unit_test(test_auth),
+        cmocka_unit_test(test_named_keys),
+        cmocka_unit_test(test_named_keys_that_are_wrong),
+        cmocka_unit_test(test_cors),
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_nearest),
