@@ -1,4 +1,5 @@
 #include "app/args.h"
+#include "app/audit.h"
 #include "app/detect.h"
 #include "app/serve.h"
 #include "detect/xsd.h"
@@ -18,6 +19,8 @@ static int run(const struct weir_args *args)
         return args->check_config ? weir_serve_check_config(args) : weir_serve(args);
     case WEIR_ARGS_DETECT:
         return weir_detect_run(args);
+    case WEIR_ARGS_AUDIT:
+        return weir_audit_command(args);
     }
     return 1;
 }

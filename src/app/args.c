@@ -277,8 +277,9 @@ static const char usage[] =
     "Usage:\n"
     "  weir [serve] [FLAGS]                   start the server\n"
     "  weir detect [FLAGS] [FILE|FOLDER]...   run the built-in detectors on texts, print findings\n"
+    "  weir audit verify [FLAGS] FILE...      check that no line of audit files was changed\n"
     "\n"
-    "`weir detect --help` shows its own flags; these are the server's.\n"
+    "`weir detect --help` and `weir audit --help` show their own flags; these are the server's.\n"
     "Flags are written --flag VALUE or --flag=VALUE. Most have an environment variable, shown in\n"
     "brackets; a flag wins over its variable.\n";
 
@@ -288,6 +289,7 @@ static const struct {
 } commands[] = {
     {"serve", WEIR_ARGS_SERVE},
     {"detect", WEIR_ARGS_DETECT},
+    {"audit", WEIR_ARGS_AUDIT},
     {"help", WEIR_ARGS_HELP},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -316,7 +318,7 @@ static int find_command(struct weir_args *args, const char *word)
     }
     const char *hint = near.best.p != NULL
                            ? weir_arena_printf(&args->arena, "; did you mean `%s`?", near.best.p)
-                           : "; commands are serve and detect";
+                           : "; commands are serve, detect and audit";
     return refuse(args, weir_arena_printf(&args->arena, "unknown command `%.60s`%s", word, hint));
 }
 
@@ -480,7 +482,7 @@ static int parse(const struct weir_args_input *in, struct weir_flags *f, struct 
         write_output(f, args);
         return 0;
     }
-    if (args->command == WEIR_ARGS_DETECT) {
+    if (args->command == WEIR_ARGS_DETECT || args->command == WEIR_ARGS_AUDIT) {
         return 0; /* no server, so none of its settings matter */
     }
     if (weir_flags_env(f, in->env, in->env_ctx) != 0) {

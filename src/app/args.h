@@ -16,6 +16,7 @@
 enum weir_args_command {
     WEIR_ARGS_SERVE, /* also without any command */
     WEIR_ARGS_DETECT,
+    WEIR_ARGS_AUDIT,
     WEIR_ARGS_HELP,    /* print `output`, exit 0 */
     WEIR_ARGS_VERSION, /* likewise */
 };
@@ -33,7 +34,7 @@ struct weir_args_input {
 
 struct weir_args {
     enum weir_args_command command;
-    int argc; /* detect: what follows the command's name */
+    int argc; /* detect, audit: what follows the command's name */
     char *const *argv;
     const char *output; /* help, version */
 

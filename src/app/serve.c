@@ -17,6 +17,7 @@ static struct weir_server_options options_of(const struct weir_args *args)
         .tls_key_path = args->tls_key_path,
         .tls_client_ca_path = args->tls_client_ca_cert_path,
         .start_up_health_check = args->start_up_health_check,
+        .log_level = args->quiet ? WEIR_LOG_LEVEL_ERROR : args->log_level,
         .export =
             {
                 .traces = args->otlp_traces,

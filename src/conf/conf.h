@@ -170,6 +170,16 @@ struct weir_conf_auth {
     size_t n_keys;
 };
 
+enum weir_conf_audit_error { WEIR_CONF_AUDIT_DROP, WEIR_CONF_AUDIT_FAIL };
+
+struct weir_conf_audit {
+    struct weir_conf_text path; /* `stdout`, or a file; absent: no audit log */
+    struct weir_slice key;      /* secret; empty: no hashes, no chain */
+    double sample_clean;        /* share of decisions without findings that are kept */
+    enum weir_conf_audit_error on_error;
+    uint64_t max_bytes; /* of one file; 0: no limit */
+};
+
 struct weir_conf_limits {
     uint64_t max_body_bytes;
     uint64_t max_header_bytes;
@@ -216,6 +226,7 @@ struct weir_conf {
     bool playground;
     bool trust_traceparent;
     struct weir_conf_auth auth;
+    struct weir_conf_audit audit;
     struct weir_conf_list cors_origins; /* whose pages' scripts may ask; `*`: anybody's */
     struct weir_conf_limits limits;
 

@@ -328,6 +328,7 @@ static const struct weir_conf_key root_keys[] = {
     WEIR_CONF_KEY(ROOT, trust_traceparent, BOOL),
     WEIR_CONF_KEY_CALL("auth", weir_conf__auth_section),
     WEIR_CONF_KEY_CALL("cors", weir_conf__cors_section),
+    WEIR_CONF_KEY_CALL("audit", weir_conf__audit_section),
     WEIR_CONF_KEY_CALL("limits", weir_conf__limits_section),
     WEIR_CONF_KEY_CALL("router", on_router),
 };

@@ -33,6 +33,8 @@ void weir_conf__headers_section(struct weir_conf_reader *r, const struct weir_co
                                 void *conf);
 void weir_conf__auth_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                              void *conf);
+void weir_conf__audit_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                              void *conf);
 void weir_conf__cors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                              void *conf);
 void weir_conf__limits_section(struct weir_conf_reader *r, const struct weir_conf_node *n,

@@ -1,5 +1,7 @@
 #include "route/api.h"
 
+#include "obs/audit.h"
+#include "route/audit_note.h"
 #include "route/auth.h"
 #include "route/completion.h"
 #include "route/content_stream.h"
@@ -98,6 +100,7 @@ static const struct weir_route_entry *find_guarded(struct weir_env *env, struct 
         request->seen = weir_arena_zalloc(&s->arena, sizeof *request->seen);
         request->seen->arena = &s->arena;
         request->seen->route = route->name.s;
+        weir_audit_note_begin(request);
         weir_headers_set_route(s, request->guarded);
     }
     return entry;
@@ -253,6 +256,11 @@ void weir_api_begin(struct weir_http_stream *s)
         return;
     }
     if (is_there && !admit(env, s, entry)) {
+        return;
+    }
+    if (weir_request_of(s)->guarded != NULL && weir_audit_is_failing()) {
+        struct weir_http_field later = {WEIR_SLICE("retry-after"), WEIR_SLICE("1")};
+        weir_reply_error_with(s, 503, WEIR_SLICE("the audit log cannot be written"), later);
         return;
     }
     weir_route_dispatch(entry, env, s);

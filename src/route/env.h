@@ -35,6 +35,7 @@ struct weir_guarded {
 };
 
 struct weir_auth_state;
+struct weir_audit_note;
 
 struct weir_env {
     atomic_int refs;
@@ -52,6 +53,12 @@ struct weir_env {
     struct weir_arena arena; /* of what the server made from `conf`; borrows from it */
 };
 
+/* Who answers the routes' questions, for the log: "openai" or "demo". */
+static inline const char *weir_env_provider(const struct weir_env *env)
+{
+    return env->has_demo_model ? "demo" : "openai";
+}
+
 struct weir_env *weir_env_ref(struct weir_env *env);
 void weir_env_unref(struct weir_env *env); /* NULL is fine */
 
@@ -66,6 +73,7 @@ struct weir_request {
     struct weir_slice model;            /* on routes, once it is known; the caller's word */
     struct weir_seen *seen;             /* on routes: what became of it */
     struct weir_call_times model_times; /* on routes: when its answer came */
+    struct weir_audit_note *audit;      /* on routes with an audit log: route/audit_note.h */
 
     /* For its span, where traces are kept. */
     const char *pattern; /* the endpoint's path in the table; NULL: there is none */

@@ -3,7 +3,7 @@
 #include "obs/log.h"
 #include "route/env.h"
 
-enum { MAX_FIELDS = 32, MAX_MODEL_BYTES = 128 };
+enum { MAX_FIELDS = 32 };
 
 struct line {
     struct weir_log_field fields[MAX_FIELDS];
@@ -14,19 +14,6 @@ struct line {
 static void add(struct line *l, struct weir_log_field field)
 {
     l->fields[l->n++] = field;
-}
-
-/* A caller can write anything there; a model's name is what it looks like. */
-static bool is_model_name(struct weir_slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_alnum && (c == '\0' || strchr("_.:/+=@-", c) == NULL)) {
-            return false;
-        }
-    }
-    return s.n != 0 && s.n <= MAX_MODEL_BYTES;
 }
 
 static void add_side(struct line *l, const struct weir_seen *seen, enum weir_policy_side side)
@@ -61,10 +48,10 @@ static void add_route(struct line *l, const struct weir_http_stream *s)
     add(l, weir_log_str("route", r->seen->route));
     add_side(l, r->seen, WEIR_POLICY_INPUT);
     add_side(l, r->seen, WEIR_POLICY_OUTPUT);
-    if (is_model_name(r->model)) {
+    if (weir_seen_is_model_name(r->model)) {
         add(l, weir_log_str("model", r->model));
     }
-    add(l, weir_log_cstr("provider", r->env->has_demo_model ? "demo" : "openai"));
+    add(l, weir_log_cstr("provider", weir_env_provider(r->env)));
     if (r->seen->has_usage) {
         add(l, weir_log_u64("input_tokens", r->seen->input_tokens));
         add(l, weir_log_u64("output_tokens", r->seen->output_tokens));

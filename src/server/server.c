@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "io/fds.h"
 #include "io/watch.h"
+#include "obs/audit.h"
 #include "obs/log.h"
 #include "server/admin.h"
 #include "server/notify.h"
@@ -39,10 +40,13 @@ struct server {
     uv_signal_t on_term;
     uv_signal_t on_int;
     uv_signal_t on_hup;
+    uv_signal_t on_usr1;
+    uv_signal_t on_usr2;
     struct weir_watch watch;
     bool is_watching;
     struct weir_rebuild rebuild;
     struct weir_timer drain_timer;
+    bool is_debugging; /* by SIGUSR2 */
     bool is_finishing; /* the workers are done, the last telemetry is being sent */
 };
 
@@ -153,8 +157,26 @@ static void refuse_reload(const struct server *sv, const struct weir_conf_proble
                    weir_log_cstr("revision", sv->env->conf->revision));
 }
 
+/* False: it cannot be written where the configuration says. */
+static bool set_audit(const struct weir_conf *conf)
+{
+    const struct weir_conf_audit *audit = &conf->audit;
+    int rc = weir_audit_set(
+        &(struct weir_audit_options){.path = audit->path.s,
+                                     .key = audit->key,
+                                     .is_strict = audit->on_error == WEIR_CONF_AUDIT_FAIL,
+                                     .max_bytes = audit->max_bytes});
+    if (rc != 0) {
+        WEIR_LOG_ERROR("server", NULL, "the audit log cannot be opened",
+                       weir_log_str("path", audit->path.s),
+                       weir_log_cstr("why", weir_err_text(rc)));
+    }
+    return rc == 0;
+}
+
 static void apply_reload(struct server *sv, struct weir_env *env, const char *why)
 {
+    set_audit(env->conf);
     weir_env_unref(sv->env);
     sv->env = env;
     weir_admin_set_env(&sv->admin, env);
@@ -269,6 +291,24 @@ static bool is_world_well(struct server *sv)
     return !sv->options->start_up_health_check || weir_startup_check(&sv->admin.health, sv->env);
 }
 
+static void on_reopen_signal(uv_signal_t *handle, int signum)
+{
+    (void)handle;
+    (void)signum;
+    weir_audit_reopen();
+}
+
+/* Back and forth between what was configured and everything that helps to find a fault. */
+static void on_level_signal(uv_signal_t *handle, int signum)
+{
+    struct server *sv = handle->data;
+    (void)signum;
+    sv->is_debugging = !sv->is_debugging;
+    weir_log_set_level(sv->is_debugging ? WEIR_LOG_LEVEL_DEBUG : sv->options->log_level);
+    WEIR_LOG_TELL(true, "server", NULL, "log level",
+                  weir_log_cstr("to", sv->is_debugging ? "debug" : "as configured"));
+}
+
 static void start_signal(struct server *sv, uv_signal_t *handle, uv_signal_cb fn, int signum)
 {
     int rc = uv_signal_init(&sv->loop.uv, handle);
@@ -283,6 +323,8 @@ static void start_listening_to_the_outside(struct server *sv)
     start_signal(sv, &sv->on_term, on_stop_signal, SIGTERM);
     start_signal(sv, &sv->on_int, on_stop_signal, SIGINT);
     start_signal(sv, &sv->on_hup, on_reload_signal, SIGHUP);
+    start_signal(sv, &sv->on_usr1, on_reopen_signal, SIGUSR1);
+    start_signal(sv, &sv->on_usr2, on_level_signal, SIGUSR2);
     if (sv->options->config_path != NULL) {
         weir_watch_open(&sv->watch, &sv->loop, sv->options->config_path, on_file_change, sv);
         sv->is_watching = true;
@@ -312,16 +354,21 @@ static void close_all(struct server *sv, bool is_started)
     for (unsigned i = 0; i < sv->n_workers; i++) {
         weir_worker_dispose(&sv->workers[i]);
     }
+    weir_audit_stop();
     weir_admin_close(&sv->admin);
     weir_export_close(sv->export);
     if (is_started) {
         uv_close((uv_handle_t *)&sv->on_term, on_handle_closed);
         uv_close((uv_handle_t *)&sv->on_int, on_handle_closed);
         uv_close((uv_handle_t *)&sv->on_hup, on_handle_closed);
+        uv_close((uv_handle_t *)&sv->on_usr1, on_handle_closed);
+        uv_close((uv_handle_t *)&sv->on_usr2, on_handle_closed);
         /* The end has begun: one more signal must not make it look like a crash. */
         signal(SIGTERM, SIG_IGN);
         signal(SIGINT, SIG_IGN);
         signal(SIGHUP, SIG_IGN);
+        signal(SIGUSR1, SIG_IGN);
+        signal(SIGUSR2, SIG_IGN);
     }
     if (sv->is_watching) {
         weir_watch_close(&sv->watch, NULL, NULL);
@@ -402,8 +449,8 @@ static const char *host_of(const struct weir_server_options *options, const stru
 /* From the first listener to the end. */
 static bool serve(struct server *sv)
 {
-    bool is_started = start_admin(sv) == 0 && start_export(sv) == 0 && is_world_well(sv) &&
-                      start_workers(sv) == 0;
+    bool is_started = set_audit(sv->env->conf) && start_admin(sv) == 0 && start_export(sv) == 0 &&
+                      is_world_well(sv) && start_workers(sv) == 0;
     if (is_started) {
         start_listening_to_the_outside(sv);
         sv->admin.state = WEIR_ADMIN_READY;
@@ -428,8 +475,12 @@ int weir_server_run(const struct weir_server_options *options)
     if (divide_descriptors(n_workers, &room) != 0) {
         return 1;
     }
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end */
     signal(SIGHUP, SIG_IGN); /* a reload before there is something to reload; the loop takes over */
     weir_stats_declare();
+    weir_audit_declare();
     struct weir_env *env = first_env(options);
     if (env == NULL) {
         return 1;

@@ -2,6 +2,7 @@
 #define WEIR_SERVER_SERVER_H
 
 #include "conf/conf_problem.h"
+#include "obs/log.h"
 #include "route/env.h"
 #include "server/export.h"
 
@@ -14,6 +15,8 @@
  *   SIGTERM, SIGINT   drain: no new connections, running requests get limits.drain_timeout;
  *                     a second signal ends at once
  *   SIGHUP, or the configuration file changes: reload
+ *   SIGUSR1   the audit log's file is opened again
+ *   SIGUSR2   the log level is debug, and again what was configured
  */
 struct weir_server_options {
     const char *config_path; /* NULL: the embedded default */
@@ -25,6 +28,7 @@ struct weir_server_options {
     const char *tls_key_path;
     const char *tls_client_ca_path;
     bool start_up_health_check;
+    enum weir_log_level log_level; /* what SIGUSR2 goes back to */
     struct weir_export_options export;
 };
 

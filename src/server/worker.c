@@ -7,6 +7,7 @@
 #include "obs/log.h"
 #include "obs/trace.h"
 #include "route/api.h"
+#include "route/audit_note.h"
 #include "route/headers.h"
 #include "route/passthrough.h"
 #include "route/reply.h"
@@ -78,6 +79,7 @@ static void on_done(void *ctx, const struct weir_http_stream *s)
     if (w->export != NULL) {
         weir_export_worker_request(w->export, s);
     }
+    weir_audit_note_end(s);
     weir_access_log_write(s, now_ms);
 }
 

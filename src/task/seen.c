@@ -15,16 +15,26 @@ void weir_seen_declare(void)
 
 /* ---- names ---- */
 
-static bool is_name(struct weir_slice s)
+static bool has_only(struct weir_slice s, const char *others)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_alnum && (c == '\0' || strchr("_.:/ -", c) == NULL)) {
+        if (!is_alnum && (c == '\0' || strchr(others, c) == NULL)) {
             return false;
         }
     }
-    return s.n != 0 && s.n <= WEIR_SEEN_MAX_NAME_BYTES;
+    return s.n != 0;
+}
+
+static bool is_name(struct weir_slice s)
+{
+    return s.n <= WEIR_SEEN_MAX_NAME_BYTES && has_only(s, "_.:/ -");
+}
+
+bool weir_seen_is_model_name(struct weir_slice s)
+{
+    return s.n <= 2 * WEIR_SEEN_MAX_NAME_BYTES && has_only(s, "_.:/+=@-");
 }
 
 struct weir_slice weir_seen_name(const struct weir_detection *d)

@@ -66,6 +66,9 @@ void weir_seen_usage(const struct weir_policy *p, const struct weir_json *answer
  */
 struct weir_slice weir_seen_name(const struct weir_detection *d);
 
+/* Does it look like a model's name? A caller can write anything there. */
+bool weir_seen_is_model_name(struct weir_slice s);
+
 /* "pii=2 secrets=1": the detectors that found something on that side. */
 void weir_seen_write_detectors(const struct weir_seen *seen, enum weir_policy_side side,
                                struct weir_buf *out);

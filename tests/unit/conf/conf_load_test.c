@@ -139,6 +139,7 @@ static void test_example_shows_every_key(void **state)
         "openai: {builtin: demo}\nauth: {qqqqqqqqqqqq: 1}\n",
         "openai: {builtin: demo}\nauth: {keys: [{name: a, qqqqqqqqqqqq: 1}]}\n",
         "openai: {builtin: demo}\ncors: {qqqqqqqqqqqq: 1}\n",
+        "openai: {builtin: demo}\naudit: {path: a, qqqqqqqqqqqq: 1}\n",
         "openai: {builtin: demo}\nstreaming: {qqqqqqqqqqqq: 1}\n",
         "openai: {builtin: demo}\nstreaming: {batching: {qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\nstreaming: {batching: {reasoning: {qqqqqqqqqqqq: 1}}}\n",
