@@ -13,7 +13,9 @@
  *
  *   {"allow": ["example.com", "*.cdn.example.net"]}   a host with all below it; *. only below it
  *
- * The host is what a browser would ask: after the last @, without the port, in lower case.
+ * The host is what a browser would ask (detect/links_int.h). A finding is decided by what stands
+ * before the address, at most 512 bytes of it, and by the address itself, at most 1,024 code
+ * points.
  */
 extern const struct weir_builtin_kind weir_detect_links;
 

@@ -39,7 +39,7 @@ static const struct probe_case cases[] = {
     {"https://notok.test", "url[https://notok.test]"},
     {"https://evil.example\\@ok.test", "url[https://evil.example]"},
     {"https://ok.test\\@evil.example https://ok.test\u2044@evil.example",
-     "url[https://ok.test] url[https://ok.test]"},
+     "url[https://ok.test] url[https://ok.test\u2044@evil.example]"},
     {"访问https://ok.test。谢谢 https://ok.test, me@ok.test (https://ok.test)@x", ""},
     {"http://[::1]:80/x", "url[http://[::1]:80/x]"},
     {"std://x s3://bucket a:// http:// ://", ""},

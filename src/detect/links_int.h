@@ -1,0 +1,61 @@
+#ifndef WEIR_DETECT_LINKS_INT_H
+#define WEIR_DETECT_LINKS_INT_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * How a browser reads an address, by the URL standard (url.spec.whatwg.org): what `links` decides
+ * with. Nothing here looks at the text around an address.
+ */
+
+enum {
+    WEIR_LINKS_MAX_HOST = 1024,   /* bytes of a host, as written and as mapped */
+    WEIR_LINKS_MAX_TARGET = 4096, /* bytes of an address that is judged; 1,024 code points */
+};
+
+enum weir_links__place {
+    WEIR_LINKS_NOWHERE, /* no address: a browser does nothing */
+    WEIR_LINKS_HOST,    /* it would ask `name` */
+    WEIR_LINKS_UNSURE,  /* browsers of another year may ask some host; not one that we know */
+};
+
+struct weir_links__host {
+    char name[WEIR_LINKS_MAX_HOST + 1]; /* lower case, xn-- for what is not ASCII, no last dot */
+    size_t n;
+    bool can_exist; /* its last label is one that the root of the DNS could have */
+};
+
+/*
+ * `authority` begins after the slashes and may go on with path, query and fragment. User
+ * information and port are left out, %xx decoded, IDNA mapping applied, numbers made IPv4.
+ */
+enum weir_links__place weir_links__parse_host(struct weir_slice authority,
+                                              struct weir_links__host *out);
+
+/* Han, kana and Hangul: scripts that are written without spaces, so that prose follows an address
+ * at once. */
+bool weir_links__is_east_asian(uint32_t cp);
+
+/* What an address's first characters say. */
+enum weir_links__scheme {
+    WEIR_LINKS_RELATIVE, /* none of the others */
+    WEIR_LINKS_WEB,      /* a host follows */
+    WEIR_LINKS_SCRIPT,   /* javascript:, vbscript:, data:text/html */
+};
+
+/* `*authority` is where the host begins, for WEIR_LINKS_WEB. Takes what decode made. */
+enum weir_links__scheme weir_links__parse_scheme(struct weir_slice address, size_t *authority);
+
+/*
+ * An attribute's value or the target in a markdown link, as the browser's URL parser gets it:
+ * character references decoded, and backslash escapes where they mean something; blanks at the
+ * ends, tabs and newlines gone. `out` is emptied first.
+ */
+void weir_links__decode(struct weir_slice raw, bool has_escapes, struct weir_buf *out);
+
+#endif
