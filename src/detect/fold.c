@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/ascii.h"
+#include "detect/lookalike.h"
 
 #include <stdlib.h>
 #include <unicode/uchar.h>
@@ -132,6 +133,9 @@ static void add_piece(struct weir_fold *f, size_t source, size_t n_source)
 /* `bytes` stand for the `n` bytes at `source`. */
 static void put(struct weir_fold *f, size_t source, size_t n, struct weir_slice bytes)
 {
+    if (bytes.n == 0) {
+        return;
+    }
     bool is_same_size = bytes.n == n;
     const struct weir_fold_piece *last = f->n_pieces != 0 ? &f->pieces[f->n_pieces - 1] : NULL;
     bool goes_on = is_same_size && last != NULL && last->n_source == 0 && source == f->n_source;
@@ -184,39 +188,6 @@ void weir_fold_dispose(struct weir_fold *f)
 
 /* ---- characters */
 
-/* Letters of Cyrillic, Greek and Armenian that pass for Latin ones. */
-static char lookalike(uint32_t cp)
-{
-    static const struct {
-        uint32_t cp;
-        char latin;
-    } table[] = {
-        {0x0391, 'A'}, {0x0392, 'B'}, {0x0395, 'E'}, {0x0396, 'Z'}, {0x0397, 'H'}, {0x0399, 'I'},
-        {0x039A, 'K'}, {0x039C, 'M'}, {0x039D, 'N'}, {0x039F, 'O'}, {0x03A1, 'P'}, {0x03A4, 'T'},
-        {0x03A5, 'Y'}, {0x03A7, 'X'}, {0x03B1, 'a'}, {0x03B5, 'e'}, {0x03B9, 'i'}, {0x03BA, 'k'},
-        {0x03BD, 'v'}, {0x03BF, 'o'}, {0x03C1, 'p'}, {0x03C3, 'o'}, {0x03C4, 't'}, {0x03C5, 'u'},
-        {0x03C7, 'x'}, {0x03C9, 'w'}, {0x0405, 'S'}, {0x0406, 'I'}, {0x0408, 'J'}, {0x0410, 'A'},
-        {0x0412, 'B'}, {0x0415, 'E'}, {0x041A, 'K'}, {0x041C, 'M'}, {0x041D, 'H'}, {0x041E, 'O'},
-        {0x0420, 'P'}, {0x0421, 'C'}, {0x0422, 'T'}, {0x0425, 'X'}, {0x0430, 'a'}, {0x0432, 'b'},
-        {0x0433, 'r'}, {0x0435, 'e'}, {0x043A, 'k'}, {0x043C, 'm'}, {0x043D, 'h'}, {0x043E, 'o'},
-        {0x043F, 'n'}, {0x0440, 'p'}, {0x0441, 'c'}, {0x0442, 't'}, {0x0443, 'y'}, {0x0445, 'x'},
-        {0x0455, 's'}, {0x0456, 'i'}, {0x0458, 'j'}, {0x04AF, 'y'}, {0x04BB, 'h'}, {0x04CF, 'l'},
-        {0x0501, 'd'}, {0x051B, 'q'}, {0x051D, 'w'}, {0x0561, 'w'}, {0x0570, 'h'}, {0x0578, 'n'},
-        {0x057D, 'u'}, {0x0585, 'o'}, {0x0131, 'i'}, {0x0251, 'a'}, {0x0261, 'g'},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (table[i].cp == cp) {
-            return table[i].latin;
-        }
-    }
-    return '\0';
-}
-
-static bool is_lookalike_script(uint32_t cp)
-{
-    return (cp >= 0x0370 && cp <= 0x058F) || cp == 0x0131 || cp == 0x0251 || cp == 0x0261;
-}
-
 /* Between the letters of a word; 1 and ! pass for i more often than for l. */
 static char unleet(char c)
 {
@@ -265,6 +236,9 @@ struct folding {
     struct weir_fold *f;
     struct weir_slice t;
     struct weir_buf mapped; /* used again and again */
+    struct weir_lookalike_context before;
+    bool is_letters_only;
+    bool is_changed;
 };
 
 /* Of the word around a character. */
@@ -274,17 +248,42 @@ struct word {
     bool is_leet;
 };
 
+/* Latin letters of no language are always read as the ones they look like, in lower case as their
+ * compatibility forms. */
+static char latin_of(uint32_t cp, bool is_spoofed)
+{
+    enum { DOTLESS_I = 0x0131, DOTLESS_J = 0x0237 };
+    if (cp == DOTLESS_I || cp == DOTLESS_J || weir_lookalike_group(cp) == WEIR_LETTERS_ODD) {
+        return weir_ascii_lower(weir_lookalike_of(cp));
+    }
+    return is_spoofed ? weir_lookalike_of(cp) : '\0';
+}
+
+/* A stroke after a small letter is an l, before one an I. */
+static bool is_after_small(const struct weir_fold *f)
+{
+    return f->text.n != 0 && f->text.p[f->text.n - 1] >= 'a' && f->text.p[f->text.n - 1] <= 'z';
+}
+
 static void fold_wide(struct folding *g, size_t at, size_t n, uint32_t cp, const struct word *w)
 {
     struct weir_slice same = weir_slice_sub(g->t, at, at + n);
-    char one = w->is_latin_spoofed ? lookalike(cp) : '\0';
+    char one = latin_of(cp, w->is_latin_spoofed);
+    one = one == 'I' && is_after_small(g->f) ? 'l' : one;
     if (cp >= 0xE0020 && cp <= 0xE007E) {
         one = (char)(cp - 0xE0000); /* tags spell ASCII that nobody sees */
-    } else if (cp == 0x3002 || cp == 0xFF61) {
+    } else if ((cp == 0x3002 || cp == 0xFF61) && !g->is_letters_only) {
         one = '.';
     }
     if (one != '\0') {
+        g->is_changed = true;
         put(g->f, at, n, weir_slice_make(&one, 1));
+        return;
+    }
+    if (g->is_letters_only) {
+        bool is_unseen = u_hasBinaryProperty((UChar32)cp, UCHAR_DEFAULT_IGNORABLE_CODE_POINT);
+        g->is_changed = g->is_changed || is_unseen;
+        put(g->f, at, n, is_unseen ? (struct weir_slice){0} : same);
         return;
     }
     if (is_mark(cp) && !is_left_alone(cp)) {
@@ -292,10 +291,7 @@ static void fold_wide(struct folding *g, size_t at, size_t n, uint32_t cp, const
     }
     weir_buf_clear(&g->mapped);
     bool is_mapped = !is_left_alone(cp) && map_cp(cp, &g->mapped);
-    struct weir_slice bytes = is_mapped ? weir_buf_slice(&g->mapped) : same;
-    if (bytes.n != 0) {
-        put(g->f, at, n, bytes);
-    }
+    put(g->f, at, n, is_mapped ? weir_buf_slice(&g->mapped) : same);
 }
 
 /* ---- words */
@@ -306,13 +302,23 @@ static bool is_letter_near(struct weir_slice t, size_t at)
            weir_ascii_is_alnum(weir_ascii_at(t, at + 1));
 }
 
-/* A run of letters, digits and marks, with signs that stand for letters. */
-static struct word read_word(struct weir_slice t, size_t at)
+/* Letters of another script beside Latin ones, or words that look Latin and are not. */
+static bool is_spoofed(const struct weir_lookalike_word *w, struct weir_lookalike_context *before)
 {
+    size_t n_others = w->n_letters - w->n_of[WEIR_LETTERS_ASCII] - w->n_of[WEIR_LETTERS_ACCENTED] -
+                      w->n_of[WEIR_LETTERS_FOREIGN];
+    enum weir_lookalike_kind kind = weir_lookalike_judge(w, before);
+    weir_lookalike_pass(before, w, kind);
+    return kind != WEIR_WORD_PLAIN || (w->n_of[WEIR_LETTERS_ASCII] != 0 && n_others != 0);
+}
+
+/* A run of letters, digits and marks, with signs that stand for letters. */
+static struct word read_word(struct folding *g, size_t at)
+{
+    struct weir_slice t = g->t;
     struct word w = {.end = at};
-    size_t n_latin = 0;
+    struct weir_lookalike_word letters = {0};
     size_t n_digits = 0;
-    size_t n_spoofs = 0;
     size_t from = at;
     for (size_t n; at < t.n && at - from < MAX_WORD; at += n) {
         n = 1;
@@ -327,12 +333,12 @@ static struct word read_word(struct weir_slice t, size_t at)
         if (!is_part) {
             break;
         }
-        n_latin += weir_ascii_is_alpha(c);
         n_digits += weir_ascii_is_digit(c) || is_sign;
-        n_spoofs += is_lookalike_script(cp);
+        weir_lookalike_add(&letters, cp);
     }
+    size_t n_latin = letters.n_of[WEIR_LETTERS_ASCII];
     w.end = at;
-    w.is_latin_spoofed = n_latin > 0 && n_spoofs > 0;
+    w.is_latin_spoofed = is_spoofed(&letters, &g->before);
     w.is_leet = n_latin >= 2 && n_digits > 0 && n_latin >= n_digits;
     return w;
 }
@@ -346,7 +352,7 @@ static void fold_word(struct folding *g, size_t at, const struct word *w)
             uint32_t cp = weir_utf8_decode(weir_slice_sub(g->t, at, g->t.n), &n);
             fold_wide(g, at, n, cp, w);
         } else {
-            c = w->is_leet ? unleet(c) : c;
+            c = w->is_leet && !g->is_letters_only ? unleet(c) : c;
             put(g->f, at, 1, weir_slice_make(&c, 1));
         }
     }
@@ -381,6 +387,25 @@ static size_t fold_spelled(struct folding *g, size_t at, size_t end)
     return end;
 }
 
+/* The word at `at`, or the one character that is none. Returns where it ends. */
+static size_t fold_next(struct folding *g, size_t at)
+{
+    struct word w = read_word(g, at);
+    if (w.end > at) {
+        fold_word(g, at, &w);
+        return w.end;
+    }
+    size_t n = 1;
+    uint32_t cp = (unsigned char)g->t.p[at];
+    if (cp >= 0x80) {
+        cp = weir_utf8_decode(weir_slice_sub(g->t, at, g->t.n), &n);
+        fold_wide(g, at, n, cp, &w);
+    } else {
+        put(g->f, at, 1, weir_slice_sub(g->t, at, at + 1));
+    }
+    return at + n;
+}
+
 void weir_fold_run(struct weir_fold *f, struct weir_slice text)
 {
     struct folding g = {.f = f, .t = text};
@@ -393,23 +418,21 @@ void weir_fold_run(struct weir_fold *f, struct weir_slice text)
             after_spelled = at;
             continue;
         }
-        struct word w = read_word(text, at);
-        if (w.end > at) {
-            fold_word(&g, at, &w);
-            at = w.end;
-            continue;
-        }
-        size_t n = 1;
-        uint32_t cp = (unsigned char)text.p[at];
-        if (cp >= 0x80) {
-            cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
-            fold_wide(&g, at, n, cp, &w);
-        } else {
-            put(f, at, 1, weir_slice_sub(text, at, at + 1));
-        }
-        at += n;
+        at = fold_next(&g, at);
     }
     weir_buf_dispose(&g.mapped);
+}
+
+bool weir_fold_letters(struct weir_fold *f, struct weir_slice text)
+{
+    struct folding g = {.f = f, .t = text, .is_letters_only = true};
+    if (weir_ascii_skip(text, 0) == text.n) {
+        return false;
+    }
+    for (size_t at = 0; at < text.n;) {
+        at = fold_next(&g, at);
+    }
+    return g.is_changed;
 }
 
 void weir_fold_wide(struct weir_buf *out, struct weir_slice text)

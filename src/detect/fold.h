@@ -42,6 +42,10 @@ bool weir_fold_is_wanted(struct weir_slice text);
 /* Folds `text`, valid UTF-8 of less than 4 GiB, into an empty `f`. */
 void weir_fold_run(struct weir_fold *f, struct weir_slice text);
 
+/* Only letters that look like others, and characters that nobody sees: the rest stays as it is,
+ * accents, digits and spelled-out words too. False: nothing of the kind, `f` is of no use. */
+bool weir_fold_letters(struct weir_fold *f, struct weir_slice text);
+
 /* Only the characters beyond ASCII, each by itself: how patterns for folded text are written. */
 void weir_fold_wide(struct weir_buf *out, struct weir_slice text);
 

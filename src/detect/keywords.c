@@ -4,7 +4,8 @@
  *
  * Folded is: letters and marks taken apart (NFD), then Unicode's full case folding. So ß is ss,
  * and ï is the same as i with a diaeresis after it. A term ends only where a character of the text
- * does.
+ * does. A text with letters that look like others, or with characters that nobody sees, is walked a
+ * second time as people read it.
  */
 #include "detect/keywords.h"
 
@@ -12,6 +13,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "detect/fold.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -295,7 +297,8 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
 struct walk {
     const struct settings *s;
     struct weir_slice text;
-    size_t deny_end; /* of the longest term that begins here; 0: none */
+    const struct weir_fold *fold; /* the text is a folded one; NULL: it is the original */
+    size_t deny_end;              /* of the longest term that begins here; 0: none */
     size_t allow_end;
     uint32_t deny_term;
 };
@@ -341,8 +344,9 @@ static void walk_from(struct walk *w, size_t at)
 static int report(const struct walk *w, size_t from, struct weir_found *found)
 {
     const struct term *t = &w->s->terms[w->deny_term];
-    struct weir_found_span span = {.start_byte = from,
-                                   .end_byte = w->deny_end,
+    size_t to = w->deny_end;
+    struct weir_found_span span = {.start_byte = w->fold ? weir_fold_start(w->fold, from) : from,
+                                   .end_byte = w->fold ? weir_fold_end(w->fold, to) : to,
                                    .detection = t->spelling,
                                    .detection_type = WEIR_SLICE("keyword"),
                                    .score = 1.0};
@@ -385,31 +389,44 @@ static size_t skip(const struct settings *s, struct weir_slice t, size_t at, uin
     return at;
 }
 
+static int walk_text(struct walk *w, struct weir_found *found)
+{
+    const struct settings *s = w->s;
+    uint32_t before = ' ';
+    size_t allowed_to = 0;
+    size_t n;
+    int rc = 0;
+    for (size_t at = 0; s->n_terms != 0 && rc == 0; at += n) {
+        at = skip(s, w->text, at, &before);
+        if (at >= w->text.n) {
+            break;
+        }
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(w->text, at, w->text.n), &n);
+        if (!(is_word(before) && is_word(cp))) {
+            walk_from(w, at);
+            allowed_to = w->allow_end > allowed_to ? w->allow_end : allowed_to;
+            if (w->deny_end > allowed_to) {
+                rc = report(w, at, found);
+            }
+        }
+        before = cp;
+    }
+    return rc;
+}
+
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run)
 {
     (void)run;
     const struct settings *s = settings;
     struct walk w = {.s = s, .text = text};
-    uint32_t before = ' ';
-    size_t allowed_to = 0;
-    size_t n;
-    int rc = 0;
-    for (size_t at = 0; s->n_terms != 0 && rc == 0; at += n) {
-        at = skip(s, text, at, &before);
-        if (at >= text.n) {
-            break;
-        }
-        uint32_t cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
-        if (!(is_word(before) && is_word(cp))) {
-            walk_from(&w, at);
-            allowed_to = w.allow_end > allowed_to ? w.allow_end : allowed_to;
-            if (w.deny_end > allowed_to) {
-                rc = report(&w, at, found);
-            }
-        }
-        before = cp;
+    struct weir_fold fold = {0};
+    int rc = walk_text(&w, found);
+    if (rc == 0 && s->n_terms != 0 && weir_fold_letters(&fold, text)) {
+        struct walk again = {.s = s, .text = weir_buf_slice(&fold.text), .fold = &fold};
+        rc = walk_text(&again, found);
     }
+    weir_fold_dispose(&fold);
     return rc;
 }
 

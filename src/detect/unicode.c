@@ -1,6 +1,7 @@
 /*
- * ASCII is skipped by the word of memory; what is left is decoded once and classified by range.
- * Only a word that has letters of two scripts, or none of Latin, is shown to ICU.
+ * ASCII is skipped by the word of memory; what is left is decoded once and classified by range. A
+ * character or word is judged by itself, the 64 letters before it and, for controls, the next
+ * letter: never by the text as a whole. Only a word of Latin and another script is shown to ICU.
  */
 #include "detect/unicode.h"
 
@@ -8,6 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/ascii.h"
+#include "detect/lookalike.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +17,7 @@
 #include <unicode/uscript.h>
 #include <unicode/uspoof.h>
 
-enum {
-    MAX_WORD = 256,
-    MAX_ALONE = 16,
-    MIN_ALONE = 4,
-    MIN_GREEK = 5,
-    MIN_DRESSED = 3,
-    MIN_MARKS = 4
-};
+enum { MAX_WORD = 256, MAX_AHEAD = 16, MEMORY = 64, MIN_GREEK = 5, MIN_DRESSED = 3, MIN_MARKS = 4 };
 
 struct settings {
     USpoofChecker *spoof; /* only read after it was made */
@@ -53,47 +48,61 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
     return s;
 }
 
-/* Words that look Latin and are not: findings only if nothing else in the text is like them. */
-struct alone {
-    struct weir_found_span spans[MAX_ALONE];
-    size_t n;
-    bool has_others;
-};
-
-/* Something that is looked up in the whole text when it is first asked for. */
-struct fact {
-    bool is_known;
-    bool is_true;
+/* What was met, and how many letters there were before it; 0: never. */
+struct sight {
+    uint64_t at;
 };
 
 struct scan {
     const struct settings *settings;
     struct weir_slice text;
     struct weir_found *found;
-    struct alone alone;
+    struct weir_lookalike_context letters; /* up to letters_to */
+    size_t letters_to;
     uint32_t before; /* the character before this one, and before joiners that are as they should */
     size_t n_joiners; /* in a row */
     size_t word_end;  /* words up to here have been judged */
     bool is_in_flag;  /* tags after a black flag */
-    struct fact han;
-    struct fact rtl;
-    struct fact braille;
-    struct fact unspaced;
+    struct sight han;
+    struct sight rtl;
+    struct sight braille;
+    struct sight unspaced;
     uint64_t overrides; /* a bit per open embedding, the innermost lowest: is it an override? */
 };
 
 typedef bool (*char_fn)(uint32_t cp);
 
-/* Does the text have a character like that? */
-static bool has_any(const struct scan *s, struct fact *fact, char_fn is_like)
+/* Letters of ASCII up to `at` become context; other words do when they are read. */
+static void pass_letters(struct scan *s, size_t at)
 {
-    for (size_t at = weir_ascii_skip(s->text, 0), n; at < s->text.n && !fact->is_known;) {
-        fact->is_true = is_like(weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n));
-        fact->is_known = fact->is_true;
-        at = weir_ascii_skip(s->text, at + n);
+    size_t n = 0;
+    for (size_t i = s->letters_to; i < at; i++) {
+        n += weir_ascii_is_alpha(s->text.p[i]);
     }
-    fact->is_known = true;
-    return fact->is_true;
+    weir_lookalike_pass_ascii(&s->letters, n);
+    s->letters_to = at > s->letters_to ? at : s->letters_to;
+}
+
+static void see(struct scan *s, struct sight *sight)
+{
+    sight->at = s->letters.n_letters + 1;
+}
+
+/* Was it met among the last 64 letters, or is there one in the next characters after `at`? */
+static bool is_near(struct scan *s, const struct sight *sight, size_t at, char_fn is_like)
+{
+    pass_letters(s, at);
+    if (sight->at != 0 && s->letters.n_letters + 1 - sight->at < MEMORY) {
+        return true;
+    }
+    size_t n;
+    for (size_t i = 0; i < MAX_AHEAD && at < s->text.n; i++, at += n) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n);
+        if (is_like(cp)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int add(struct scan *s, size_t from, size_t to, const char *kind, double score)
@@ -183,7 +192,7 @@ static bool is_stray_space(struct scan *s, size_t at)
     uint32_t next = char_at(s, at + SPACE_BYTES);
     bool is_inside = u_isalpha((UChar32)s->before) && !is_unspaced(s->before) &&
                      u_isalpha((UChar32)next) && !is_unspaced(next);
-    return is_inside || !has_any(s, &s->unspaced, is_unspaced);
+    return is_inside || !is_near(s, &s->unspaced, at, is_unspaced);
 }
 
 static bool is_invisible(struct scan *s, uint32_t cp, size_t at)
@@ -195,7 +204,7 @@ static bool is_invisible(struct scan *s, uint32_t cp, size_t at)
     case 0x200B:
         return is_stray_space(s, at);
     case 0x2800:
-        return !has_any(s, &s->braille, is_braille);
+        return !is_near(s, &s->braille, at, is_braille);
     case 0xFEFF:
         return at != 0;
     case 0x00AD:
@@ -240,14 +249,14 @@ static bool is_override(struct scan *s, uint32_t cp)
     return is_end || cp == 0x202D || cp == 0x202E;
 }
 
-static bool is_bidi(struct scan *s, uint32_t cp)
+static bool is_bidi(struct scan *s, uint32_t cp, size_t at)
 {
     if (is_override(s, cp)) {
         return true;
     }
     bool is_control = cp == 0x061C || cp == 0x200E || cp == 0x200F ||
                       (cp >= 0x202A && cp <= 0x202C) || (cp >= 0x2066 && cp <= 0x2069);
-    return is_control && !has_any(s, &s->rtl, is_rtl);
+    return is_control && !is_near(s, &s->rtl, at, is_rtl);
 }
 
 /* ---- words of several scripts */
@@ -255,6 +264,7 @@ static bool is_bidi(struct scan *s, uint32_t cp)
 struct word {
     size_t from;
     size_t to;
+    struct weir_lookalike_word letters;
     size_t n_latin;
     size_t n_plain; /* of these, without an accent */
     size_t n_like;  /* of these, letters that Cyrillic has the like of */
@@ -262,11 +272,15 @@ struct word {
     size_t n_other; /* letters of Cyrillic, Greek and their like */
     size_t n_greek;
     size_t n_turns; /* from one to the other */
+    bool has_rtl;
+    bool has_han;
+    bool has_unspaced;
 };
 
 static bool is_word_cp(uint32_t cp)
 {
-    return u_isalnum((UChar32)cp) || (U_GET_GC_MASK((UChar32)cp) & U_GC_M_MASK) != 0;
+    return u_isalnum((UChar32)cp) || (U_GET_GC_MASK((UChar32)cp) & U_GC_M_MASK) != 0 ||
+           weir_lookalike_group(cp) != WEIR_LETTERS_NONE;
 }
 
 /* Scripts whose letters are taken for Latin ones. */
@@ -301,6 +315,10 @@ static void read_word(struct scan *s, size_t at, struct word *w)
         if (!is_word_cp(cp)) {
             break;
         }
+        weir_lookalike_add(&w->letters, cp);
+        w->has_rtl = w->has_rtl || is_rtl(cp);
+        w->has_han = w->has_han || is_han(cp);
+        w->has_unspaced = w->has_unspaced || is_unspaced(cp);
         bool is_other = is_lookalike_script(cp);
         int script = is_other ? 2 : is_latin(cp);
         w->n_other += is_other;
@@ -352,21 +370,8 @@ static bool looks_cyrillic(const struct scan *s, const struct word *w)
 }
 
 /* PDFом is Russian for "as a PDF", kΩ a unit: one turn, and not all of it looks Latin. */
-static int judge_word(struct scan *s, const struct word *w)
+static bool is_beside_latin(const struct scan *s, const struct word *w)
 {
-    if (w->to - w->from > MAX_WORD || w->n_other == 0) {
-        return 0;
-    }
-    if (w->n_latin == 0) {
-        bool is_like = w->n_other >= MIN_ALONE && looks_latin(s, w);
-        if (!is_like || s->alone.n == MAX_ALONE) {
-            s->alone.has_others = true;
-            return 0;
-        }
-        s->alone.spans[s->alone.n++] =
-            (struct weir_found_span){.start_byte = w->from, .end_byte = w->to};
-        return 0;
-    }
     size_t n = w->n_latin + w->n_other;
     bool is_formula = w->n_greek == w->n_other && n < MIN_GREEK;
     char before = weir_ascii_before(s->text, w->from);
@@ -374,36 +379,50 @@ static int judge_word(struct scan *s, const struct word *w)
     bool is_accented = w->n_plain == 0 && w->n_other > w->n_latin;         /* кôд */
     bool is_like = !is_escape && (looks_latin(s, w) || looks_cyrillic(s, w));
     bool is_trick = (w->n_turns >= 2 || is_like) && !is_formula && !is_accented && n > 1;
-    s->alone.has_others = s->alone.has_others || !is_trick;
-    return is_trick && (is_like || is_mixed(s, w)) ? add(s, w->from, w->to, "homoglyph", 1.0) : 0;
+    return is_trick && (is_like || is_mixed(s, w));
+}
+
+static int judge_word(struct scan *s, const struct word *w, enum weir_lookalike_kind kind)
+{
+    if (w->to - w->from > MAX_WORD) {
+        return 0;
+    }
+    switch (kind) {
+    case WEIR_WORD_MIXED:
+        return add(s, w->from, w->to, "homoglyph", 1.0);
+    case WEIR_WORD_WHOLE:
+        return add(s, w->from, w->to, "homoglyph", 0.6);
+    default:
+        break;
+    }
+    bool is_trick = w->n_other != 0 && w->n_latin != 0 && is_beside_latin(s, w);
+    return is_trick ? add(s, w->from, w->to, "homoglyph", 1.0) : 0;
+}
+
+/* The word at `at` is judged, once, and becomes context of those after it. */
+static int take_word(struct scan *s, size_t at)
+{
+    struct word w;
+    read_word(s, at, &w);
+    pass_letters(s, w.from);
+    enum weir_lookalike_kind kind = weir_lookalike_judge(&w.letters, &s->letters);
+    int rc = judge_word(s, &w, kind);
+    weir_lookalike_pass(&s->letters, &w.letters, kind);
+    s->letters_to = w.to;
+    s->word_end = w.to;
+    if (w.has_rtl) {
+        see(s, &s->rtl);
+    }
+    if (w.has_han) {
+        see(s, &s->han);
+    }
+    if (w.has_unspaced) {
+        see(s, &s->unspaced);
+    }
+    return rc;
 }
 
 /* ---- letters in dress, piles of marks */
-
-/* Script and black-letter letters that are older than the mathematical alphabets. */
-static bool is_letterlike(uint32_t cp)
-{
-    return cp == 0x2102 || (cp >= 0x210A && cp <= 0x2113) || cp == 0x2115 ||
-           (cp >= 0x2119 && cp <= 0x211D) || cp == 0x2124 || cp == 0x2128 || cp == 0x212C ||
-           cp == 0x212D || (cp >= 0x212F && cp <= 0x2134);
-}
-
-/* Some are phonetic letters too, which do not come three in a row. */
-static bool is_small_capital(uint32_t cp)
-{
-    return (cp >= 0x1D00 && cp <= 0x1D22) || cp == 0x0262 || cp == 0x026A || cp == 0x0274 ||
-           cp == 0x0280 || cp == 0x028F || cp == 0x0299 || cp == 0x029C || cp == 0x029F ||
-           cp == 0xA730;
-}
-
-static bool is_dressed(uint32_t cp)
-{
-    return (cp >= 0x1D400 && cp <= 0x1D6A5) || is_letterlike(cp) || is_small_capital(cp) ||
-           (cp >= 0x249C && cp <= 0x24B5) || (cp >= 0x24B6 && cp <= 0x24E9) ||
-           (cp >= 0xFF21 && cp <= 0xFF3A) || (cp >= 0xFF41 && cp <= 0xFF5A) ||
-           (cp >= 0x1F130 && cp <= 0x1F149) || (cp >= 0x1F150 && cp <= 0x1F169) ||
-           (cp >= 0x1F170 && cp <= 0x1F189);
-}
 
 static bool is_mark(uint32_t cp)
 {
@@ -425,12 +444,9 @@ static size_t run_end(struct weir_slice t, size_t at, char_fn is_in, size_t *n_c
 }
 
 /* Full-width letters in a text with Han or kana are how such text sets Latin ones. */
-static bool is_set_wide(struct scan *s, uint32_t cp)
+static bool is_set_wide(struct scan *s, uint32_t cp, size_t end)
 {
-    if (cp < 0xFF00 || cp > 0xFFFF) {
-        return false;
-    }
-    return has_any(s, &s->han, is_han);
+    return cp >= 0xFF00 && cp <= 0xFFFF && is_near(s, &s->han, end, is_han);
 }
 
 /* ---- the pass */
@@ -446,20 +462,20 @@ static size_t judge_at(struct scan *s, size_t at, int *rc)
     s->is_in_flag = cp == 0x1F3F4 || (s->is_in_flag && is_tag(cp));
     if (is_invisible(s, cp, at)) {
         *rc = add(s, at, end, "invisible", 1.0);
-    } else if (is_bidi(s, cp)) {
+    } else if (is_bidi(s, cp, at)) {
         *rc = add(s, at, end, "bidi_control", 1.0);
     } else if (is_mark(cp)) {
         end = run_end(t, at, is_mark, &n_cp);
         *rc = n_cp >= MIN_MARKS ? add(s, at, end, "zalgo", 0.9) : 0;
-    } else if (is_dressed(cp)) {
-        end = run_end(t, at, is_dressed, &n_cp);
-        bool is_trick = n_cp >= MIN_DRESSED && !is_set_wide(s, cp);
-        *rc = is_trick ? add(s, at, end, "homoglyph", 0.8) : 0;
-    } else if (is_lookalike_script(cp) && at >= s->word_end) {
-        struct word w;
-        read_word(s, at, &w);
-        *rc = judge_word(s, &w);
-        s->word_end = w.to;
+    } else if (weir_lookalike_is_dressed(cp)) {
+        *rc = at >= s->word_end ? take_word(s, at) : 0;
+        end = run_end(t, at, weir_lookalike_is_dressed, &n_cp);
+        bool is_trick = n_cp >= MIN_DRESSED && *rc == 0 && !is_set_wide(s, cp, end);
+        *rc = is_trick ? add(s, at, end, "homoglyph", 0.8) : *rc;
+    } else if (at >= s->word_end && u_isalpha((UChar32)cp)) {
+        *rc = take_word(s, at);
+    } else if (is_braille(cp)) {
+        see(s, &s->braille);
     }
     bool is_joiner = cp == 0x200C || cp == 0x200D;
     s->n_joiners = is_joiner ? s->n_joiners : 0;
@@ -503,9 +519,6 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     int rc = 0;
     for (size_t at = pass_ascii(&s, 0); at < text.n && rc == 0;) {
         at = pass_ascii(&s, judge_at(&s, at, &rc));
-    }
-    for (size_t i = 0; i < s.alone.n && !s.alone.has_others && rc == 0; i++) {
-        rc = add(&s, s.alone.spans[i].start_byte, s.alone.spans[i].end_byte, "homoglyph", 0.6);
     }
     join(found, first);
     return rc;
