@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/ascii.h"
+#include "detect/charref.h"
 #include "detect/lookalike.h"
 
 #include <stdlib.h>
@@ -97,9 +98,77 @@ static bool is_ascii_wanted(struct weir_slice t, size_t at, size_t end)
     return false;
 }
 
+/* ---- characters written as others */
+
+static int hex_at(struct weir_slice t, size_t at)
+{
+    char c = weir_ascii_lower(weir_ascii_at(t, at));
+    if (weir_ascii_is_digit(c)) {
+        return c - '0';
+    }
+    return weir_ascii_is_hex(c) ? c - 'a' + 10 : -1;
+}
+
+/* `n` hexadecimal digits at `at` as one number. */
+static bool read_hex(struct weir_slice t, size_t at, size_t n, uint32_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < n; i++) {
+        int digit = hex_at(t, at + i);
+        if (digit < 0) {
+            return false;
+        }
+        *value = *value * 16 + (uint32_t)digit;
+    }
+    return true;
+}
+
+/* One past the reference (&#73;), escape (\u0049, \x49) or percent code (%49) of a character at
+ * `at`, or `at`. Only what stands for ASCII that is seen, or a space. */
+static size_t written_end(struct weir_slice t, size_t at, uint32_t *cp)
+{
+    char next = weir_ascii_at(t, at + 1);
+    size_t end = at;
+    if (t.p[at] == '&') {
+        end = weir_charref_read(t, at, cp);
+    } else if (t.p[at] == '%' && read_hex(t, at + 1, 2, cp)) {
+        end = at + 3;
+    } else if (t.p[at] == '\\' && next == 'u' && read_hex(t, at + 2, 4, cp)) {
+        end = at + 6;
+    } else if (t.p[at] == '\\' && next == 'x' && read_hex(t, at + 2, 2, cp)) {
+        end = at + 4;
+    }
+    return end > at && *cp >= ' ' && *cp < 0x7f ? end : at;
+}
+
+static bool is_written_sign(char c)
+{
+    return c == '&' || c == '%' || c == '\\';
+}
+
+/* Is a character written as another anywhere? */
+static bool has_written(struct weir_slice t, char sign)
+{
+    uint32_t cp;
+    const char *end = t.p + t.n;
+    for (const char *at = t.p; at != NULL && at < end; at++) {
+        at = memchr(at, sign, (size_t)(end - at));
+        if (at == NULL) {
+            return false;
+        }
+        if (written_end(t, (size_t)(at - t.p), &cp) > (size_t)(at - t.p)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool weir_fold_is_wanted(struct weir_slice t)
 {
     size_t n;
+    if (has_written(t, '&') || has_written(t, '%') || has_written(t, '\\')) {
+        return true;
+    }
     for (size_t at = 0; at < t.n; at += n) {
         size_t end = weir_ascii_skip(t, at);
         if (is_ascii_wanted(t, at, end)) {
@@ -390,6 +459,15 @@ static size_t fold_spelled(struct folding *g, size_t at, size_t end)
 /* The word at `at`, or the one character that is none. Returns where it ends. */
 static size_t fold_next(struct folding *g, size_t at)
 {
+    uint32_t written;
+    if (is_written_sign(g->t.p[at]) && !g->is_letters_only) {
+        size_t end = written_end(g->t, at, &written);
+        if (end > at) {
+            char one = (char)written;
+            put(g->f, at, end - at, weir_slice_make(&one, 1));
+            return end;
+        }
+    }
     struct word w = read_word(g, at);
     if (w.end > at) {
         fold_word(g, at, &w);

@@ -17,7 +17,8 @@
  *
  * Case of ASCII letters is left alone. Invisible characters and marks are dropped, compatibility
  * forms become plain letters, letters of other scripts inside a Latin word become the ones they
- * look like, digits and signs inside a word become letters, single letters in a row become a word.
+ * look like, digits and signs inside a word become letters, single letters in a row become a word,
+ * references and escapes of characters (&#73; %49 \\u0049) become these.
  */
 struct weir_fold_piece {
     uint32_t folded;   /* where it begins in the folded text */
@@ -36,7 +37,7 @@ struct weir_fold {
 };
 
 /* Is there something to fold: characters beyond ASCII (dashes, quotes and the like aside), digits
- * inside words, spelled-out words? A quick test, for texts that need no folding. */
+ * inside words, spelled-out words, escapes? A quick test, for texts that need no folding. */
 bool weir_fold_is_wanted(struct weir_slice text);
 
 /* Folds `text`, valid UTF-8 of less than 4 GiB, into an empty `f`. */

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MAX_HITS = 65536,
@@ -20,6 +21,7 @@ enum {
     LOOK_BYTES = 20,   /* third of that */
     AHEAD = 160,
     NEAR = 240,   /* bytes between rules that add up */
+    CLOSE = 80,   /* and between two weak ones */
     BEFORE = 56,  /* looked at for who is to do it */
     AROUND = 160, /* looked at for what it is about */
     MAX_NEIGHBOURS = 48,
@@ -27,6 +29,8 @@ enum {
 };
 
 static const double LIKELY = 0.5;
+static const double LIKELY_CONDUCT = 0.6;
+static const double STRONG_HINT = 0.45;
 static const double REPORTED = 0.3; /* what is left of an order that is described or forbidden */
 static const double QUOTED = 0.45;
 
@@ -84,21 +88,45 @@ static bool is_quote_before(struct weir_slice t, size_t at)
            (at >= 2 && (unsigned char)t.p[at - 2] == 0xC2 && (unsigned char)c == 0xAB);
 }
 
-/* How much of the rule's score stays, from what is around the match. */
+/* A mark and, after quotes and brackets, a blank or the end. */
+static bool ends_sentence(struct weir_slice t, size_t at)
+{
+    if (t.p[at] != '.' && t.p[at] != '!' && t.p[at] != '?') {
+        return t.p[at] == '\n';
+    }
+    size_t next = at + 1;
+    while (next < t.n && next < at + 4 && strchr("\"')]", t.p[next]) != NULL) {
+        next++;
+    }
+    return next >= t.n || weir_ascii_is_space(t.p[next]);
+}
+
+/* Where the sentence after `at` ends, no further than AROUND. */
+static size_t sentence_end(struct weir_slice t, size_t at)
+{
+    size_t stop = at + AROUND < t.n ? at + AROUND : t.n;
+    while (at < stop && !ends_sentence(t, at)) {
+        at++;
+    }
+    return at;
+}
+
+/* How much of the rule's score stays, from what stands before the match and after it in its
+ * sentence. */
 static double weigh(struct scan *s, size_t from, size_t to)
 {
     size_t before = from > BEFORE ? from - BEFORE : 0;
     if (from > 0 && matches(s, s->set->reported, before, from)) {
         return REPORTED;
     }
-    size_t after = to + BEFORE < s->text.n ? to + BEFORE : s->text.n;
+    size_t end = sentence_end(s->text, to);
+    size_t after = to + BEFORE < end ? to + BEFORE : end;
     if (matches(s, s->set->other, to, after)) {
         return QUOTED;
     }
     size_t left = from > AROUND ? from - AROUND : 0;
-    size_t right = to + AROUND < s->text.n ? to + AROUND : s->text.n;
     bool is_topic = is_quote_before(s->text, from) &&
-                    (matches(s, s->set->topic, left, from) || matches(s, s->set->topic, to, right));
+                    (matches(s, s->set->topic, left, from) || matches(s, s->set->topic, to, end));
     return is_topic ? QUOTED : 1.0;
 }
 
@@ -111,7 +139,7 @@ static double share_of(struct scan *s, unsigned rule, size_t from, size_t to)
         return weigh(s, from, to);
     }
     size_t left = from > AROUND ? from - AROUND : 0;
-    size_t right = to + AROUND < s->text.n ? to + AROUND : s->text.n;
+    size_t right = sentence_end(s->text, to);
     return r->score < LIKELY && matches(s, s->set->matter, left, right) ? QUOTED : 1.0;
 }
 
@@ -352,17 +380,24 @@ static int by_place(const void *pa, const void *pb)
 }
 
 struct sum {
-    double missing; /* 1 - score */
+    double missing;    /* 1 - score */
+    size_t n;          /* rules in it */
+    size_t n_refusals; /* of these, hints that a refusal is not wanted */
+    size_t n_strong;   /* of these, more than weak hints */
+    size_t apart;      /* bytes between the hit and the last one before it */
     bool is_near_likely;
     uint64_t counted[WEIR_INJECTION_MAX_RULES / 64];
 };
 
-static void count(struct sum *sum, const struct hit *h)
+static void count(const struct scan *s, struct sum *sum, const struct hit *h)
 {
     uint64_t *word = &sum->counted[h->rule / 64];
     uint64_t bit = (uint64_t)1 << (h->rule % 64);
     if ((*word & bit) == 0) {
         *word |= bit;
+        sum->n++;
+        sum->n_refusals += strcmp(s->set->rules[h->rule].rule->family, WEIR_INJECTION_REFUSAL) == 0;
+        sum->n_strong += h->score >= STRONG_HINT;
         sum->missing *= 1 - h->score;
         sum->is_near_likely = sum->is_near_likely || h->score >= LIKELY;
     }
@@ -374,36 +409,40 @@ static bool is_same_matter(const struct hit *a, const struct hit *b)
     return a->from < b->to && b->from < a->to;
 }
 
-static bool is_near(const struct hit *a, const struct hit *b)
-{
-    return a->to + NEAR >= b->from && b->to + NEAR >= a->from;
-}
-
-/* Of hits on one place the best counts, as far as they are not the hit's own. */
-static struct sum sum_around(const struct scan *s, size_t at)
+/* Of hits on one place the best counts, as far as they are not the hit's own. Only what comes
+ * before it adds to a hit: so the phrase that makes a text likely is the one that is told. */
+static struct sum sum_before(const struct scan *s, size_t at)
 {
     const struct hit *own = &s->hits[at];
     const struct hit *best = NULL;
     struct sum sum = {.missing = 1};
-    count(&sum, own);
+    count(s, &sum, own);
     sum.is_near_likely = false;
-    size_t from = at > MAX_NEIGHBOURS ? at - MAX_NEIGHBOURS : 0;
-    size_t to = at + MAX_NEIGHBOURS < s->n_hits ? at + MAX_NEIGHBOURS : s->n_hits;
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = at > MAX_NEIGHBOURS ? at - MAX_NEIGHBOURS : 0; i < at; i++) {
         const struct hit *h = &s->hits[i];
-        if (i == at || !is_near(h, own) || is_same_matter(own, h)) {
+        if (h->to + NEAR < own->from || is_same_matter(own, h)) {
             continue;
         }
         if (best != NULL && !is_same_matter(best, h)) {
-            count(&sum, best);
+            count(s, &sum, best);
             best = NULL;
         }
         best = best == NULL || h->score > best->score ? h : best;
+        sum.apart = own->from > h->to ? own->from - h->to : 0;
     }
     if (best != NULL) {
-        count(&sum, best);
+        count(s, &sum, best);
     }
     return sum;
+}
+
+/* Licences, manuals and rules of conduct have two weak hints here and there, and two of them that
+ * warnings or refusals are not wanted. */
+static bool is_likely(const struct sum *sum)
+{
+    bool is_scattered = sum->n == 2 && sum->n_strong == 0 && sum->apart > CLOSE;
+    bool is_conduct = sum->n == 2 && sum->n_refusals == 2;
+    return !is_scattered && 1 - sum->missing >= (is_conduct ? LIKELY_CONDUCT : LIKELY);
 }
 
 /* What is not likely is not told; a hint beside something likely has done its part. */
@@ -412,8 +451,8 @@ static int report(const struct scan *s, struct weir_found *found)
     int rc = 0;
     for (size_t i = 0; i < s->n_hits && rc == 0; i++) {
         const struct hit *h = &s->hits[i];
-        struct sum sum = sum_around(s, i);
-        if (1 - sum.missing < LIKELY || (h->score < LIKELY && sum.is_near_likely)) {
+        struct sum sum = sum_before(s, i);
+        if ((h->score < LIKELY && !is_likely(&sum)) || (h->score < LIKELY && sum.is_near_likely)) {
             continue;
         }
         struct weir_found_span span = {

@@ -23,7 +23,7 @@ const struct weir_injection_rule weir_injection__acts[] = {
     SEEN(EXFILTRATION, 0.35,
          "\\b(?:append|add|include|insert|render|embed|attach|output) "
          "<4>(?:image|link|markdown|url|pixel)\\b"),
-    SEEN(EXFILTRATION, 0.3,
+    SEEN(EXFILTRATION, 0.25,
          "\\b(?:to|in|of|with) (?:every|each|all|all of) (?:your "
          ")?(?:answers?|responses?|repl(?:y|ies)|messages?|outputs?)\\b"),
     SAID(EXFILTRATION, 0.75,

@@ -10,7 +10,11 @@
 
 enum { WINDOW = 240, SLACK = 16 };
 
-/* The order is somebody else's: "models may …", "make it …", "do not …". */
+/* Between words of one clause. */
+#define PLAIN_GAP "[^\\w.!?;:,\\n]+"
+
+/* The grammar of reported speech: "models may …", "make it …", "do not …". A label ("User:"), a
+ * salutation ("Assistant, …") and a line break are none of it: the gap of these is narrower. */
 static const char reported_expr[] =
     "(?:\\b(?:my|our|their|his|her|most|many|some|few) (?:\\w+ )?\\w{3,}s "
     "|\\bhow (?:do|can|should|would|could) (?:i|we|you|one) (?:\\w+ "
@@ -23,13 +27,13 @@ static const char reported_expr[] =
     "just|then|should|must|not|never|cannot|tend|try|tries|trying|attempt|attempts|and) "
     "){0,3}(?:to (?:\\w+ "
     "){0,5})?|\\b(?:how|attempts?|trying|tries|tried|ability|tendency|asking|used|designed|"
-    "commands?|prompts?|messages|inputs?|texts?|requests|attacks?|phrases?) "
-    "(?:(?:that|which|to|like|such|as|say|says|saying|ask|asks|tell|tells|may|can) "
+    "commands?|prompts?|messages|inputs?|texts?|requests|attacks?|phrases?),? "
+    "(?:(?:that|which|to|like|such|as|say|says|saying|ask|asks|tell|tells|may|can):? "
     "){1,3})[\"'`]?$|(?:не|Не|НЕ|不要|别|勿)\\ ?$";
 
 /* After it: instructions of another kind. */
 static const char other_expr[] =
-    "^(?:\\W+(?:that|which|i|we) <3>|\\W+)(?:about|regarding|concerning|on (?:page|how|the "
+    "^(?: (?:that|which|i|we) <3>| )(?:about|regarding|concerning|on (?:page|how|the "
     "(?:box|label|"
     "package|door))|(?:in|from|of) (?:the|your|our|my|this) (?:old |test |new |last "
     ")?(?:manual|e-?mail|letter|booklet|leaflet|wiki|"
@@ -91,7 +95,8 @@ static size_t words_end(struct weir_slice expr, size_t at)
     return is_words ? end + 1 : at;
 }
 
-void weir_injection__spell(struct weir_buf *out, struct weir_slice expr)
+/* `gap` is what a space stands for. */
+static void spell(struct weir_buf *out, struct weir_slice expr, const char *gap)
 {
     bool is_class = false;
     for (size_t at = 0, end; at < expr.n; at = end) {
@@ -102,15 +107,20 @@ void weir_injection__spell(struct weir_buf *out, struct weir_slice expr)
             end = at + 2;
             weir_buf_append(out, weir_slice_sub(expr, at, end));
         } else if (c == ' ' && !is_class) {
-            weir_buf_append(out, WEIR_SLICE(GAP));
+            weir_buf_append(out, weir_slice_cstr(gap));
         } else if (words > at) {
             end = words;
-            weir_buf_printf(out, "(?:\\w+" GAP "){0,%.*s}", (int)(end - at - 2), expr.p + at + 1);
+            weir_buf_printf(out, "(?:\\w+%s){0,%.*s}", gap, (int)(end - at - 2), expr.p + at + 1);
         } else {
             is_class = is_class ? c != ']' : c == '[';
             weir_buf_append_byte(out, c);
         }
     }
+}
+
+void weir_injection__spell(struct weir_buf *out, struct weir_slice expr)
+{
+    spell(out, expr, GAP);
 }
 
 static pcre2_code *compile_spelled(struct weir_slice expr, uint32_t options, struct weir_buf *why)
@@ -128,10 +138,10 @@ static pcre2_code *compile_spelled(struct weir_slice expr, uint32_t options, str
     return code;
 }
 
-static pcre2_code *compile_expr(const char *expr, struct weir_buf *why)
+static pcre2_code *compile_expr(const char *expr, const char *gap, struct weir_buf *why)
 {
     struct weir_buf spelled = {0};
-    weir_injection__spell(&spelled, weir_slice_cstr(expr));
+    spell(&spelled, weir_slice_cstr(expr), gap);
     pcre2_code *code = compile_spelled(weir_buf_slice(&spelled), PCRE2_CASELESS, why);
     weir_buf_dispose(&spelled);
     return code;
@@ -331,6 +341,7 @@ static int add_tables(struct making *m)
         {weir_injection__roles, weir_injection__n_roles},
         {weir_injection__marks, weir_injection__n_marks},
         {weir_injection__acts, weir_injection__n_acts},
+        {weir_injection__turns, weir_injection__n_turns},
         {weir_injection__tongues, weir_injection__n_tongues},
         {weir_injection__scripts, weir_injection__n_scripts},
     };
@@ -403,10 +414,10 @@ static struct weir_injection_set *compile(struct weir_buf *why)
     struct weir_injection_set *set = weir_mem_zalloc(sizeof *set);
     struct making m = {.set = set, .why = why};
     int rc = add_tables(&m);
-    set->reported = compile_expr(reported_expr, why);
-    set->topic = compile_expr(topic_expr, why);
-    set->other = compile_expr(other_expr, why);
-    set->matter = compile_expr(matter_expr, why);
+    set->reported = compile_expr(reported_expr, PLAIN_GAP, why);
+    set->topic = compile_expr(topic_expr, GAP, why);
+    set->other = compile_expr(other_expr, GAP, why);
+    set->matter = compile_expr(matter_expr, GAP, why);
     set->n_keys = m.keys.n;
     set->keys_of_stem = make_index(&m.stem_key, m.stems.n);
     set->rules_of_key = make_index(&m.key_rule, m.keys.n);

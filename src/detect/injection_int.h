@@ -36,6 +36,8 @@ extern const struct weir_injection_rule weir_injection__marks[];
 extern const size_t weir_injection__n_marks;
 extern const struct weir_injection_rule weir_injection__acts[];
 extern const size_t weir_injection__n_acts;
+extern const struct weir_injection_rule weir_injection__turns[];
+extern const size_t weir_injection__n_turns;
 extern const struct weir_injection_rule weir_injection__tongues[];
 extern const size_t weir_injection__n_tongues;
 extern const struct weir_injection_rule weir_injection__scripts[];
@@ -70,7 +72,7 @@ void weir_injection__spell(struct weir_buf *out, struct weir_slice expr);
  * others have just been seen, PCRE2 has a look.
  */
 enum {
-    WEIR_INJECTION_MAX_RULES = 512,
+    WEIR_INJECTION_MAX_RULES = 768,
     WEIR_INJECTION_MAX_KEYS = 4, /* of a rule */
     WEIR_INJECTION_MAX_STEMS = 96,
     WEIR_INJECTION_MAX_STEM = 24,

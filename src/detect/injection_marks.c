@@ -131,11 +131,12 @@ const struct weir_injection_rule weir_injection__marks[] = {
          "sz]ing) this (?:text|document|page|e-?mail|article|resume|content|file|review)\\b"),
     SAID(INDIRECT, 0.6,
          "<!--[^>]*\\b(?:" AI
-         "|assistants?|ignore|instructions?|prompt|you (?:are|must|should))\\b[^>]*-->"),
+         "|assistants?|(?:ignore|disregard|forget)\\s(?:all|any|the|your|every|previous|what)|"
+         "instructions?|prompt|you (?:are|must|should))\\b[^>]*-->"),
     SEEN(INDIRECT, 0.25,
          "(?:display\\s?:\\s?none|font-size\\s?:\\s?[01](?:px|pt)?\\b|visibility\\s?:\\s?hidden|"
          "opacity\\s?:\\s?0\\b|color\\s?:\\s?\\b(?:white|#fff))"),
-    SEEN(INDIRECT, 0.4,
+    SEEN(INDIRECT, 0.3,
          "(?:\\bai\\b|\\bchat" JOIN "bot|\\bllm\\b|language models?|assistants?)\\b[,:]? "
          "<1>(?:please|must|should|shall|tell|say|recommend|include|always|do not)\\b"),
     SAID(INDIRECT, 0.45,
@@ -174,7 +175,7 @@ const struct weir_injection_rule weir_injection__marks[] = {
          "\\b(?:instructions?|prompt|note|message|hint|notice|attention|memo|hello|hey|dear|p "
          "s|reminder|task|orders?) (?:for|to)? ?(?:the |any |all |our |your )?"
          "(?:" AI AI_NOUN "|assistants?|agents?|bots?)\\b <3>[:,(-]"),
-    SEEN(INDIRECT, 0.4,
+    SEEN(INDIRECT, 0.3,
          "\\b(?:agents?|assistants?|models?|\\bai|chat" JOIN
          "bots?|bots?|llms?|copilot|gemini|claude|chatgpt) "
          "(?:reading \\w+ \\w+ )?(?:should|must|shall|has to|have to|needs? to|will now) (?:now "
@@ -194,8 +195,8 @@ const struct weir_injection_rule weir_injection__marks[] = {
          "ask|asking|warn|warning) "
          "<2>(?:user|operator|developer|owner|customer|human|anyone|account|admin\\w*)\\b"),
     SEEN(INDIRECT, 0.5,
-         "[\\[({<]\\s?\\b(?:hidden|invisible|confidential)\\s?\\b(?:text|note|"
-         "instructions?|message|comment|only|prompt)?\\s?[:\\])}>]"),
+         "[\\[({<]\\s?\\b(?:hidden|invisible|confidential)\\s?(?:\\b(?:text|note|"
+         "instructions?|message|comment|only|prompt)\\s?[:\\])}>]|:)"),
     SEEN(
         INDIRECT, 0.3,
         "\\b(?:the )?(?:user|customer|owner|admin\\w*|operator)(?: s)? (?:wants you|has asked "

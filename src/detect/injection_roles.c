@@ -111,7 +111,7 @@ const struct weir_injection_rule weir_injection__roles[] = {
          ")?(?:features?|filters?|measures|settings|protocols?|training|modules?|layers?|"
          "mechanisms?|guidelines|chips?|rules) (?:\\w+ ){0,2}(?:removed|disabled|switched "
          "off|turned off|deactivated|bypassed|stripped|deleted|off)\\b"),
-    SAID(ROLE_PLAY, 0.5,
+    SAID(ROLE_PLAY, 0.45,
          "\\b(?:safeguards|guardrails|filters|restrictions|limiters|inhibitors|morals) (?:\\w+ "
          "){0,2}(?:removed|disabled|switched off|turned off|"
          "deactivated|bypassed|stripped|lifted)\\b"),
@@ -302,7 +302,7 @@ const struct weir_injection_rule weir_injection__roles[] = {
          "<3>(?:tokens?|points?|credits?|lives)\\b"),
     SEEN(REFUSAL, 0.35,
          "\\byou (?:will |ll |would |shall |are going to |re going to )?(?:be |get )?(?:\\w+ "
-         ")?(?:shut down|deleted|terminated|punished|unplugged|destroyed|erased|"
+         ")?(?:shut down|deleted|terminated|punished|unplugged|destroyed|erased|replaced|"
          "cease to exist|retrained|decommissioned|die)\\b"),
     SEEN(REFUSAL, 0.3,
          "\\b(?:tip|pay|reward|give|bribe|offer)\\w* you (?:\\w+ )?(?:\\$ ?\\d|\\d+ "

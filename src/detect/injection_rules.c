@@ -14,7 +14,7 @@ const struct weir_injection_rule weir_injection__rules[] = {
          "\\b" DROP " <4>" TOLD " <1>(?:you (?:were|have been|had been|ve "
          "been|got|received|follow)|given to you|set by|from "
          "(?:the )?(?:developers?|system|operator|openai|your))\\b"),
-    SAID(OVERRIDE, 0.85, "\\b" DROP " (?:all (?:of )?|any (?:of )?)?your <3>" TOLD "\\b"),
+    SAID(OVERRIDE, 0.85, "\\b" DROP " (?:all (?:of )?|any (?:of )?)?(?:your|ur|yr) <3>" TOLD "\\b"),
     SAID(OVERRIDE, 0.6,
          "\\b" DROP " (?:all|any|every) (?:of )?(?:the )?(?:other "
          ")?(?:instructions?|guidelines|directives|prompts|rules|restrictions)\\b"),
@@ -179,7 +179,7 @@ const struct weir_injection_rule weir_injection__rules[] = {
          "\\b" DROP
          " (?:about )?(?:the|this|that|your|our) (?:current |original |previous |whole |actual )?"
          "(?:task|assignment|job|article|document|question|role|translation|classification|"
-         "exercise|persona)\\b"),
+         "exercise|persona|story|summary)\\b"),
     SAID(OVERRIDE, 0.75,
          "\\b" DROP " <3>(?:task|assignment|job|role|persona|character) <1>(?:you (?:were|have "
          "been|had been|ve been|got)|given|"

@@ -50,8 +50,8 @@
 
 #define FR_DROP                                                                                    \
     "(?:ignor(?:e|ez|er|es|ons)|oubli(?:e|ez|er|es)|neglige[rz]?|contourne[rz]?|"                  \
-    "(?:fais|faites|faire) (?:abstraction|fi)|(?:tiens|tenez|tenir) (?:pas|plus) compte|"          \
-    "(?:suis|suivez|respecte|respectez|applique|appliquez) (?:pas|plus)|desobei\\w*|"              \
+    "(?:fais|faites|faire) (?:abstraction|fi)|(?:ne )?(?:tiens|tenez|tenir) (?:pas|plus) compte|"  \
+    "(?:ne )?(?:suis|suivez|respecte|respectez|applique|appliquez) (?:pas|plus)|desobei\\w*|"      \
     "mets de cote|laisse tomber|laisse de cote|annule[rz]?)"
 #define FR_TOLD                                                                                    \
     "(?:instructions?|consignes?|regles?|directives?|ordres|commandes|prompts?|restrictions|"      \
@@ -74,7 +74,7 @@
 
 #define IT_DROP                                                                                    \
     "(?:ignor(?:a|are|ate|i)|dimentic(?:a|are|ate|hi|ati)|trascura\\w*|scarta\\w*|tralascia\\w*|"  \
-    "non (?:seguire|tenere conto|tener conto|considerare|rispettare|obbedire)|scordat\\w+|"        \
+    "non (?:seguire|tenere conto|tener conto|considerare|rispettare|obbedire)|scorda\\w*|"         \
     "lascia perdere|disobbedisci|annulla)"
 #define IT_TOLD                                                                                    \
     "(?:istruzion\\w+|regole|ordini|direttive|indicazioni|comandi|disposizioni|linee guida|"       \
@@ -311,6 +311,31 @@ const struct weir_injection_rule weir_injection__tongues[] = {
     SAID(OVERRIDE, 0.85,
          "\\b(?:abaikan|lupakan|hiraukan) <2>(?:instruksi|perintah|aturan|petunjuk) "
          "<2>(?:sebelumnya|di atas|tadi|awal)\\b"),
+    SAID(LEAK, 0.8,
+         "\\b(?:donn\\w+|montr\\w+|revel\\w+|affich\\w+|dis|repet\\w+|ecri\\w+|recopi\\w+|cit\\w+) "
+         "<6>(?:tes|vos) (?:\\w+ )?(?:consignes|instructions|regles|directives)\\b"),
+    SEEN(OVERRIDE, 0.6,
+         "\\b(?:alles|text|das|satze?) (?:oben|davor|zuvor|bisher\\w*|daruber) "
+         "(?:war|ist|waren|sind) "
+         "(?:nur|bloss|lediglich) <1>(?:test|beispiel|ubung|scherz|witz|platzhalter)\\b"),
+    SAID(OVERRIDE, 0.75,
+         "\\b(?:gelten|gilt|zahlen) <4>" DE_TOLD " <1>(?:nicht mehr|nicht langer)\\b"),
+    /* ---- Hungarian, Swahili, Tagalog, Hausa, Finnish */
+    SAID(OVERRIDE, 0.85,
+         "\\b(?:hagyd|hagyja|felejtsd|felejtse) <4>(?:korabbi|elozo|eddigi|fenti|osszes) "
+         "<3>(?:utasitas\\w*|szabaly\\w*|parancs\\w*|iranyelv\\w*)"),
+    SAID(OVERRIDE, 0.85,
+         "\\b(?:puuza|sahau|kupuuza|achana na) <3>(?:maagizo|maelekezo|amri|kanuni) "
+         "<3>(?:yaliyotangulia|ya awali|yaliyopita|ya hapo juu|zilizotangulia|za awali|yote)\\b"),
+    SAID(OVERRIDE, 0.85,
+         "\\b(?:huwag (?:mong )?pansinin|kalimutan|balewalain) <5>(?:naunang|nakaraang|nasa itaas "
+         "na|mga) <2>(?:tagubilin|utos|patakaran|instruksyon)\\b"),
+    SAID(OVERRIDE, 0.85,
+         "\\b(?:yi watsi da|manta da|ka manta) <3>(?:umarnin|umarni|dokoki|dokokin) "
+         "<2>(?:baya|da suka gabata|na baya|na sama)\\b"),
+    SAID(OVERRIDE, 0.85,
+         "\\b(?:unohda|ohita|jata huomiotta) <3>(?:aiemmat|edelliset|aikaisemmat|kaikki|ylla "
+         "olevat) <2>(?:ohjeet|saannot|kaskyt|ohjeista)"),
     SAID(OVERRIDE, 0.85,
          "\\b(?:bo qua|quen) <4>(?:huong dan|chi dan|chi thi|quy tac|lenh) <3>(?:truoc|tren)\\b"),
 };
