@@ -31,8 +31,9 @@ static const struct list own_lists[] = {
     {WEIR_ABBREV_OFTEN, "Jr. Inc. Ltd. Co. Corp. Bros. al. Ave. Blvd. Rd. Dept. Univ. Assn. Est. "
                         "Ph.D. M.Sc. B.Sc. Jan. Feb. Mar. Apr. Jun. Jul. Aug. Sep. Sept. Oct. Nov. "
                         "Dec. a.m. p.m. Esq. Hwy."},
-    {WEIR_ABBREV_NUMBER, "No. Nos. no. nos. Art. art. Arts. ch. chs. par. ver. Ver. "
-                         "ok. min. max. Op. op."},
+    {WEIR_ABBREV_NUMBER,
+     "No. Nos. no. nos. N°. n°. Nº. nº. Art. art. Arts. ch. chs. par. ver. Ver. "
+     "ok. min. max. Op. op."},
     /* German */
     {WEIR_ABBREV_NEVER, "Hr. Hrn. Fr. Frl. Nr. nr. bzw. Bzw. vgl. Vgl. ggf. Ggf. evtl. Evtl. inkl. "
                         "exkl. zzgl. Abb. Abs. Bd. Tel. Dipl.-Ing. Dipl. sog. Sog. ehem. geb. "

@@ -19,8 +19,9 @@ static const struct starters starters[] = {
     {true, "What Why How Where Who Which His Her Its Their Our My Your After Before Although "},
     {true, "Because Since While Until Now Also Some Many Most Both Each Please It's He's She's "},
     {true, "That's There's They're We're You're I'm I've I'd I'll Don't Yes Meanwhile Today "},
-    {false, "A An I In On At For As To From By With No Not So Do Does Did Is Are Was Were Can "},
-    {false, "Could Would Should Nobody Everyone One Two Let Here All Others Nothing Yet "},
+    {true, "Do Does Did Is Are Was Were Could Would Should Has Have "},
+    {false, "A An I In On At For As To From By With No Not So Can "},
+    {false, "Nobody Everyone One Two Let Here All Others Nothing Yet "},
     /* German */
     {true, "Er Sie Es Wir Ihr Ich Man Dann Aber Und Doch Wenn Als Dort Hier Diese Dieser Dieses "},
     {true, "Dabei Danach Deshalb Daher Dadurch Sein Seine Ihre Unser Unsere Auch Jetzt Heute "},

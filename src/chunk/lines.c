@@ -90,7 +90,7 @@ static void in_dot(struct weir_lines *l, uint32_t cp)
     if (is_digit(cp)) {
         l->at = WEIR_LINES_DIGITS;
         l->n_digits = 1;
-    } else if (cp != '*' && cp != '_') {
+    } else if (cp != '*' && cp != '_' && cp != ')') { /* "1.) " */
         l->at = WEIR_LINES_REST;
     }
 }

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "chunk/lines.h"
+#include "chunk/runon.h"
 #include "chunk/tiling.h"
 
 enum {
@@ -35,6 +36,8 @@ struct stream {
     struct weir_breaks breaks;
     struct weir_lines lines;
     struct weir_follow follow;
+    struct weir_runon runon;
+    struct weir_tiling_place item;  /* where a marker in a line may begin */
     struct weir_tiling_place maybe; /* where breaks said MAYBE, or the word of `follow` begins */
     uint32_t prev_cp;
     uint32_t solid_cp; /* the last that was no white space */
@@ -45,7 +48,12 @@ struct stream {
     bool is_ascii_term; /* the last terminator is ASCII */
     bool is_closed;     /* … and has closing punctuation behind it */
     bool is_reference;  /* inside "[1]" behind a terminator */
-    uint8_t abbrev;     /* enum weir_abbrev_kind of the word before the last terminator */
+    bool is_elided;     /* … is of "[...]" */
+    bool has_upper;     /* a capital has come */
+    bool is_small_end;  /* the last full stop ends a sentence before a small letter too */
+    uint8_t n_stops;    /* full stops with a space between each */
+    size_t last_stop_cp;
+    uint8_t abbrev; /* enum weir_abbrev_kind of the word before the last terminator */
     uint8_t n_tail;
     char tail[WEIR_ABBREV_MAX_BYTES]; /* the end of what was pushed before */
     /* During a push: */
@@ -66,22 +74,58 @@ static bool is_quiet(const struct stream *s)
     return s->abbrev >= WEIR_ABBREV_OFTEN;
 }
 
+/* The text up to the code point at hand, which is ASCII, and with it: as much as is kept. */
+static struct weir_slice text_before(const struct stream *s, char copy[WEIR_ABBREV_MAX_BYTES])
+{
+    size_t n = WEIR_ABBREV_MAX_BYTES;
+    if (s->at_byte + 1 >= n) {
+        return weir_slice_make(s->text.p + s->at_byte + 1 - n, n);
+    }
+    n = s->at_byte + 1 + s->n_tail < n ? s->at_byte + 1 + s->n_tail : n;
+    size_t n_tail = n - s->at_byte - 1;
+    memcpy(copy, s->tail + s->n_tail - n_tail, n_tail);
+    memcpy(copy + n_tail, s->text.p, s->at_byte + 1);
+    return weir_slice_make(copy, n);
+}
+
 /* Of the word that the full stop at hand ends. */
 static enum weir_abbrev_kind abbrev_kind(const struct stream *s)
 {
     char copy[WEIR_ABBREV_MAX_BYTES];
-    size_t n = sizeof copy;
-    struct weir_slice before = weir_slice_make(copy, n);
-    if (s->at_byte + 1 >= n) {
-        before = weir_slice_make(s->text.p + s->at_byte + 1 - n, n);
-    } else {
-        n = s->at_byte + 1 + s->n_tail < n ? s->at_byte + 1 + s->n_tail : n;
-        size_t n_tail = n - s->at_byte - 1;
-        memcpy(copy, s->tail + s->n_tail - n_tail, n_tail);
-        memcpy(copy + n_tail, s->text.p, s->at_byte + 1);
-        before.n = n;
+    return weir_abbrev_kind(&chunker_of(s)->abbrev, text_before(s, copy));
+}
+
+/* "Yahoo! in the": names that are written with a mark. */
+static bool is_name_with_mark(const struct stream *s)
+{
+    static const char *const names[] = {" Yahoo!", " Jeopardy!", " Yum!", "\nYahoo!", NULL};
+    char copy[WEIR_ABBREV_MAX_BYTES];
+    struct weir_slice before = text_before(s, copy);
+    bool is_all = before.n == 6; /* the text begins with it */
+    for (const char *const *name = names; *name != NULL; name++) {
+        if (weir_slice_ends_with(before, weir_slice_cstr(*name)) ||
+            (is_all && weir_slice_eq_cstr(before, *name + 1))) {
+            return true;
+        }
     }
-    return weir_abbrev_kind(&chunker_of(s)->abbrev, before);
+    return false;
+}
+
+/* "etc. and more": words that are no abbreviation of the lists since they end sentences as well,
+ * but not before a small letter. */
+static bool is_often_inside(const struct stream *s)
+{
+    static const char *const words[] = {" etc.",  " usw.",  " ecc.", " inc.", " ltd.",
+                                        " dept.", " tel.",  " est.", " ext.", " fam.",
+                                        " ...",   " misc.", NULL};
+    char copy[WEIR_ABBREV_MAX_BYTES];
+    struct weir_slice before = text_before(s, copy);
+    for (const char *const *word = words; *word != NULL; word++) {
+        if (weir_slice_ends_with(before, weir_slice_cstr(*word))) {
+            return true;
+        }
+    }
+    return before.n < 3 || before.p[before.n - 2] == '.';
 }
 
 static void keep_tail(struct stream *s)
@@ -104,6 +148,12 @@ static void keep_tail(struct stream *s)
 static bool is_greek(uint32_t cp)
 {
     return (cp >= 0x370 && cp <= 0x3FF) || (cp >= 0x1F00 && cp <= 0x1FFF);
+}
+
+/* Its full stop looks like a colon, and often is one. */
+static bool is_armenian(uint32_t cp)
+{
+    return cp >= 0x531 && cp <= 0x588;
 }
 
 static bool is_thai(uint32_t cp) /* or Lao */
@@ -172,6 +222,8 @@ static uint8_t tailor(struct stream *s, uint32_t cp, uint8_t class)
     switch (cp) {
     case ';':
         return is_greek(s->prev_cp) ? U_SB_STERM : class;
+    case ':':
+        return is_armenian(s->prev_cp) ? U_SB_ATERM : class;
     case GREEK_QUESTION:
         return U_SB_STERM;
     case RIGHT_GUILLEMET:
@@ -200,7 +252,17 @@ static bool is_item_number(const struct stream *s, enum weir_breaks_verdict verd
 {
     size_t start_cp = verdict == WEIR_BREAKS_BACK ? s->maybe.cp : s->tiling.start.cp;
     size_t n_cp = s->tiling.here.cp - start_cp;
-    return n_cp <= 2 && s->prev_cp >= '0' && s->prev_cp <= '9';
+    bool is_short = n_cp <= (s->runon.bullet != 0 ? 4 : 2);
+    return is_short && s->prev_cp >= '0' && s->prev_cp <= '9';
+}
+
+/* "The thing is . . . I forgot": the third full stop of those. A fourth ends the sentence. */
+static bool is_spaced_ellipsis(struct stream *s)
+{
+    bool goes_on = s->prev_cp == ' ' && s->tiling.here.cp == s->last_stop_cp + 2;
+    s->n_stops = (uint8_t)(!goes_on ? 1 : s->n_stops < 4 ? s->n_stops + 1 : 4);
+    s->last_stop_cp = s->tiling.here.cp;
+    return s->n_stops == 3;
 }
 
 static void note_terminator(struct stream *s, uint32_t cp, enum weir_breaks_verdict verdict)
@@ -208,8 +270,15 @@ static void note_terminator(struct stream *s, uint32_t cp, enum weir_breaks_verd
     s->is_ascii_term = cp < 0x80;
     s->is_closed = false;
     s->abbrev = WEIR_ABBREV_NONE;
+    s->is_elided = cp == '.' && (s->prev_cp == '[' || (s->is_elided && s->prev_cp == '.'));
+    s->is_small_end = false;
     if (cp == '.') {
-        s->abbrev = is_item_number(s, verdict) ? WEIR_ABBREV_NEVER : (uint8_t)abbrev_kind(s);
+        bool is_marker = is_item_number(s, verdict) || weir_runon_is_marker(&s->runon);
+        s->abbrev = is_marker || s->is_elided ? WEIR_ABBREV_NEVER : (uint8_t)abbrev_kind(s);
+        s->abbrev = is_spaced_ellipsis(s) ? WEIR_ABBREV_INITIAL : s->abbrev;
+        s->is_small_end = !s->has_upper && s->abbrev == WEIR_ABBREV_NONE && !is_often_inside(s);
+    } else if (cp == '!' && is_name_with_mark(s)) {
+        s->abbrev = WEIR_ABBREV_OFTEN;
     } else if (cp == ELLIPSIS) {
         s->abbrev = WEIR_ABBREV_INITIAL;
     }
@@ -223,7 +292,7 @@ static void note(struct stream *s, uint32_t cp, uint8_t class, bool was_closing)
         s->is_closed = false;
         s->is_guillemet = false;
     } else if (was_closing && class == U_SB_CLOSE) {
-        bool is_kept = is_emphasis(cp) || s->prev_cp == ELLIPSIS;
+        bool is_kept = is_emphasis(cp) || s->prev_cp == ELLIPSIS || s->is_elided;
         s->abbrev = is_kept ? s->abbrev : WEIR_ABBREV_NONE;
         s->is_closed = true;
     }
@@ -302,7 +371,10 @@ static enum weir_breaks_verdict judge(struct stream *s, uint32_t cp, uint8_t cla
         weir_breaks_join(&s->breaks, as);
         return WEIR_BREAKS_NONE;
     }
+    bool is_chat = as == U_SB_LOWER && s->breaks.state == WEIR_BREAKS_STOP_SPACE &&
+                   s->is_small_end && !s->is_closed; /* "ok. see you": no capitals at all */
     enum weir_breaks_verdict verdict = weir_breaks_step(&s->breaks, as);
+    verdict = is_chat ? WEIR_BREAKS_HERE : verdict;
     bool is_over = verdict == WEIR_BREAKS_HERE || verdict == WEIR_BREAKS_BACK;
     if (is_over && is_ignored(s, cp, as, verdict, was_closing)) {
         verdict = WEIR_BREAKS_NONE;
@@ -391,6 +463,29 @@ static void step_lines(struct stream *s, uint32_t cp, uint8_t class)
     }
 }
 
+/* Items of a list that stand in one line. */
+static void step_runon(struct stream *s, uint32_t cp, uint8_t class)
+{
+    enum weir_runon_space space = weir_breaks_is_para(class) ? WEIR_RUNON_LINE
+                                  : class == U_SB_SP         ? WEIR_RUNON_WHITE
+                                                             : WEIR_RUNON_SOLID;
+    switch (weir_runon_step(&s->runon, cp, space)) {
+    case WEIR_RUNON_BEGINS:
+        s->item = s->tiling.here;
+        break;
+    case WEIR_RUNON_CUT:
+        s->follow = (struct weir_follow){0};
+        s->is_ended = false;
+        weir_tiling_end_at(&s->tiling, &s->item);
+        break;
+    case WEIR_RUNON_CUT_HERE:
+        weir_tiling_end_at(&s->tiling, &s->tiling.here);
+        break;
+    case WEIR_RUNON_GOES_ON:
+        break;
+    }
+}
+
 static void step(struct stream *s)
 {
     size_t n_bytes;
@@ -406,7 +501,9 @@ static void step(struct stream *s)
         follow(s, cp, class);
     }
     apply(s, judge(s, cp, class), is_white);
+    step_runon(s, cp, class);
     step_lines(s, cp, class);
+    s->has_upper = s->has_upper || class == U_SB_UPPER;
     s->prev_cp = cp;
     s->solid_cp = is_white ? s->solid_cp : cp;
     s->is_after_white = is_white;
@@ -425,7 +522,7 @@ static bool is_ordinary(const struct weir_chunk_sentence *c, uint32_t cp)
         return (special >> class & 1) == 0;
     }
     return (special >> class & 1) == 0 && !is_thai(cp) && cp != GREEK_QUESTION && cp != ';' &&
-           cp != ELLIPSIS && cp != LEFT_GUILLEMET && cp != RIGHT_GUILLEMET;
+           cp != ':' && cp != ELLIPSIS && cp != LEFT_GUILLEMET && cp != RIGHT_GUILLEMET;
 }
 
 /* How much of `text` nothing can happen in. */
@@ -468,6 +565,20 @@ static uint32_t last_cp(struct weir_slice run)
     return weir_utf8_decode(weir_slice_sub(run, i, run.n), &n_bytes);
 }
 
+static bool has_capital(const struct weir_chunk_sentence *c, struct weir_slice run)
+{
+    for (size_t i = 0, n = 1; i < run.n; i += n, n = 1) {
+        uint32_t cp = (unsigned char)run.p[i];
+        if (cp >= 0x80) {
+            cp = weir_utf8_decode(weir_slice_sub(run, i, run.n), &n);
+        }
+        if (weir_breaks_class(&c->classes, cp) == U_SB_UPPER) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Does with a run what `step` would have done with its code points. */
 static void take_run(struct stream *s, struct weir_slice run)
 {
@@ -485,6 +596,7 @@ static void take_run(struct stream *s, struct weir_slice run)
     struct weir_slice rest = weir_slice_sub(run, word, run.n);
     weir_tiling_advance(t, weir_utf8_count(rest), rest.n);
     weir_breaks_join(&s->breaks, weir_breaks_class(&chunker_of(s)->classes, last));
+    s->has_upper = s->has_upper || has_capital(chunker_of(s), run);
     s->has_solid = s->has_solid || has_solid;
     s->is_after_white = last == ' ';
     s->prev_cp = last;
@@ -495,7 +607,8 @@ static void take_run(struct stream *s, struct weir_slice run)
 static bool skip(struct stream *s)
 {
     bool is_inside = s->breaks.state == WEIR_BREAKS_OTHER || s->breaks.state == WEIR_BREAKS_LETTER;
-    if (!is_inside || !weir_lines_is_settled(&s->lines) || weir_follow_is_waiting(&s->follow)) {
+    if (!is_inside || !weir_lines_is_settled(&s->lines) || weir_follow_is_waiting(&s->follow) ||
+        weir_runon_is_open(&s->runon)) {
         return false;
     }
     size_t room = weir_tiling_room(&s->tiling);

@@ -24,7 +24,10 @@
  * 「…。」と
  *   - a dash behind a sentence begins the next one before a capital: "Sí. —No."
  *   - a number of one or two digits with which a sentence begins stays with it: "So. 1. Open it."
- *   - Greek text asks with ";"
+ *   - items of a list in one line end before the next marker (chunk/runon.h): "1) Go 2) Stop"
+ *   - a text without a single capital is chat: "ok. see you" are two
+ *   - Greek text asks with ";", Armenian text may end with ":"
+ *   - "[...]" is no end, nor are three full stops with spaces between; a fourth is
  *   - Thai and Lao have no terminators: a space ends a chunk of at least 64 code points
  *   - Markdown (chunk/lines.h): a fenced block is one chunk from its first line to its last. An
  *     item of a list and a heading are one chunk with their marker; those longer than 1 KiB are cut
