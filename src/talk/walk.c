@@ -1,0 +1,645 @@
+#include "talk/walk.h"
+
+#include "base/err.h"
+#include "talk/walk_int.h"
+
+enum { MAX_DOCUMENT_DEPTH = 512 };
+
+/* Where the walk is. */
+struct place {
+    enum weir_walk_role role;
+    bool is_turn;
+    uint32_t holes;
+    uint32_t message;
+    uint32_t part;
+};
+
+struct walking {
+    struct weir_walk *walk;
+    const struct weir_walk_dialect *dialect;
+    const struct weir_json *json;
+    const struct weir_walk_options *options;
+    struct weir_arena *arena;
+    size_t cap;
+};
+
+/* ---- items ---- */
+
+static struct weir_walk_item item_at(const struct place *p, enum weir_walk_kind kind, uint32_t node)
+{
+    return (struct weir_walk_item){.kind = kind,
+                                   .role = p->role,
+                                   .is_turn = p->is_turn,
+                                   .holes = p->holes,
+                                   .node = node,
+                                   .key = WEIR_JSON_NONE,
+                                   .message = p->message,
+                                   .part = p->part};
+}
+
+static void yield(struct walking *w, const struct weir_walk_item *item)
+{
+    struct weir_walk *walk = w->walk;
+    if (walk->n == w->cap) { /* doubled: the arena keeps what was outgrown, at most as much again */
+        w->cap = w->cap != 0 ? 2 * w->cap : 32;
+        struct weir_walk_item *more = weir_arena_alloc(w->arena, w->cap * sizeof *more);
+        if (walk->n != 0) {
+            memcpy(more, walk->items, walk->n * sizeof *more);
+        }
+        walk->items = more;
+    }
+    walk->items[walk->n++] = *item;
+}
+
+static void yield_string(struct walking *w, const struct place *p, enum weir_walk_kind kind,
+                         uint32_t node)
+{
+    struct weir_walk_item item = item_at(p, kind, node);
+    item.text = weir_json_string(w->json, node, w->arena);
+    yield(w, &item);
+}
+
+static void yield_tree(struct walking *w, const struct place *p, uint32_t node,
+                       enum weir_tree_rule rule)
+{
+    struct weir_walk_item item = item_at(p, WEIR_WALK_TREE, node);
+    item.rule = rule;
+    yield(w, &item);
+}
+
+static void yield_wrong(struct walking *w, const struct place *p, uint32_t node, const char *why)
+{
+    struct weir_walk_item item = item_at(p, WEIR_WALK_WRONG, node);
+    item.why = why;
+    yield(w, &item);
+}
+
+/* What cannot be looked at passes where one of `media` is left open, or all that is around it. */
+static void yield_media(struct walking *w, const struct place *p, uint32_t node, uint32_t media)
+{
+    struct weir_walk_item item = item_at(p, WEIR_WALK_MEDIA, node);
+    item.media = media | p->holes;
+    yield(w, &item);
+}
+
+/* A string that holds JSON, if it does. Objects and arrays only: `5` is a text. */
+static void yield_document(struct walking *w, const struct place *p, uint32_t node,
+                           enum weir_tree_rule rule)
+{
+    struct weir_walk_item item = item_at(p, WEIR_WALK_TEXT, node);
+    struct weir_json_limits limits = {.max_depth = MAX_DOCUMENT_DEPTH,
+                                      .max_nodes = w->options->max_document_nodes};
+    item.text = weir_json_string(w->json, node, w->arena);
+    item.rule = rule;
+    size_t at = 0;
+    while (at < item.text.n && strchr(" \t\r\n", item.text.p[at]) != NULL &&
+           item.text.p[at] != '\0') {
+        at++;
+    }
+    bool may_be = at < item.text.n && (item.text.p[at] == '{' || item.text.p[at] == '[');
+    struct weir_json *document = weir_arena_zalloc(w->arena, sizeof *document);
+    if (may_be && weir_json_parse(document, item.text, &limits, w->arena, NULL) == 0) {
+        item.kind = WEIR_WALK_DOCUMENT;
+        item.document = document;
+    } else {
+        item.is_broken = true;
+        item.is_part = p->part != WEIR_WALK_NO_INDEX;
+    }
+    yield(w, &item);
+}
+
+/* ---- forms ---- */
+
+static bool is_string(const struct walking *w, uint32_t node)
+{
+    return weir_json_type(w->json, node) == WEIR_JSON_STRING;
+}
+
+/* May a member of this form have a value of this type? */
+static bool takes(enum weir_walk_form form, enum weir_json_type type)
+{
+    bool is_array = type == WEIR_JSON_ARRAY;
+    bool is_object = type == WEIR_JSON_OBJECT;
+    switch (form) {
+    case WEIR_FORM_NUMBER:
+        return type == WEIR_JSON_NUMBER;
+    case WEIR_FORM_BOOL:
+        return type == WEIR_JSON_TRUE || type == WEIR_JSON_FALSE;
+    case WEIR_FORM_WORDS:
+    case WEIR_FORM_PARTS:
+    case WEIR_FORM_TREES:
+    case WEIR_FORM_OBJECTS:
+    case WEIR_FORM_MESSAGES:
+        return is_array;
+    case WEIR_FORM_NUMBERS:
+        return is_array || is_object;
+    case WEIR_FORM_OBJECT:
+        return is_object;
+    case WEIR_FORM_SCHEMA:
+        return is_object || type == WEIR_JSON_STRING || type == WEIR_JSON_TRUE ||
+               type == WEIR_JSON_FALSE;
+    case WEIR_FORM_ARGUMENTS:
+        return is_object || is_array || type == WEIR_JSON_STRING;
+    case WEIR_FORM_PROMPT:
+    case WEIR_FORM_NAMES:
+        return is_array || type == WEIR_JSON_STRING;
+    case WEIR_FORM_OURS:
+    case WEIR_FORM_TREE:
+    case WEIR_FORM_EMBEDS:
+    case WEIR_FORM_REFUSED:
+        return true;
+    default:
+        return type == WEIR_JSON_STRING;
+    }
+}
+
+static const char *wanted_by(enum weir_walk_form form)
+{
+    switch (form) {
+    case WEIR_FORM_NUMBER:
+        return "must be a number";
+    case WEIR_FORM_BOOL:
+        return "must be true or false";
+    case WEIR_FORM_WORDS:
+    case WEIR_FORM_TREES:
+    case WEIR_FORM_OBJECTS:
+    case WEIR_FORM_MESSAGES:
+        return "must be an array";
+    case WEIR_FORM_NUMBERS:
+    case WEIR_FORM_OBJECT:
+    case WEIR_FORM_SCHEMA:
+        return "must be an object";
+    case WEIR_FORM_PARTS:
+    case WEIR_FORM_CONTENT:
+    case WEIR_FORM_PROMPT:
+    case WEIR_FORM_NAMES:
+        return "must be a string or an array";
+    default:
+        return "must be a string";
+    }
+}
+
+/* Bytes in base64, or a URL. */
+static void read_encoded(struct walking *w, const struct place *p, const struct weir_walk_member *m,
+                         uint32_t node)
+{
+    struct weir_walk_item item = item_at(p, WEIR_WALK_TEXT, node);
+    struct weir_slice text = weir_json_string(w->json, node, w->arena);
+    bool is_sealed = m->form == WEIR_FORM_SEALED;
+    item.kind = weir_walk__open(&item, text, m->form == WEIR_FORM_URL, w->arena);
+    if (item.kind == WEIR_WALK_MEDIA && is_sealed) {
+        item.kind = WEIR_WALK_SEALED;
+    }
+    if (item.kind == WEIR_WALK_TEXT || item.kind == WEIR_WALK_IDENTIFIER) {
+        item.text = text;
+    }
+    if (item.kind == WEIR_WALK_REFUSED) {
+        item.why = "is a data: URL that says it is text and cannot be read";
+    }
+    if (item.kind != WEIR_WALK_TEXT && item.kind != WEIR_WALK_ENCODED) {
+        item.media = (is_sealed ? WEIR_HOLE_SEALED : m->holes) | p->holes;
+    }
+    yield(w, &item);
+}
+
+static bool is_all_numbers(const struct weir_json *j, uint32_t node)
+{
+    bool is_object = weir_json_type(j, node) == WEIR_JSON_OBJECT;
+    uint32_t at = weir_json_first(j, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, node, at)) {
+        struct weir_slice raw = weir_json_raw(j, at);
+        for (size_t i = 1; is_object && i + 1 < raw.n; i++) {
+            if (raw.p[i] < '0' || raw.p[i] > '9' || raw.n > 12) {
+                return false;
+            }
+        }
+        if (weir_json_type(j, at + is_object) != WEIR_JSON_NUMBER) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool are_words(const struct walking *w, const struct weir_walk_member *m, uint32_t node)
+{
+    uint32_t at = weir_json_first(w->json, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at)) {
+        if (!is_string(w, at) || !weir_walk__fits(m, weir_json_string(w->json, at, w->arena))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void read_names(struct walking *w, const struct place *p, uint32_t node)
+{
+    if (is_string(w, node)) {
+        yield_string(w, p, WEIR_WALK_IDENTIFIER, node);
+        return;
+    }
+    uint32_t at = weir_json_first(w->json, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at)) {
+        if (is_string(w, at)) {
+            yield_string(w, p, WEIR_WALK_IDENTIFIER, at);
+        } else {
+            yield_wrong(w, p, at, "must be a string");
+        }
+    }
+}
+
+/* ---- prompts ---- */
+
+static void read_prompt(struct walking *w, struct place p, uint32_t node)
+{
+    const struct weir_json *j = w->json;
+    p.role = WEIR_WALK_USER;
+    p.is_turn = true;
+    p.message = 0;
+    if (is_string(w, node)) {
+        yield_string(w, &p, WEIR_WALK_TEXT, node);
+        return;
+    }
+    if (j->nodes[node].n != 0 && is_all_numbers(j, node)) {
+        yield_media(w, &p, node, WEIR_HOLE_TOKEN_IDS);
+        return;
+    }
+    uint32_t at = weir_json_first(j, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, node, at), p.message++) {
+        if (is_string(w, at)) {
+            yield_string(w, &p, WEIR_WALK_TEXT, at);
+        } else if (weir_json_type(j, at) == WEIR_JSON_ARRAY && is_all_numbers(j, at)) {
+            yield_media(w, &p, at, WEIR_HOLE_TOKEN_IDS);
+        } else {
+            yield_wrong(w, &p, at, "must be a string or an array of tokens");
+        }
+    }
+}
+
+/* ---- objects and lists ---- */
+
+static void read_object(struct walking *w, const struct place *p,
+                        const struct weir_walk_object *table, uint32_t object);
+
+static void read_objects(struct walking *w, const struct place *p, const struct weir_walk_member *m,
+                         uint32_t node)
+{
+    uint32_t at = weir_json_first(w->json, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at)) {
+        if (weir_json_type(w->json, at) == WEIR_JSON_OBJECT) {
+            read_object(w, p, m->object, at);
+        } else if (weir_json_type(w->json, at) != WEIR_JSON_NULL) {
+            yield_wrong(w, p, at, "must be an object");
+        }
+    }
+}
+
+static bool is_result(const struct place *p)
+{
+    return p->role == WEIR_WALK_TOOL || p->role == WEIR_WALK_FUNCTION;
+}
+
+/* What a message says, or a part of it. */
+static void read_content(struct walking *w, const struct place *p, uint32_t node)
+{
+    if (is_result(p)) {
+        yield_document(w, p, node, WEIR_TREE_ANY);
+        return;
+    }
+    struct weir_walk_item item = item_at(p, WEIR_WALK_TEXT, node);
+    item.text = weir_json_string(w->json, node, w->arena);
+    item.is_part = p->part != WEIR_WALK_NO_INDEX;
+    yield(w, &item);
+}
+
+static void read_parts(struct walking *w, struct place p, const struct weir_walk_member *m,
+                       uint32_t node)
+{
+    p.part = 0;
+    uint32_t at = weir_json_first(w->json, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at), p.part++) {
+        if (is_string(w, at)) {
+            read_content(w, &p, at);
+        } else if (weir_json_type(w->json, at) == WEIR_JSON_OBJECT) {
+            read_object(w, &p, m->object, at);
+        } else if (weir_json_type(w->json, at) != WEIR_JSON_NULL) {
+            yield_wrong(w, &p, at, "must be an object");
+        }
+    }
+}
+
+static void read_trees(struct walking *w, const struct place *p, uint32_t node)
+{
+    uint32_t at = weir_json_first(w->json, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at)) {
+        yield_tree(w, p, at, WEIR_TREE_ANY);
+    }
+}
+
+/* ---- messages ---- */
+
+struct conversation {
+    uint8_t *roles; /* enum weir_walk_role */
+    size_t n;
+    uint32_t last;
+};
+
+static void read_roles(struct walking *w, uint32_t list, struct conversation *c)
+{
+    const struct weir_json *j = w->json;
+    c->roles = weir_arena_alloc(w->arena, j->nodes[list].n);
+    c->n = 0;
+    uint32_t at = weir_json_first(j, list);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, list, at)) {
+        bool is_object = weir_json_type(j, at) == WEIR_JSON_OBJECT;
+        c->roles[c->n++] = (uint8_t)(is_object ? w->dialect->role_of(j, at) : WEIR_WALK_USER);
+        c->last = at;
+    }
+}
+
+/* Does the message say what this route says instead of a blocked answer? */
+static bool says_fallback(const struct walking *w, uint32_t message)
+{
+    static const char *const names[] = {"content", "refusal"};
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t at = weir_json_get_set(w->json, message, weir_slice_cstr(names[i]));
+        if (at != WEIR_JSON_NONE && is_string(w, at) && w->options->fallback.n != 0 &&
+            weir_json_string_eq(w->json, at, w->options->fallback)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * The index of the turn's first message: the last one of the user, or the one behind the last of
+ * the assistant if that is later. A message of the assistant at the very end is the beginning of
+ * the answer that is asked for, unless it is what this route said instead of one.
+ */
+static size_t turn_start(const struct walking *w, const struct conversation *c)
+{
+    size_t start = 0;
+    bool has_prefill = c->n != 0 && c->roles[c->n - 1] == WEIR_WALK_ASSISTANT;
+    if (has_prefill && says_fallback(w, c->last)) {
+        return c->n - 1;
+    }
+    for (size_t i = 0; i < c->n - has_prefill; i++) {
+        if (c->roles[i] == WEIR_WALK_USER) {
+            start = i;
+        } else if (c->roles[i] == WEIR_WALK_ASSISTANT) {
+            start = i + 1;
+        }
+    }
+    return start;
+}
+
+static void read_messages(struct walking *w, struct place p, const struct weir_walk_member *m,
+                          uint32_t list)
+{
+    struct conversation c = {0};
+    read_roles(w, list, &c);
+    size_t start = turn_start(w, &c);
+    uint32_t holes = p.holes;
+    p.message = 0;
+    uint32_t at = weir_json_first(w->json, list);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, list, at), p.message++) {
+        p.role = (enum weir_walk_role)c.roles[p.message];
+        p.is_turn = p.message >= start;
+        p.holes = p.is_turn ? holes : holes | WEIR_HOLE_HISTORY;
+        if (weir_json_type(w->json, at) == WEIR_JSON_OBJECT) {
+            read_object(w, &p, m->object, at);
+        } else {
+            yield_wrong(w, &p, at, "must be an object");
+        }
+    }
+}
+
+/* ---- members ---- */
+
+static void read_control(struct walking *w, const struct place *p, const struct weir_walk_member *m,
+                         uint32_t node)
+{
+    const struct weir_json *j = w->json;
+    bool fits;
+    switch (m->form) {
+    case WEIR_FORM_NUMBER:
+    case WEIR_FORM_BOOL:
+        return; /* no text in it */
+    case WEIR_FORM_WORDS:
+        fits = are_words(w, m, node);
+        break;
+    case WEIR_FORM_NUMBERS:
+        fits = is_all_numbers(j, node);
+        break;
+    case WEIR_FORM_OURS:
+        fits = true;
+        break;
+    default:
+        fits = weir_walk__fits(m, weir_json_string(j, node, w->arena));
+        break;
+    }
+    if (fits) {
+        struct weir_walk_item item = item_at(p, WEIR_WALK_CONTROL, node);
+        yield(w, &item);
+    } else if (is_string(w, node)) {
+        yield_string(w, p, WEIR_WALK_TEXT, node);
+    } else {
+        yield_tree(w, p, node, WEIR_TREE_ANY);
+    }
+}
+
+static void read_refused(struct walking *w, const struct place *p, uint32_t node)
+{
+    struct weir_walk_item item = item_at(p, WEIR_WALK_REFUSED, node);
+    item.why = "changes the prompt in a way that cannot be looked at";
+    yield(w, &item);
+}
+
+static void read_json_text(struct walking *w, const struct place *p,
+                           const struct weir_walk_member *m, uint32_t node)
+{
+    enum weir_tree_rule rule = m->form == WEIR_FORM_SCHEMA      ? WEIR_TREE_SCHEMA
+                               : m->form == WEIR_FORM_ARGUMENTS ? WEIR_TREE_ARGUMENTS
+                                                                : WEIR_TREE_ANY;
+    if (m->form != WEIR_FORM_TREE && is_string(w, node)) {
+        yield_document(w, p, node, rule);
+    } else {
+        yield_tree(w, p, node, rule);
+    }
+}
+
+/* size: one switch, every form has its line */
+static void read_value(struct walking *w, struct place p, const struct weir_walk_member *m,
+                       uint32_t node)
+{
+    bool is_control = m->form <= WEIR_FORM_OURS;
+    bool is_media = m->form == WEIR_FORM_URL || m->form == WEIR_FORM_DATA ||
+                    m->form == WEIR_FORM_EMBEDS || m->form == WEIR_FORM_SEALED;
+    p.role = m->has_role ? m->role : p.role;
+    p.holes |= is_media ? 0 : m->holes;
+    if (is_control) {
+        read_control(w, &p, m, node);
+        return;
+    }
+    switch (m->form) {
+    case WEIR_FORM_TEXT:
+        yield_string(w, &p, WEIR_WALK_TEXT, node);
+        break;
+    case WEIR_FORM_CONTENT:
+        read_content(w, &p, node);
+        break;
+    case WEIR_FORM_PARTS:
+        read_parts(w, p, m, node);
+        break;
+    case WEIR_FORM_ARGUMENTS:
+    case WEIR_FORM_SCHEMA:
+    case WEIR_FORM_TREE:
+        read_json_text(w, &p, m, node);
+        break;
+    case WEIR_FORM_TREES:
+        read_trees(w, &p, node);
+        break;
+    case WEIR_FORM_PROMPT:
+        read_prompt(w, p, node);
+        break;
+    case WEIR_FORM_NAME:
+    case WEIR_FORM_NAMES:
+        read_names(w, &p, node);
+        break;
+    case WEIR_FORM_URL:
+    case WEIR_FORM_DATA:
+    case WEIR_FORM_SEALED:
+        read_encoded(w, &p, m, node);
+        break;
+    case WEIR_FORM_EMBEDS:
+        yield_media(w, &p, node, m->holes);
+        break;
+    case WEIR_FORM_OBJECT:
+        read_object(w, &p, m->object, node);
+        break;
+    case WEIR_FORM_OBJECTS:
+        read_objects(w, &p, m, node);
+        break;
+    case WEIR_FORM_MESSAGES:
+        read_messages(w, p, m, node);
+        break;
+    default:
+        read_refused(w, &p, node);
+        break;
+    }
+}
+
+/* A member that no table knows: its name and all that is in it. */
+static void read_unknown(struct walking *w, const struct place *p, uint32_t key)
+{
+    struct weir_walk_item item = item_at(p, WEIR_WALK_TREE, key + 1);
+    item.key = key;
+    item.holes |= WEIR_HOLE_UNKNOWN_MEMBERS;
+    if (p->role == WEIR_WALK_NOBODY && (p->holes & WEIR_HOLE_DEFINITIONS) == 0) {
+        item.role = WEIR_WALK_USER; /* it may be a prompt by another name */
+    }
+    yield(w, &item);
+}
+
+static void read_member(struct walking *w, const struct place *p,
+                        const struct weir_walk_object *table, uint32_t key)
+{
+    const struct weir_walk_member *named = NULL;
+    enum weir_json_type type = weir_json_type(w->json, key + 1);
+    for (const struct weir_walk_member *m = table->members; m->name != NULL; m++) {
+        if (!weir_json_string_eq(w->json, key, weir_slice_cstr(m->name))) {
+            continue;
+        }
+        if (takes(m->form, type)) {
+            read_value(w, *p, m, key + 1);
+            return;
+        }
+        named = m;
+    }
+    if (named == NULL) {
+        read_unknown(w, p, key);
+    } else if (type != WEIR_JSON_NULL) {
+        yield_wrong(w, p, key + 1, wanted_by(named->form));
+    }
+}
+
+static void read_object(struct walking *w, const struct place *p,
+                        const struct weir_walk_object *table, uint32_t object)
+{
+    uint32_t key = weir_json_first(w->json, object);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(w->json, object, key)) {
+        read_member(w, p, table, key);
+    }
+}
+
+void weir_walk_read(struct weir_walk *walk, const struct weir_walk_dialect *dialect,
+                    const struct weir_json *json, const struct weir_walk_options *options,
+                    struct weir_arena *arena)
+{
+    struct walking w = {
+        .walk = walk, .dialect = dialect, .json = json, .options = options, .arena = arena};
+    struct place top = {
+        .role = WEIR_WALK_NOBODY, .message = WEIR_WALK_NO_INDEX, .part = WEIR_WALK_NO_INDEX};
+    *walk = (struct weir_walk){0};
+    read_object(&w, &top, dialect->top, 0);
+}
+
+/* ---- names ---- */
+
+const char *weir_walk_form_name(enum weir_walk_form form)
+{
+    switch (form) {
+    case WEIR_FORM_NAME:
+    case WEIR_FORM_NAMES:
+        return "identifier";
+    case WEIR_FORM_URL:
+        return "identifier, media";
+    case WEIR_FORM_DATA:
+    case WEIR_FORM_EMBEDS:
+        return "media";
+    case WEIR_FORM_SEALED:
+        return "sealed";
+    case WEIR_FORM_REFUSED:
+        return "refused";
+    case WEIR_FORM_SCHEMA:
+        return "schema";
+    case WEIR_FORM_ARGUMENTS:
+    case WEIR_FORM_TREE:
+    case WEIR_FORM_TREES:
+        return "JSON";
+    default:
+        return form <= WEIR_FORM_OURS ? "control" : "text";
+    }
+}
+
+static const char *const hole_names[] = {
+    "history",  "definitions",     "images", "audio",          "files",
+    "logprobs", "unknown_members", "sealed", "server_history", "token_ids"};
+
+enum { N_HOLES = sizeof hole_names / sizeof hole_names[0] };
+
+const char *weir_walk_hole_name(uint32_t hole)
+{
+    for (size_t i = 0; i < N_HOLES; i++) {
+        if (hole == UINT32_C(1) << i) {
+            return hole_names[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t weir_walk_hole_find(struct weir_slice name)
+{
+    for (size_t i = 0; i < N_HOLES; i++) {
+        if (weir_slice_eq_cstr(name, hole_names[i])) {
+            return UINT32_C(1) << i;
+        }
+    }
+    return 0;
+}
+
+const char *weir_walk_role_name(enum weir_walk_role role)
+{
+    static const char *const names[WEIR_WALK_ROLES] = {"user",     "system",    "developer", "tool",
+                                                       "function", "assistant", "nobody"};
+    return names[role];
+}
