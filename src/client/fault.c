@@ -13,6 +13,7 @@ const char *weir_fault_origin_name(enum weir_fault_origin origin)
         [WEIR_FAULT_COMPLETION] = "completion",
         [WEIR_FAULT_TOKENIZE] = "tokenize",
         [WEIR_FAULT_LIMIT] = "limit",
+        [WEIR_FAULT_REQUEST] = "request",
         [WEIR_FAULT_INTERNAL] = "internal",
     };
     return names[origin];

@@ -21,6 +21,7 @@ enum weir_fault_origin {
     WEIR_FAULT_COMPLETION,
     WEIR_FAULT_TOKENIZE,
     WEIR_FAULT_LIMIT,    /* no service: a limit of ours, named in `message`, `status` set */
+    WEIR_FAULT_REQUEST,  /* no service: what the caller sent, told in `message`, `status` set */
     WEIR_FAULT_INTERNAL, /* no service: a fault of this program */
 };
 

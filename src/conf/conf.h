@@ -108,12 +108,28 @@ struct weir_conf_detector {
 enum weir_conf_action { WEIR_CONF_ANNOTATE, WEIR_CONF_BLOCK, WEIR_CONF_REDACT };
 enum weir_conf_history { WEIR_CONF_HISTORY_OFF, WEIR_CONF_HISTORY_WARN, WEIR_CONF_HISTORY_REJECT };
 enum weir_conf_unknown { WEIR_CONF_UNKNOWN_DROP, WEIR_CONF_UNKNOWN_PASS };
-enum weir_conf_message_role { /* bits of input_roles */
+enum weir_conf_message_role { /* bits of input_roles and of a detector's when.roles */
                               WEIR_CONF_USER = 1,
                               WEIR_CONF_SYSTEM = 2,
                               WEIR_CONF_DEVELOPER = 4,
                               WEIR_CONF_TOOL = 8,
                               WEIR_CONF_FUNCTION = 16,
+                              WEIR_CONF_ASSISTANT = 32,
+                              WEIR_CONF_NOBODY = 64, /* when.roles only */
+};
+enum weir_conf_scope { WEIR_CONF_SCOPE_TURN, WEIR_CONF_SCOPE_ALL };
+enum weir_conf_history_findings { WEIR_CONF_HISTORY_REMOVE, WEIR_CONF_HISTORY_BLOCK };
+enum weir_conf_hole { /* bits of unguarded */
+                      WEIR_CONF_HOLE_HISTORY = 1 << 0,
+                      WEIR_CONF_HOLE_DEFINITIONS = 1 << 1,
+                      WEIR_CONF_HOLE_IMAGES = 1 << 2,
+                      WEIR_CONF_HOLE_AUDIO = 1 << 3,
+                      WEIR_CONF_HOLE_FILES = 1 << 4,
+                      WEIR_CONF_HOLE_LOGPROBS = 1 << 5,
+                      WEIR_CONF_HOLE_UNKNOWN_MEMBERS = 1 << 6,
+                      WEIR_CONF_HOLE_SEALED = 1 << 7,
+                      WEIR_CONF_HOLE_SERVER_HISTORY = 1 << 8,
+                      WEIR_CONF_HOLE_TOKEN_IDS = 1 << 9,
 };
 
 /* A detector as a route uses it. */
@@ -121,7 +137,9 @@ struct weir_conf_use {
     const struct weir_conf_detector *detector;
     struct weir_conf_pos at;
     double threshold;         /* the route's, else the detector's default */
-    struct weir_slice params; /* a JSON object without `threshold` */
+    struct weir_slice params; /* a JSON object without what is here */
+    uint32_t roles;           /* when.roles: whose text of a question it looks at; 0: everybody's */
+    struct weir_conf_list allow; /* patterns of values that are no finding; `*` is anything */
 };
 
 /* How a route says that it has blocked something. */
@@ -144,7 +162,10 @@ struct weir_conf_route {
     enum weir_conf_ending block_ending;
     struct weir_conf_text redact_with;
     uint32_t input_roles;
-    bool unguarded;
+    enum weir_conf_scope input_scope;                 /* annotate */
+    enum weir_conf_history_findings history_findings; /* block */
+    bool is_unguarded;  /* `unguarded: all`: no detectors, and said so */
+    uint32_t unguarded; /* bits of enum weir_conf_hole: the route's own list or the default one */
     enum weir_conf_unknown unknown_members;
     enum weir_conf_history history;
     struct weir_conf_stream_policy streaming; /* only what was written; see conf_stream.h */
@@ -246,6 +267,7 @@ const struct weir_conf_route *weir_conf_route(const struct weir_conf *conf, stru
 
 /* Names as they are written in the file. */
 const char *weir_conf_action_name(enum weir_conf_action action);
+const char *weir_conf_hole_name(uint32_t hole); /* one bit; NULL: there is no such */
 const char *weir_conf_aggregation_name(enum weir_conf_aggregation aggregation);
 
 #endif

@@ -8,7 +8,7 @@
 #include "wire/json_write.h"
 
 static void write_node(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                       const char *without, struct weir_json_write *w);
+                       const char *const *without, struct weir_json_write *w);
 
 /* JSON has no +, no leading zeros and no bare point. */
 static void write_number(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -56,12 +56,22 @@ static void write_scalar(struct weir_conf_reader *r, const struct weir_conf_node
     }
 }
 
+static bool is_among(const char *const *names, struct weir_slice name)
+{
+    for (; names != NULL && *names != NULL; names++) {
+        if (weir_slice_eq_cstr(name, *names)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void write_mapping(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                          const char *without, struct weir_json_write *w)
+                          const char *const *without, struct weir_json_write *w)
 {
     weir_json_write_begin_object(w);
     for (size_t i = 0; i < n->n; i++) {
-        if (without != NULL && weir_slice_eq_cstr(n->members[i].key->text, without)) {
+        if (is_among(without, n->members[i].key->text)) {
             continue;
         }
         weir_json_write_key(w, n->members[i].key->text);
@@ -72,7 +82,7 @@ static void write_mapping(struct weir_conf_reader *r, const struct weir_conf_nod
 
 /* As deep as the document at most: WEIR_CONF_MAX_DEPTH. */
 static void write_node(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                       const char *without, struct weir_json_write *w)
+                       const char *const *without, struct weir_json_write *w)
 {
     switch (n->kind) {
     case WEIR_CONF_SCALAR:
@@ -92,7 +102,7 @@ static void write_node(struct weir_conf_reader *r, const struct weir_conf_node *
 }
 
 struct weir_slice weir_conf__json(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                                  const char *without)
+                                  const char *const *without)
 {
     struct weir_buf out = {0}; /* no ceiling: the document's text is bounded */
     struct weir_json_write w;

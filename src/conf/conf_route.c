@@ -4,19 +4,38 @@
  */
 #include "conf/conf_sections.h"
 
-enum { MAX_ROUTES = 256, MAX_NAME_BYTES = 64, MAX_MESSAGE_BYTES = 65536 };
+enum { MAX_ROUTES = 256, MAX_NAME_BYTES = 64, MAX_MESSAGE_BYTES = 65536, MAX_ALLOWED = 256 };
 
 static const char *const action_words[] = {"annotate", "block", "redact", NULL};
 static const char *const history_words[] = {"off", "warn", "reject", NULL};
 static const char *const unknown_words[] = {"drop", "pass", NULL};
 static const char *const block_words[] = {"message", "refusal", "error", NULL};
 static const char *const ending_words[] = {"content_filter", "completed", NULL};
-static const char *const role_words[] = {"user", "system", "developer", "tool", "function", NULL};
+static const char *const role_words[] = {"user",     "system",    "developer", "tool",
+                                         "function", "assistant", NULL};
+static const char *const when_role_words[] = {"user",     "system",    "developer", "tool",
+                                              "function", "assistant", "nobody",    NULL};
+static const char *const scope_words[] = {"turn", "all", NULL};
+static const char *const findings_words[] = {"remove", "block", NULL};
+static const char *const sealed_words[] = {"pass", "reject", NULL};
+static const char *const hole_words[] = {
+    "history",         "definitions", "images",         "audio",     "files", "logprobs",
+    "unknown_members", "sealed",      "server_history", "token_ids", NULL};
 static const char *const reserved_names[] = {"api", "v1", "health", "info", "metrics", "registry"};
 
 const char *weir_conf_action_name(enum weir_conf_action action)
 {
     return action_words[action];
+}
+
+const char *weir_conf_hole_name(uint32_t hole)
+{
+    for (size_t i = 0; hole_words[i] != NULL; i++) {
+        if (hole == UINT32_C(1) << i) {
+            return hole_words[i];
+        }
+    }
+    return NULL;
 }
 
 static bool is_route_name(struct weir_slice s)
@@ -87,6 +106,88 @@ static void read_threshold(struct weir_conf_reader *r, const struct weir_conf_no
     *out = value;
 }
 
+/* A list of roles as bits. */
+static uint32_t read_roles(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                           const char *key, const char *const *words)
+{
+    uint32_t roles = 0;
+    if (!weir_conf__want_list(r, n, key)) {
+        return 0;
+    }
+    for (size_t i = 0; i < n->n; i++) {
+        int word = weir_conf__want_word(r, n->items[i], key, words);
+        if (word >= 0) {
+            roles |= UINT32_C(1) << word;
+        }
+    }
+    if (n->n == 0) {
+        weir_conf__error(r, n, "`%s` must name at least one role", key);
+    }
+    return roles;
+}
+
+static void on_when_roles(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_use *use = target;
+    use->roles = read_roles(r, n, "roles", when_role_words);
+}
+
+static const struct weir_conf_key when_keys[] = {WEIR_CONF_KEY_CALL("roles", on_when_roles)};
+static const struct weir_conf_object when_object = {WEIR_CONF_OBJECT(when_keys)};
+
+static void read_when(struct weir_conf_reader *r, const struct weir_conf_node *params,
+                      struct weir_conf_use *use)
+{
+    const struct weir_conf_node *n = weir_conf__get(params, "when");
+    if (n != NULL && !weir_conf__is_null(n) && weir_conf__want_mapping(r, n, "when")) {
+        weir_conf__decode(r, &when_object, n, use);
+    }
+}
+
+/* Keywords and links have an `allow` of their own. */
+static bool has_own_allow(const struct weir_conf_detector *d)
+{
+    return weir_slice_eq_cstr(d->builtin.s, "keywords") ||
+           weir_slice_eq_cstr(d->builtin.s, "links");
+}
+
+static void read_allow(struct weir_conf_reader *r, const struct weir_conf_node *params,
+                       struct weir_conf_use *use)
+{
+    const struct weir_conf_node *n = weir_conf__get(params, "allow");
+    if (n == NULL || weir_conf__is_null(n) || has_own_allow(use->detector)) {
+        return;
+    }
+    use->allow = weir_conf__want_texts(r, n, "allow", MAX_ALLOWED);
+    for (size_t i = 0; i < use->allow.n; i++) {
+        bool is_all = true;
+        struct weir_slice s = use->allow.items[i].s;
+        for (size_t k = 0; k < s.n; k++) {
+            is_all = is_all && s.p[k] == '*';
+        }
+        if (is_all) {
+            weir_conf__error(r, n, "`allow` has %s, which allows everything",
+                             weir_conf__name(r, s));
+        }
+    }
+}
+
+static struct weir_slice read_params(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                     const struct weir_conf_detector *d)
+{
+    static const char *const ours[] = {"threshold", "when", "allow", NULL};
+    static const char *const fewer[] = {"threshold", "when", NULL};
+    return weir_conf__json(r, n, has_own_allow(d) ? fewer : ours);
+}
+
+/* It judges what somebody wants a model to do: the words of users, and those that come with tools
+ * and functions. */
+static uint32_t default_roles(const struct weir_conf_detector *d)
+{
+    bool is_injection = weir_slice_eq_cstr(d->builtin.s, "prompt_injection");
+    return is_injection ? WEIR_CONF_USER | WEIR_CONF_TOOL | WEIR_CONF_FUNCTION : 0;
+}
+
 static bool read_use(struct weir_conf_reader *r, const struct weir_conf_member *m,
                      struct weir_conf_use *use)
 {
@@ -97,6 +198,7 @@ static bool read_use(struct weir_conf_reader *r, const struct weir_conf_member *
         return false;
     }
     use->threshold = use->detector->default_threshold;
+    use->roles = default_roles(use->detector);
     if (weir_conf__is_null(m->value)) {
         return true;
     }
@@ -107,7 +209,9 @@ static bool read_use(struct weir_conf_reader *r, const struct weir_conf_member *
         return false;
     }
     read_threshold(r, m->value, &use->threshold);
-    use->params = weir_conf__json(r, m->value, "threshold");
+    read_when(r, m->value, use);
+    read_allow(r, m->value, use);
+    use->params = read_params(r, m->value, use->detector);
     return true;
 }
 
@@ -154,18 +258,44 @@ static void on_output(struct weir_conf_reader *r, const struct weir_conf_node *n
 static void on_input_roles(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     struct weir_conf_route *route = target;
-    if (!weir_conf__want_list(r, n, "input_roles")) {
+    route->input_roles = read_roles(r, n, "input_roles", role_words);
+}
+
+/* A list, or `all`, which older files spell `true`. */
+static void on_unguarded(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    bool is_true;
+    if (n->kind == WEIR_CONF_SCALAR) {
+        if (weir_slice_eq_cstr(n->text, "all")) {
+            route->is_unguarded = true;
+        } else if (weir_conf__as_bool(n, &is_true)) {
+            route->is_unguarded = is_true;
+        } else {
+            weir_conf__error(r, n, "`unguarded` must be a list, or `all`, not %s",
+                             weir_conf__describe(r->scratch, n));
+        }
         return;
     }
-    route->input_roles = 0;
+    route->unguarded = 0;
+    if (!weir_conf__want_list(r, n, "unguarded")) {
+        return;
+    }
     for (size_t i = 0; i < n->n; i++) {
-        int word = weir_conf__want_word(r, n->items[i], "input_roles", role_words);
+        int word = weir_conf__want_word(r, n->items[i], "unguarded", hole_words);
         if (word >= 0) {
-            route->input_roles |= UINT32_C(1) << word;
+            route->unguarded |= UINT32_C(1) << word;
         }
     }
-    if (n->n == 0) {
-        weir_conf__error(r, n, "`input_roles` must name at least one role");
+}
+
+/* `sealed: reject` takes it off the list. */
+static void on_sealed(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    int word = weir_conf__want_word(r, n, "sealed", sealed_words);
+    if (word == 1) {
+        route->unguarded &= ~(uint32_t)WEIR_CONF_HOLE_SEALED;
     }
 }
 
@@ -222,7 +352,10 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY(T, block_ending, ENUM, .words = ending_words),
     WEIR_CONF_KEY_CALL("redact_with", on_redact_with),
     WEIR_CONF_KEY_CALL("input_roles", on_input_roles),
-    WEIR_CONF_KEY(T, unguarded, BOOL),
+    WEIR_CONF_KEY(T, input_scope, ENUM, .words = scope_words),
+    WEIR_CONF_KEY(T, history_findings, ENUM, .words = findings_words),
+    WEIR_CONF_KEY_CALL("unguarded", on_unguarded),
+    WEIR_CONF_KEY_CALL("sealed", on_sealed),
     WEIR_CONF_KEY(T, unknown_members, ENUM, .words = unknown_words),
     WEIR_CONF_KEY(T, history, ENUM, .words = history_words),
     WEIR_CONF_KEY(T, streaming, OBJECT, .object = &weir_conf__stream_policy),
@@ -236,17 +369,38 @@ static bool names_detectors(const struct weir_conf_node *n, const char *side)
     return map != NULL && map->kind == WEIR_CONF_MAPPING && map->n > 0;
 }
 
+static void warn_of_idle_key(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                             const char *key, const char *wanted)
+{
+    const struct weir_conf_node *at = weir_conf__get(n, key);
+    if (at != NULL) {
+        weir_conf__warn(r, at, "`%s` has no effect without `on_detection: %s`", key, wanted);
+    }
+}
+
+static void warn_of_idle_keys(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                              const struct weir_conf_route *route)
+{
+    if (route->on_detection != WEIR_CONF_ANNOTATE) {
+        warn_of_idle_key(r, n, "input_scope", "annotate");
+    }
+    if (route->on_detection != WEIR_CONF_BLOCK) {
+        warn_of_idle_key(r, n, "history_findings", "block");
+    }
+}
+
 static void check_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
                         const struct weir_conf_route *route)
 {
     bool is_guarded = names_detectors(n, "input") || names_detectors(n, "output");
-    if (!is_guarded && !route->unguarded) {
-        weir_conf__error(r, n, "route %s has no detectors: name some, or write `unguarded: true`",
+    if (!is_guarded && !route->is_unguarded) {
+        weir_conf__error(r, n, "route %s has no detectors: name some, or write `unguarded: all`",
                          weir_conf__name(r, route->name.s));
-    } else if (is_guarded && route->unguarded) {
-        weir_conf__error(r, n, "route %s has detectors and says `unguarded: true`",
+    } else if (is_guarded && route->is_unguarded) {
+        weir_conf__error(r, n, "route %s has detectors and says `unguarded: all`",
                          weir_conf__name(r, route->name.s));
     }
+    warn_of_idle_keys(r, n, route);
     const struct weir_conf_node *redact_with = weir_conf__get(n, "redact_with");
     if (redact_with != NULL && route->on_detection != WEIR_CONF_REDACT) {
         weir_conf__warn(r, redact_with,
@@ -261,14 +415,29 @@ static void check_route(struct weir_conf_reader *r, const struct weir_conf_node 
     }
 }
 
+/* What stays open where a route does not say: the server's own sealed texts and history, and what
+ * cannot be looked at, unless the route blocks. */
+static uint32_t default_holes(const struct weir_conf_node *n)
+{
+    const struct weir_conf_node *action = weir_conf__get(n, "on_detection");
+    bool blocks = action != NULL && action->kind == WEIR_CONF_SCALAR &&
+                  weir_slice_eq_cstr(action->text, action_words[WEIR_CONF_BLOCK]);
+    uint32_t media = WEIR_CONF_HOLE_IMAGES | WEIR_CONF_HOLE_AUDIO | WEIR_CONF_HOLE_FILES;
+    return WEIR_CONF_HOLE_SEALED | WEIR_CONF_HOLE_SERVER_HISTORY | (blocks ? 0 : media);
+}
+
 static void read_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
                        struct weir_conf_route *route)
 {
-    route->input_roles = WEIR_CONF_USER;
+    route->input_roles = WEIR_CONF_USER | WEIR_CONF_TOOL | WEIR_CONF_FUNCTION;
     route->redact_with.s = WEIR_SLICE("[{detection}]");
     if (weir_conf__want_mapping(r, n, "routes")) {
+        route->unguarded = default_holes(n);
         weir_conf__decode(r, &route_object, n, route);
         check_route(r, n, route);
+        if (route->unknown_members == WEIR_CONF_UNKNOWN_PASS) {
+            route->unguarded |= WEIR_CONF_HOLE_UNKNOWN_MEMBERS;
+        }
     }
 }
 

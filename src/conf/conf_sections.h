@@ -61,11 +61,11 @@ void weir_conf__limits_defaults(struct weir_conf_limits *limits);
 void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *root);
 
 /*
- * The node as compact JSON, member order kept, plain scalars typed by the core schema. The member
- * `without` (NULL: none) of the outermost mapping is left out.
+ * The node as compact JSON, member order kept, plain scalars typed by the core schema. The members
+ * `without` (NULL: none; NULL after the last) of the outermost mapping are left out.
  */
 struct weir_slice weir_conf__json(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                                  const char *without);
+                                  const char *const *without);
 
 /* Physical memory, or the control group's limit when that is less. */
 uint64_t weir_conf__system_memory(void);

@@ -79,6 +79,7 @@ struct weir_detector {
     const struct weir_detect_ops *ops;
     struct weir_slice id; /* the configured id: every finding carries it */
     enum weir_detect_type type;
+    bool takes_many; /* CONTENTS: a call costs a request, which may be about several texts */
 };
 
 /* Embedded first in a kind's own struct. */

@@ -124,7 +124,7 @@ void weir_detect_remote_init(struct weir_detect_remote *r, struct weir_slice id,
                              enum weir_detect_type type, const struct weir_target *target)
 {
     *r = (struct weir_detect_remote){
-        .base = {.ops = &OPS, .id = id, .type = type},
+        .base = {.ops = &OPS, .id = id, .type = type, .takes_many = true},
         .target = target,
     };
 }

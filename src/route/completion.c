@@ -181,7 +181,6 @@ static void start(struct reading *r, unsigned output_types, const char *late_err
         weir_metric_add(unguarded, 1);
     }
     r->question.text = r->request.prompt;
-    r->question.part_index = WEIR_INPUT_NO_PART;
     r->request.inputs = &r->question;
     r->request.n_inputs = 1;
     answer(r);

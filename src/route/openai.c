@@ -4,7 +4,6 @@
 #include "route/completion.h"
 #include "route/env.h"
 #include "route/history.h"
-#include "route/question.h"
 #include "route/reply.h"
 #include "route/unary.h"
 #include "task/completion_stream.h"
@@ -62,7 +61,6 @@ struct reading {
     const struct weir_guarded *guarded;
     struct weir_fields f;
     struct weir_task_completion request;
-    struct weir_question question;
     bool is_stream;
 };
 
@@ -91,9 +89,33 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
     return r;
 }
 
-static bool is_strict(const struct reading *r)
+/* Finds everything in the question that is to be looked at. False: it has something that this route
+ * does not let in, and was answered. */
+static bool read_question(struct reading *r, const struct weir_walk_dialect *dialect)
 {
-    return r->guarded->policy.action == WEIR_POLICY_BLOCK;
+    const struct weir_policy *policy = &r->guarded->policy;
+    struct weir_arena *arena = &r->s->arena;
+    if (r->guarded->input.n == 0 || weir_json_type(r->f.json, 0) != WEIR_JSON_OBJECT) {
+        return true;
+    }
+    struct weir_walk_options options = {
+        .fallback = policy->fallback.p != NULL ? policy->fallback : WEIR_POLICY_REFUSAL,
+        .max_document_nodes = weir_request_of(r->s)->env->conf->limits.max_json_nodes};
+    struct weir_walk *walk = weir_arena_zalloc(arena, sizeof *walk);
+    weir_walk_read(walk, dialect, r->f.json, &options, arena);
+    struct weir_asked_options asked = {.arena = arena,
+                                       .json = r->f.json,
+                                       .walk = walk,
+                                       .policy = policy,
+                                       .plan = &r->guarded->input};
+    const char *why;
+    int status = weir_asked_check(&asked, &why);
+    if (status != 0) {
+        weir_reply_error(r->s, status, weir_slice_cstr(why));
+        return false;
+    }
+    r->request.asked = weir_asked_new(&asked);
+    return true;
 }
 
 /* Who may choose detectors does so under /api. */
@@ -174,8 +196,6 @@ static void start(struct reading *r)
 {
     struct weir_task_ctx *task = &weir_request_of(r->s)->task;
     read_format(r);
-    r->request.inputs = r->question.texts;
-    r->request.n_inputs = r->question.n;
     struct weir_batching_request batching = {.body = r->f.json,
                                              .model = r->request.model_id,
                                              .route = r->guarded->conf,
@@ -229,17 +249,16 @@ static int read_chat(struct reading *r, uint32_t *messages)
     }
     *messages = at[MESSAGES];
     read_choices(r, 1);
-    if (r->request.input.n == 0) {
-        return 0;
-    }
-    return weir_question_of_chat(&r->question, &r->f, at[MESSAGES], r->guarded->conf->input_roles,
-                                 is_strict(r));
+    return 0;
 }
 
 static void decode_chat(struct weir_http_stream *s, const struct weir_json *body)
 {
     struct reading *r = new_reading(s, body, true);
     uint32_t messages = WEIR_JSON_NONE;
+    if (!read_question(r, &weir_walk_chat)) {
+        return;
+    }
     if (read_chat(r, &messages) != 0) {
         weir_unary_refuse(s, &r->f);
     } else if (check_history(r, messages)) {
@@ -300,12 +319,15 @@ static int read_text(struct reading *r)
         read_prompt(r, at[PROMPT]) != 0) {
         return WEIR_EINVAL;
     }
-    return r->request.input.n != 0 ? weir_question_of_prompt(&r->question, &r->f, is_strict(r)) : 0;
+    return 0;
 }
 
 static void decode_text(struct weir_http_stream *s, const struct weir_json *body)
 {
     struct reading *r = new_reading(s, body, false);
+    if (!read_question(r, &weir_walk_completions)) {
+        return;
+    }
     if (read_text(r) != 0) {
         weir_unary_refuse(s, &r->f);
     } else {

@@ -162,6 +162,8 @@ struct weir_problem weir_problem_on_route(struct weir_http_stream *s, const stru
                                      .details = f->message,
                                      .type = "guardrail_error",
                                      .code = WEIR_SLICE("\"limit_exceeded\"")};
+    case WEIR_FAULT_REQUEST:
+        return (struct weir_problem){.status = f->status, .details = f->message};
     case WEIR_FAULT_NONE:
     case WEIR_FAULT_INTERNAL:
         return (struct weir_problem){

@@ -207,7 +207,7 @@ static struct weir_problem problem_under_api(struct weir_http_stream *s,
                                              const struct weir_fault *fault)
 {
     static const struct weir_http_field later = {{"retry-after", 11}, {"1", 1}};
-    if (fault->origin == WEIR_FAULT_LIMIT) {
+    if (fault->origin == WEIR_FAULT_LIMIT || fault->origin == WEIR_FAULT_REQUEST) {
         return (struct weir_problem){.status = fault->status,
                                      .details = weir_arena_dup(&s->arena, fault->message)};
     }
@@ -264,7 +264,9 @@ static void tell_fault(void *ctx, const struct weir_fault *fault)
 {
     struct weir_http_stream *s = ctx;
     struct weir_problem problem = weir_reply_problem_of(s, fault);
-    weir_reply_log_fault(fault, problem.status, &weir_request_of(s)->log);
+    if (fault->origin != WEIR_FAULT_REQUEST) { /* a caller's mistake is no failure of ours */
+        weir_reply_log_fault(fault, problem.status, &weir_request_of(s)->log);
+    }
     weir_metric_add(refused, fault->err == WEIR_EFULL);
     weir_reply_problem(s, &problem);
 }

@@ -1,10 +1,13 @@
 #include "server/guards.h"
 
 #include "base/buf.h"
+#include "detect/allow.h"
 #include "detect/builtin.h"
 #include "route/auth.h"
 #include "route/openai.h"
 #include "server/describe.h"
+#include "talk/channel.h"
+#include "talk/walk.h"
 #include "wire/json.h"
 
 struct builder {
@@ -52,6 +55,22 @@ variant_of(struct builder *b, const struct weir_task_detector *d, const struct w
     return variant;
 }
 
+/* The same detector without what the route allows. */
+static const struct weir_task_detector *
+allowing_of(struct builder *b, const struct weir_task_detector *d, const struct weir_conf_use *use)
+{
+    struct weir_allow *allow = weir_arena_zalloc(b->arena, sizeof *allow);
+    struct weir_task_detector *made = weir_arena_alloc(b->arena, sizeof *made);
+    struct weir_slice *patterns = weir_arena_array(b->arena, use->allow.n, sizeof *patterns);
+    for (size_t i = 0; i < use->allow.n; i++) {
+        patterns[i] = use->allow.items[i].s;
+    }
+    weir_allow_init(allow, d->detector, patterns, use->allow.n);
+    *made = *d;
+    made->detector = &allow->base;
+    return made;
+}
+
 /* A guard in name only. */
 static void warn_if_aimless(struct builder *b, const struct weir_builtin *builtin,
                             const struct weir_conf_use *use)
@@ -65,6 +84,35 @@ static void warn_if_aimless(struct builder *b, const struct weir_builtin *builti
         b->problems, WEIR_CONF_WARNING, use->at,
         "detector `%.*s` looks for nothing here: neither its `params` nor the route's have `%s`",
         (int)use->detector->id.s.n, use->detector->id.s.p, needs);
+}
+
+/* The same names and bits in both rooms, which do not know each other. */
+static uint32_t holes_of(uint32_t conf)
+{
+    uint32_t holes = 0;
+    for (uint32_t bit = 1; weir_conf_hole_name(bit) != NULL; bit <<= 1) {
+        if ((conf & bit) != 0) {
+            holes |= weir_walk_hole_find(weir_slice_cstr(weir_conf_hole_name(bit)));
+        }
+    }
+    return holes;
+}
+
+static uint32_t roles_of(uint32_t conf)
+{
+    static const struct {
+        uint32_t bit;
+        enum weir_walk_role role;
+    } roles[] = {
+        {WEIR_CONF_USER, WEIR_WALK_USER},           {WEIR_CONF_SYSTEM, WEIR_WALK_SYSTEM},
+        {WEIR_CONF_DEVELOPER, WEIR_WALK_DEVELOPER}, {WEIR_CONF_TOOL, WEIR_WALK_TOOL},
+        {WEIR_CONF_FUNCTION, WEIR_WALK_FUNCTION},   {WEIR_CONF_ASSISTANT, WEIR_WALK_ASSISTANT},
+        {WEIR_CONF_NOBODY, WEIR_WALK_NOBODY}};
+    uint32_t bits = 0;
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++) {
+        bits |= (conf & roles[i].bit) != 0 ? UINT32_C(1) << roles[i].role : 0;
+    }
+    return bits;
 }
 
 static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *uses, size_t n)
@@ -84,6 +132,10 @@ static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *u
         if (weir_builtin_of(d->detector) != NULL && !weir_slice_eq_cstr(use->params, "{}")) {
             use->d = variant_of(b, d, &uses[i]);
             use->params = WEIR_SLICE("{}");
+        }
+        use->roles = roles_of(uses[i].roles);
+        if (uses[i].allow.n != 0) {
+            use->d = allowing_of(b, use->d, &uses[i]);
         }
     }
     return (struct weir_plan){.uses = made, .n = n_made};
@@ -112,13 +164,17 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     g->conf = conf;
     g->input = plan_of(b, conf->input, conf->n_input);
     g->output = plan_of(b, conf->output, conf->n_output);
-    g->policy =
-        (struct weir_policy){.action = action_of(conf->on_detection),
-                             .block_as = (enum weir_policy_block_as)conf->block_as,
-                             .ends_completed = conf->block_ending == WEIR_CONF_ENDING_COMPLETED,
-                             .fallback = conf->fallback_message.s,
-                             .redact_with = conf->redact_with.s,
-                             .keeps_unknown = conf->unknown_members == WEIR_CONF_UNKNOWN_PASS};
+    g->policy = (struct weir_policy){
+        .action = action_of(conf->on_detection),
+        .block_as = (enum weir_policy_block_as)conf->block_as,
+        .ends_completed = conf->block_ending == WEIR_CONF_ENDING_COMPLETED,
+        .fallback = conf->fallback_message.s,
+        .redact_with = conf->redact_with.s,
+        .keeps_unknown = (conf->unguarded & WEIR_CONF_HOLE_UNKNOWN_MEMBERS) != 0,
+        .unguarded = holes_of(conf->unguarded),
+        .input_roles = roles_of(conf->input_roles),
+        .looks_at_all = conf->input_scope == WEIR_CONF_SCOPE_ALL,
+        .blocks_history = conf->history_findings == WEIR_CONF_HISTORY_BLOCK};
     weir_openai_count_for(&g->policy, conf->name.s);
     add_field(g, WEIR_SLICE("x-weir-route"), conf->name.s);
     add_field(g, WEIR_SLICE("x-weir-policy"),

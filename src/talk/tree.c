@@ -145,8 +145,7 @@ static void say(struct reading *r, struct weir_slice text)
 }
 
 /* The same, as a place of its own. */
-static void say_place(struct reading *r, uint32_t node, enum weir_tree_what what,
-                      struct weir_slice text)
+static void say_place(struct reading *r, struct weir_tree_place place, struct weir_slice text)
 {
     struct weir_tree *t = r->t;
     size_t start_cp = r->at_cp;
@@ -154,8 +153,15 @@ static void say_place(struct reading *r, uint32_t node, enum weir_tree_what what
     if (t->n == r->cap_places) {
         t->places = grow(r->arena, t->places, t->n, &r->cap_places, sizeof *t->places);
     }
-    t->places[t->n++] = (struct weir_tree_place){
-        .node = node, .what = what, .start_cp = start_cp, .end_cp = r->at_cp};
+    place.start_cp = start_cp;
+    place.end_cp = r->at_cp;
+    t->places[t->n++] = place;
+}
+
+static void say_name(struct reading *r, uint32_t key, enum weir_tree_what what,
+                     struct weir_slice name)
+{
+    say_place(r, (struct weir_tree_place){.node = key, .what = what, .is_key = true}, name);
 }
 
 static bool is_type_word(const struct weir_json *j, uint32_t at)
@@ -185,7 +191,8 @@ static void say_leaf(struct reading *r, uint32_t at, enum rule rule)
     if (is_control) {
         say(r, text);
     } else {
-        say_place(r, at, rule == IDENTIFIERS ? WEIR_TREE_IDENTIFIER : WEIR_TREE_TEXT, text);
+        enum weir_tree_what what = rule == IDENTIFIERS ? WEIR_TREE_IDENTIFIER : WEIR_TREE_TEXT;
+        say_place(r, (struct weir_tree_place){.node = at, .what = what}, text);
     }
 }
 
@@ -213,20 +220,20 @@ static enum rule say_key(struct reading *r, uint32_t key, enum rule rule, struct
         }
         break;
     case SCHEMAS:
-        say_place(r, key, WEIR_TREE_IDENTIFIER, name);
+        say_name(r, key, WEIR_TREE_IDENTIFIER, name);
         return SCHEMA;
     case IDENTIFIERS:
-        say_place(r, key, WEIR_TREE_IDENTIFIER, name);
+        say_name(r, key, WEIR_TREE_IDENTIFIER, name);
         return IDENTIFIERS;
     case ARGUMENTS:
-        say_place(r, key, WEIR_TREE_CALL_KEY, name);
+        say_name(r, key, WEIR_TREE_CALL_KEY, name);
         return ARGUMENTS;
     case ANY:
     case TYPE:
     case NUMBER:
         break;
     }
-    say_place(r, key, WEIR_TREE_KEY, name);
+    say_name(r, key, WEIR_TREE_KEY, name);
     return ANY;
 }
 

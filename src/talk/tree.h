@@ -38,6 +38,7 @@ enum weir_tree_what {
 struct weir_tree_place {
     uint32_t node;
     enum weir_tree_what what;
+    bool is_key;     /* a member's name */
     size_t start_cp; /* in the lines */
     size_t end_cp;
 };

@@ -496,6 +496,9 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
                             .body = weir_completion_refused_input(c->task, &c->request, &c->input),
                             .is_refused = true});
         break;
+    case WEIR_COMPLETION_FAIL:
+        fail(c, weir_asked_fault(c->input.asked));
+        break;
     }
 }
 

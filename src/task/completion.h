@@ -24,8 +24,9 @@ struct weir_task_completion {
     struct weir_slice model_id;
     struct weir_plan input;
     struct weir_plan output;
-    const struct weir_input_text *inputs; /* what input detectors look at */
+    const struct weir_input_text *inputs; /* H, I: what input detectors look at … */
     size_t n_inputs;
+    struct weir_asked *asked; /* … on a route; NULL: nobody looks */
     struct weir_slice prompt; /* the question as one text: counted in tokens (H, I), and what
                                  text_generation detectors are given */
     const struct weir_policy *policy; /* NULL: H and I */
@@ -49,15 +50,17 @@ enum weir_completion_next {
     WEIR_COMPLETION_ASK,    /* the model is asked */
     WEIR_COMPLETION_TELL,   /* H, I: the findings are the answer */
     WEIR_COMPLETION_REFUSE, /* block */
+    WEIR_COMPLETION_FAIL,   /* what was found can only be refused: weir_asked_fault */
 };
 enum weir_completion_next weir_completion_judge_input(const struct weir_task_completion *request,
                                                       const struct weir_input *input);
 
 /* What the model server is sent: the caller's own JSON without what is ours (`detectors`,
- * `stream_options.batching`, `_prompt_masks`), redacted where the policy says so; in the public
- * program's order under compat fms. */
+ * `stream_options.batching`, `_prompt_masks`), changed where the policy says so; in the public
+ * program's order under compat fms. Where it was changed, it is the request from now on: detectors
+ * of the whole exchange see what the model server sees. */
 struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
-                                             const struct weir_task_completion *request,
+                                             struct weir_task_completion *request,
                                              const struct weir_input *input);
 
 /* The messages of `request` and the one at node `message` of `answer`, as one array. */

@@ -2,6 +2,7 @@
  * What a completion sends and answers besides the model's own words: the request as the model
  * server gets it, and the answer that takes the place of a completion.
  */
+#include "base/assert.h"
 #include "obs/trace.h"
 #include "task/completion.h"
 #include "task/results.h"
@@ -85,23 +86,43 @@ static void reorder(const struct weir_task_completion *r, struct weir_buf *body)
     *body = out;
 }
 
+/* The question as it was changed. */
+static void use_changed(struct weir_task_ctx *task, struct weir_task_completion *r,
+                        struct weir_slice body)
+{
+    struct weir_json *json = weir_arena_zalloc(task->arena, sizeof *json);
+    struct weir_json_limits limits = {.max_depth = UINT32_MAX};
+    int rc = weir_json_parse(json, body, &limits, task->arena, NULL);
+    WEIR_ASSERT(rc == 0); /* edits of JSON are JSON */
+    r->json = json;
+    uint32_t prompt = weir_json_get_set(json, 0, WEIR_SLICE("prompt"));
+    bool is_text = prompt != WEIR_JSON_NONE && weir_json_type(json, prompt) == WEIR_JSON_STRING;
+    if (!r->is_chat && is_text) {
+        r->prompt = weir_json_string(json, prompt, task->arena);
+    }
+}
+
 struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
-                                             const struct weir_task_completion *r,
+                                             struct weir_task_completion *r,
                                              const struct weir_input *input)
 {
     struct weir_json_edit e = {0};
     struct weir_buf out = {0};
     weir_json_edit_begin(&e, r->json);
     remove_ours(&e, r);
-    if (r->policy != NULL && r->policy->action == WEIR_POLICY_REDACT) {
-        weir_input_redact(input, task, r->policy->redact_with, &e);
-    }
+    size_t n_ours = e.n;
+    weir_input_edit(input, &e);
+    bool is_changed = e.n != n_ours;
     weir_json_edit_write(&e, &out);
     weir_json_edit_dispose(&e);
     if (task->env->is_fms && r->policy == NULL) {
         reorder(r, &out);
     }
-    return keep(task, &out);
+    struct weir_slice body = keep(task, &out);
+    if (is_changed) {
+        use_changed(task, r, body);
+    }
+    return body;
 }
 
 struct weir_slice weir_completion_history(struct weir_task_ctx *task,
@@ -124,34 +145,17 @@ struct weir_slice weir_completion_history(struct weir_task_ctx *task,
 
 /* ---- findings on the input ---- */
 
-static enum weir_policy_outcome outcome_of(const struct weir_task_completion *r,
-                                           const struct weir_input *input)
-{
-    if (weir_input_n_found(input) == 0) {
-        return WEIR_POLICY_PASSED;
-    }
-    switch (r->policy->action) {
-    case WEIR_POLICY_ANNOTATE:
-        return WEIR_POLICY_ANNOTATED;
-    case WEIR_POLICY_REDACT:
-        return weir_input_can_redact(input) ? WEIR_POLICY_REDACTED : WEIR_POLICY_BLOCKED;
-    case WEIR_POLICY_BLOCK:
-    default:
-        return WEIR_POLICY_BLOCKED;
-    }
-}
-
 enum weir_completion_next weir_completion_judge_input(const struct weir_task_completion *r,
                                                       const struct weir_input *input)
 {
     if (r->policy == NULL) {
         return weir_input_n_found(input) != 0 ? WEIR_COMPLETION_TELL : WEIR_COMPLETION_ASK;
     }
-    enum weir_policy_outcome outcome = outcome_of(r, input);
+    enum weir_policy_outcome outcome = weir_asked_outcome(input->asked);
     weir_policy_count(r->policy, WEIR_POLICY_INPUT, outcome);
-    struct weir_seen_where where = {WEIR_POLICY_INPUT, "content", outcome};
-    for (size_t i = 0; input->groups != NULL && i < input->n; i++) {
-        weir_seen_findings(r->policy, &where, input->groups[i]->found, input->groups[i]->n_found);
+    weir_asked_note(input->asked);
+    if (weir_asked_fault(input->asked) != NULL) {
+        return WEIR_COMPLETION_FAIL;
     }
     return outcome == WEIR_POLICY_BLOCKED ? WEIR_COMPLETION_REFUSE : WEIR_COMPLETION_ASK;
 }
@@ -159,9 +163,8 @@ enum weir_completion_next weir_completion_judge_input(const struct weir_task_com
 struct weir_input weir_completion_input(const struct weir_task_completion *r)
 {
     return (struct weir_input){.texts = r->inputs,
-                               .n = r->n_inputs,
-                               .shape = weir_policy_enforces(r->policy) ? WEIR_RESULTS_TERSE
-                                                                        : WEIR_RESULTS_COMPLETION};
+                               .n = r->asked != NULL ? weir_asked_n_texts(r->asked) : r->n_inputs,
+                               .asked = r->asked};
 }
 
 bool weir_completion_write_input(const struct weir_input *input, struct weir_buf *out)
@@ -179,8 +182,8 @@ bool weir_completion_write_input(const struct weir_input *input, struct weir_buf
 bool weir_completion_write_input_warnings(const struct weir_task_completion *r,
                                           const struct weir_input *input, struct weir_buf *out)
 {
-    bool is_replaced = r->policy != NULL && r->policy->action == WEIR_POLICY_REDACT &&
-                       weir_input_can_redact(input);
+    bool is_replaced =
+        input->asked != NULL && weir_asked_outcome(input->asked) == WEIR_POLICY_REDACTED;
     bool is_unsuitable = weir_input_n_found(input) != 0 && !is_replaced;
     if (!is_unsuitable && r->warnings.n == 0) {
         return false;

@@ -596,6 +596,9 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
     case WEIR_COMPLETION_REFUSE:
         refuse_input(cs);
         break;
+    case WEIR_COMPLETION_FAIL:
+        weir_cs__fail(cs, weir_asked_fault(cs->input.asked));
+        break;
     }
 }
 

@@ -11,6 +11,8 @@ struct weir_plan_use {
     const struct weir_task_detector *d;
     double threshold;         /* the request's, else the detector's default */
     struct weir_slice params; /* a JSON object without `threshold`, members sorted by name */
+    uint32_t roles; /* of a route's question: whose text it looks at, bits by enum weir_walk_role;
+                       0: everybody's */
 };
 
 struct weir_plan {

@@ -5,6 +5,7 @@
 #include "obs/metric.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * What a route does with findings (docs/policies.md). Made from the configuration, then const.
@@ -42,6 +43,10 @@ struct weir_policy {
     struct weir_slice fallback;    /* what is said instead; p NULL: WEIR_POLICY_REFUSAL */
     struct weir_slice redact_with; /* redact: with {detection}, {detection_type}, {detector_id} */
     bool keeps_unknown;            /* block, redact: members nobody here knows leave unchecked */
+    uint32_t unguarded;            /* of a question: bits of enum weir_walk_hole that stay open */
+    uint32_t input_roles;          /* whose turn is told or blocks: bits by enum weir_walk_role */
+    bool looks_at_all;             /* annotate: at all of a question, not at the turn alone */
+    bool blocks_history;           /* block: findings that are not in the turn block, too */
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];
     struct weir_metric_counter dropped; /* members nobody here knows */
     /* Of one request, in that request's copy of the policy: what is seen of it (task/seen.h). */

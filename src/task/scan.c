@@ -109,6 +109,33 @@ static struct weir_scan_job *add_job(struct weir_scan_group *group, const struct
     return job;
 }
 
+void weir_scan_share(struct weir_scan *scan)
+{
+    scan->has_shares = true;
+}
+
+/* The job joins the others of the same use, if they are asked together. */
+static void join_share(struct weir_scan *scan, struct weir_scan_job *job)
+{
+    if (!scan->has_shares || !job->use->d->detector->takes_many) {
+        return;
+    }
+    struct weir_scan_share **at = &scan->shares;
+    while (*at != NULL && (*at)->use->d != job->use->d) {
+        at = &(*at)->next;
+    }
+    if (*at == NULL) {
+        *at = weir_arena_zalloc(scan->task->arena, sizeof **at);
+        (*at)->use = job->use;
+        (*at)->jobs_tail = &(*at)->jobs;
+    }
+    job->share = *at;
+    *job->share->jobs_tail = job;
+    job->share->jobs_tail = &job->next_shared;
+    job->share->n_uncut++;
+    job->share->n_bytes += job->cutting->text->text.n;
+}
+
 void weir_scan_add_masked(struct weir_scan_group *group, const struct weir_plan *plan,
                           struct weir_slice text, const struct weir_scan_mask *masks,
                           size_t n_masks)
@@ -125,6 +152,7 @@ void weir_scan_add_masked(struct weir_scan_group *group, const struct weir_plan 
             job->cutting = weir_scan__cutting(scan, t, use->d->chunker);
             *job->cutting->jobs_tail = job;
             job->cutting->jobs_tail = &job->next_waiting;
+            join_share(scan, job);
         }
     }
 }
@@ -164,6 +192,29 @@ static void use_contents(struct weir_scan_job *job)
     job->input.within = c->text->text;
 }
 
+/* The chunks of all texts that are asked about together, one after the other. */
+static void use_shared_contents(struct weir_scan_job *first)
+{
+    struct weir_arena *arena = first->group->scan->task->arena;
+    size_t n = 0;
+    for (struct weir_scan_job *job = first; job != NULL; job = job->next_shared) {
+        n += job->cutting->n_chunks;
+    }
+    struct weir_slice *contents = weir_arena_array(arena, n, sizeof *contents);
+    size_t *before = weir_arena_array(arena, n, sizeof *before);
+    size_t at = 0;
+    for (struct weir_scan_job *job = first; job != NULL; job = job->next_shared) {
+        const struct weir_scan_cutting *c = job->cutting;
+        for (size_t i = 0; i < c->n_chunks; i++, at++) {
+            contents[at] = c->chunks[i].text;
+            before[at] = c->chunks[i].n_before;
+        }
+    }
+    first->input.contents = contents;
+    first->input.before = before;
+    first->input.n_contents = n;
+}
+
 static void note_verdict(const struct weir_scan *scan, const struct weir_scan_job *job)
 {
     const struct weir_task_trace *trace = scan->task->trace;
@@ -176,11 +227,40 @@ static void note_verdict(const struct weir_scan *scan, const struct weir_scan_jo
     }
 }
 
-static void finish_job(struct weir_scan *scan, struct weir_scan_job *job)
+/* Takes its part of the lists. */
+static void take_lists(struct weir_scan *scan, struct weir_scan_job *job,
+                       const struct weir_detect_list *lists, size_t n)
 {
     scan->n_jobs_left--;
-    for (size_t i = 0; job->call != NULL && i < job->call->n_lists; i++) {
-        job->n_found += job->call->lists[i].n;
+    job->lists = lists;
+    job->n_lists = n;
+    for (size_t i = 0; i < n; i++) {
+        job->n_found += lists[i].n;
+    }
+}
+
+/* Deals the lists out to those who asked. A failed call has none: the scan is over. */
+static void take_shared(struct weir_scan *scan, struct weir_scan_job *first)
+{
+    const struct weir_detect_call *call = first->call;
+    bool has_lists = call != NULL && call->fault.origin == WEIR_FAULT_NONE;
+    size_t at = 0;
+    for (struct weir_scan_job *job = first; job != NULL; job = job->next_shared) {
+        size_t n = has_lists ? job->cutting->n_chunks : 0;
+        WEIR_ASSERT(!has_lists || at + n <= call->n_lists);
+        take_lists(scan, job, has_lists ? call->lists + at : NULL, n);
+        at += n;
+    }
+}
+
+static void finish_job(struct weir_scan *scan, struct weir_scan_job *job)
+{
+    if (job->share != NULL) {
+        take_shared(scan, job);
+    } else {
+        bool has_lists = job->call != NULL;
+        take_lists(scan, job, has_lists ? job->call->lists : NULL,
+                   has_lists ? job->call->n_lists : 0);
     }
     note_verdict(scan, job);
     weir_scan__leave(scan, job->lane);
@@ -194,7 +274,11 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
     const struct weir_task_ctx *task = scan->task;
     const struct weir_detector *detector = job->use->d->detector;
     if (job->cutting != NULL) {
-        use_contents(job);
+        if (job->share != NULL) {
+            use_shared_contents(job);
+        } else {
+            use_contents(job);
+        }
         if (job->input.n_contents == 0) { /* nothing but white space: nothing to look at */
             finish_job(scan, job);
             return;
@@ -219,7 +303,11 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
 void weir_scan__cut_done(struct weir_scan_cutting *c)
 {
     for (struct weir_scan_job *job = c->jobs; job != NULL; job = job->next_waiting) {
-        weir_scan__wait(c->scan, job->lane, &job->link);
+        if (job->share == NULL) {
+            weir_scan__wait(c->scan, job->lane, &job->link);
+        } else if (--job->share->n_uncut == 0) {
+            weir_scan__wait(c->scan, job->lane, &job->share->jobs->link);
+        }
     }
 }
 
@@ -247,7 +335,9 @@ static void run_lane(struct weir_scan *scan, struct weir_scan_lane *lane)
             weir_scan__piece_start(WEIR_LIST_ENTRY(first, struct weir_scan_piece, link));
         } else {
             struct weir_scan_job *job = WEIR_LIST_ENTRY(first, struct weir_scan_job, link);
-            charge(scan, job->cutting != NULL ? job->cutting->text->text.n : 0);
+            charge(scan, job->share != NULL     ? job->share->n_bytes
+                         : job->cutting != NULL ? job->cutting->text->text.n
+                                                : 0);
             start_job(scan, job);
         }
     }

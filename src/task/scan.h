@@ -48,6 +48,9 @@ typedef void (*weir_scan_done_fn)(void *ctx, struct weir_scan *scan);
 
 /* In the request's arena. */
 struct weir_scan *weir_scan_new(struct weir_task_ctx *task, weir_scan_done_fn on_done, void *ctx);
+/* From now on the texts that are added go to a service in one request, as far as its protocol
+ * takes many (detector->takes_many). */
+void weir_scan_share(struct weir_scan *scan);
 /* WEIR_RESULTS_NONE: nobody needs the findings as JSON. */
 struct weir_scan_group *weir_scan_add_group(struct weir_scan *scan, enum weir_results_shape shape);
 

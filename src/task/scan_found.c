@@ -22,7 +22,7 @@ static void take_chunk(struct weir_scan_finish *f, size_t at)
 {
     struct weir_scan_group *group = f->group;
     const struct weir_scan_chunk *c = &f->job->cutting->chunks[at];
-    const struct weir_detect_list *list = &f->job->call->lists[at];
+    const struct weir_detect_list *list = &f->job->lists[at];
     struct weir_arena *arena = group->scan->task->arena;
     if (c->is_first) {
         weir_open_init(&f->open, arena);
@@ -45,12 +45,12 @@ static void take_chunk(struct weir_scan_finish *f, size_t at)
 static void take_one(struct weir_scan_finish *f, size_t *left)
 {
     const struct weir_scan_job *job = f->job;
-    size_t n = job->call->lists[f->n_taken].n + 1;
+    size_t n = job->lists[f->n_taken].n + 1;
     *left -= n < *left ? n : *left;
     if (job->cutting != NULL) {
         take_chunk(f, f->n_taken);
     } else {
-        point_at(f->group, job->call->lists[f->n_taken].items, job->call->lists[f->n_taken].n);
+        point_at(f->group, job->lists[f->n_taken].items, job->lists[f->n_taken].n);
     }
     f->n_taken++;
 }
@@ -58,7 +58,7 @@ static void take_one(struct weir_scan_finish *f, size_t *left)
 static bool take_some(struct weir_scan_finish *f, size_t *left)
 {
     while (f->job != NULL && *left != 0) {
-        if (f->job->n_found == 0 || f->n_taken == f->job->call->n_lists) {
+        if (f->job->n_found == 0 || f->n_taken == f->job->n_lists) {
             f->job = f->job->next;
             f->n_taken = 0;
         } else {
@@ -92,7 +92,7 @@ static size_t room_for(const struct weir_scan_group *group)
     size_t n = 0;
     for (const struct weir_scan_job *job = group->jobs; job != NULL; job = job->next) {
         if (job->n_found != 0) {
-            n += job->n_found + (job->cutting != NULL ? job->call->n_lists : 0);
+            n += job->n_found + (job->cutting != NULL ? job->n_lists : 0);
         }
     }
     return n;

@@ -79,7 +79,17 @@ struct weir_scan_text {
     struct weir_scan_cutting *cuttings;
 };
 
-/* One detector call. */
+/* One call of a detector about several texts: it is made when all of them are cut. */
+struct weir_scan_share {
+    struct weir_scan_share *next;
+    const struct weir_plan_use *use;
+    struct weir_scan_job *jobs; /* in order of adding; the first one makes the call */
+    struct weir_scan_job **jobs_tail;
+    size_t n_uncut;
+    size_t n_bytes;
+};
+
+/* One detector looks at one text, or at the whole. */
 struct weir_scan_job {
     struct weir_scan_job *next;         /* in its group */
     struct weir_scan_job *next_waiting; /* of its cutting */
@@ -89,8 +99,12 @@ struct weir_scan_job {
     struct weir_scan_lane *lane;
     struct weir_scan_cutting *cutting; /* NULL: looks at the whole */
     struct weir_detect_input input;
-    struct weir_detect_call *call;
-    size_t n_found;   /* in all lists of the call, when it is done */
+    struct weir_scan_share *share;        /* NULL: the call is its own */
+    struct weir_scan_job *next_shared;    /* of the share */
+    struct weir_detect_call *call;        /* of a share: only with its first job */
+    const struct weir_detect_list *lists; /* of the call, when it is done: those for this text */
+    size_t n_lists;
+    size_t n_found;   /* in all of them */
     uint64_t sent_us; /* when the call began, if the request is watched */
 };
 
@@ -114,6 +128,8 @@ struct weir_scan {
     struct weir_scan_group *groups;
     struct weir_scan_group **groups_tail;
     size_t n_jobs_left;
+    bool has_shares;
+    struct weir_scan_share *shares;
     struct weir_scan_lane *lanes;
     struct weir_list lanes_to_run;
     struct weir_fault fault;

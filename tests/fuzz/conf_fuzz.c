@@ -31,7 +31,7 @@ static void check_tree(const struct weir_conf *conf)
     for (size_t i = 0; i < conf->n_routes; i++) {
         const struct weir_conf_route *r = &conf->routes[i];
         WEIR_ASSERT(weir_conf_route(conf, r->name.s) == r);
-        WEIR_ASSERT(r->unguarded == (r->n_input + r->n_output == 0));
+        WEIR_ASSERT(r->is_unguarded == (r->n_input + r->n_output == 0));
         struct weir_conf_stream_policy p =
             weir_conf_stream_resolve(&conf->streaming, &r->streaming, r->name.s);
         WEIR_ASSERT(p.batching.idle_flush_ms <= p.batching.max_latency_ms);

@@ -127,15 +127,28 @@ static void choose_question(struct talk *t, bool is_bad)
     weir_buf_clear(&t->question_text);
     weir_buf_append(&t->question_text, weir_buf_slice(&t->wire));
     weir_buf_clear(&t->wire);
-    t->question = (struct weir_input_text){.text = weir_buf_slice(&t->question_text),
-                                           .part_index = WEIR_INPUT_NO_PART};
-    const struct weir_json *json = stream_is_chat(t) ? &chat_request : &text_request;
-    t->question.node = weir_json_get(json, 0, WEIR_SLICE("prompt"));
-    if (stream_is_chat(t)) {
-        uint32_t messages = weir_json_get(json, 0, WEIR_SLICE("messages"));
-        t->question.node =
-            weir_json_get(json, weir_json_first(json, messages), WEIR_SLICE("content"));
-    }
+    t->question = (struct weir_input_text){.text = weir_buf_slice(&t->question_text)};
+}
+
+/* A request that asks it, and what a route looks at in it. */
+static struct weir_asked *ask_route(struct talk *t, struct weir_task_completion *request)
+{
+    struct weir_arena *arena = &t->stream.arena;
+    struct weir_buf body = {0};
+    bool is_chat = stream_is_chat(t);
+    weir_buf_append(&body, is_chat ? WEIR_SLICE("{\"messages\":[{\"role\":\"user\",\"content\":")
+                                   : WEIR_SLICE("{\"prompt\":"));
+    weir_json_write_quoted(&body, t->question.text);
+    weir_buf_append(&body, is_chat ? WEIR_SLICE("}]}") : WEIR_SLICE("}"));
+    struct weir_json *json = weir_arena_zalloc(arena, sizeof *json);
+    struct weir_walk *walk = weir_arena_zalloc(arena, sizeof *walk);
+    CHECK(weir_json_parse(json, weir_arena_take_buf(arena, &body), NULL, arena, NULL) == 0);
+    struct weir_walk_options options = {.max_document_nodes = 1000};
+    weir_walk_read(walk, is_chat ? &weir_walk_chat : &weir_walk_completions, json, &options, arena);
+    request->json = json;
+    t->policy.input_roles = 1u << WEIR_WALK_USER;
+    return weir_asked_new(&(struct weir_asked_options){
+        .arena = arena, .json = json, .walk = walk, .policy = &t->policy, .plan = &t->input});
 }
 
 static struct weir_out *open_out(struct talk *t, uint64_t heartbeat_ms)
@@ -168,7 +181,9 @@ static void start_completion(struct talk *t, uint64_t heartbeat_ms)
                                          .n_choices = t->n_choices,
                                          .may_be_given_more = t->n_choices == 1};
     if (t->asks_input && t->n_detectors != 0 && t->detectors[0].base.type == WEIR_DETECT_CONTENTS) {
-        asked.input = (struct weir_plan){.uses = t->uses, .n = 1};
+        t->input = (struct weir_plan){.uses = t->uses, .n = 1};
+        asked.input = t->input;
+        asked.asked = stream_is_route(t) ? ask_route(t, &asked) : NULL;
     }
     if (t->is_unary) {
         weir_task_completion_start(&t->request.task, &asked, on_answer, t);

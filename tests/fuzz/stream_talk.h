@@ -123,6 +123,7 @@ struct talk {
     struct weir_plan plan;
     struct weir_input_text question;
     struct weir_buf question_text;
+    struct weir_plan input; /* of a route's question */
 
     /* the gateway's side */
     struct weir_http_stream stream;

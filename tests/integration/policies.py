@@ -1,5 +1,7 @@
 """Routes with policies in front of a mock: the configuration, questions, and what answers say."""
 
+import json
+
 import harness
 import streams
 
@@ -39,6 +41,7 @@ def config(m, routes=(), **parts):
             {"name": "redact", **both, "on_detection": "redact"},
             *routes,
         ],
+        "passthrough_headers": ["x-mock-model"],
         **parts,
     }  # fmt: skip
     return tree
@@ -53,9 +56,19 @@ def ask(text=None, mock=None, path=CHAT, **members):
     return body if mock is None else {**body, "mock": mock}
 
 
+def script(body):
+    """(the question, headers): what the mock is to say goes as a header, since a route looks at all
+    members of a question."""
+    if not isinstance(body, dict) or "mock" not in body:
+        return body, {}
+    rest = {key: value for key, value in body.items() if key != "mock"}
+    return rest, {"x-mock-model": json.dumps(body["mock"])}
+
+
 def post(gateway, route, body, path=CHAT):
     """`route` None: the one without a name."""
-    return gateway.api.post(f"/{route}{path}" if route else path, json=body)
+    body, headers = script(body)
+    return gateway.api.post(f"/{route}{path}" if route else path, json=body, headers=headers)
 
 
 def stream(gateway, route, body, path=CHAT):

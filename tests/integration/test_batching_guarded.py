@@ -48,6 +48,7 @@ def guarded_config(m):
         "detectors": {name: {**finder, "chunker_id": name} for name in CHUNKERS},
         "routes": [{"name": "plain", "unguarded": True}, *routes],
         "streaming": {"models": MODELS},
+        "passthrough_headers": ["x-mock-model"],
     }  # fmt: skip
 
 

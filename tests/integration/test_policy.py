@@ -144,7 +144,8 @@ def test_detectors_are_the_routes_choice(gateway, path, is_stream):
                                   {"model": "m", "messages": ["hi"]}, [], "x"])  # fmt: skip
 def test_mistakes_are_told_in_openai_shape(gateway, body):
     answer = post(gateway, "block", body)
-    assert answer.status_code == 422
+    is_wrong_type = body in ({"model": 1, "messages": [{}]}, {"model": "m", "messages": ["hi"]})
+    assert answer.status_code == (400 if is_wrong_type else 422)
     assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
 
 
@@ -228,34 +229,37 @@ def test_unknown_members_are_dropped_and_counted(gateway, is_stream):
 # --- input ---
 
 
-def test_which_messages_are_checked(gateway):
+def test_which_messages_block(gateway):
     bad = {"role": "user", "content": f"I am {MAIL}"}
     good = {"role": "user", "content": "Hi"}
     answer = {"role": "assistant", "content": "Yes?"}
-    checked = [[bad], [good, bad], [bad, good], [good, answer, bad, good],
+    result = {"role": "tool", "tool_call_id": "t", "content": MAIL}
+    blocked = [[bad], [good, bad], [good, answer, bad], [bad, answer],
+               [good, answer, result], [{**bad, "role": "function"}],
                [{"role": "user", "content": [{"type": "text", "text": "a"},
                                              {"type": "text", "text": MAIL}]}]]  # fmt: skip
-    unchecked = [[bad, answer, good], [{**bad, "role": "system"}, good],
-                 [good, answer, {"role": "tool", "tool_call_id": "t", "content": MAIL}, good],
-                 [good, {"role": "function", "name": "f", "content": MAIL}]]  # fmt: skip
-    for messages in checked:
+    removed = [[bad, good], [bad, answer, good], [{**bad, "role": "system"}, good],
+               [good, answer, result, good], [good, {**bad, "role": "assistant"}, good]]  # fmt: skip
+    for messages in blocked:
         found = post(gateway, "block", ask(messages=messages)).json()
         assert found["choices"][0]["finish_reason"] == "content_filter", messages
-    for messages in unchecked:
+    for messages in removed:
         found = post(gateway, "block", ask(messages=messages)).json()
         assert found["choices"][0]["finish_reason"] == "stop", messages
     for role in ("system", "tool"):
-        found = post(gateway, "system", ask(messages=[{**bad, "role": role}, bad])).json()
-        assert [e["message_index"] for e in found["detections"]["input"]] == [0]
+        found = post(gateway, "system", ask(messages=[good, answer, {**bad, "role": role}])).json()
+        assert found["choices"][0]["finish_reason"] == "content_filter", role
+        assert [e["message_index"] for e in found["detections"]["input"]] == [2]
 
 
 def test_where_it_was_found(gateway):
     parts = [{"type": "text", "text": "Hi"}, {"type": "text", "text": f"\U0001f600 {CARD}"}]
-    messages = [{"role": "user", "content": MAIL}, {"role": "user", "content": parts}]
+    messages = [{"role": "user", "content": parts}, {"role": "tool", "content": MAIL}]
     answer = post(gateway, None, ask(messages=messages, mock={"text": "Yes."})).json()
     found = answer["detections"]["input"]
-    assert [(e["message_index"], e.get("part_index")) for e in found] == [(0, None), (1, 1)]
-    assert found[1]["results"][0]["start"] == 2 and found[1]["results"][0]["text"] == CARD
+    assert [(e["message_index"], e.get("part_index")) for e in found] == [(0, 1), (1, None)]
+    assert [e["path"] for e in found] == ["/messages/0/content/1/text", "/messages/1/content"]
+    assert found[0]["results"][0]["start"] == 2 and found[0]["results"][0]["text"] == CARD
     assert policies.warnings(answer) == ["UNSUITABLE_INPUT"]
     assert answer["choices"][0]["message"]["content"] == "Yes."
 
@@ -265,12 +269,12 @@ def test_parts_that_are_no_text(gateway):
     messages = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, image]}]
     answer = post(gateway, "block", ask(messages=messages))
     assert answer.status_code == 422
-    assert "messages[0].content[1]" in answer.json()["error"]["message"]
+    assert "/messages/0/content/1/image_url" in answer.json()["error"]["message"]
     assert post(gateway, "block", ask(messages=messages, stream=True)).status_code == 422
     for route in (None, "redact"):
         assert post(gateway, route, ask(messages=messages)).status_code == 200
     old = [*messages, {"role": "assistant", "content": "A cat."}, {"role": "user", "content": "Ok"}]
-    assert post(gateway, "block", ask(messages=old)).status_code == 200
+    assert post(gateway, "block", ask(messages=old)).status_code == 422
 
 
 @pytest.mark.parametrize("route,message", [
@@ -305,8 +309,10 @@ def test_blocked_prompts(gateway):
         assert body["choices"][0]["text"] == FALLBACK
     events = stream(gateway, "refuse", ask(MAIL, path=TEXT), TEXT)
     assert [e["choices"][0]["text"] for e in events] == [REFUSAL, ""]
-    assert post(gateway, "block", ask(path=TEXT, prompt=[1, 2]), TEXT).status_code == 422
-    assert post(gateway, "redact", ask(path=TEXT, prompt=[1, 2]), TEXT).status_code == 200
+    for prompt in ([1, 2], [[1], [2]]):
+        for route in (None, "block", "redact"):
+            answer = post(gateway, route, ask(path=TEXT, prompt=prompt), TEXT)
+            assert answer.status_code == 422 and "token_ids" in answer.json()["error"]["message"]
     assert post(gateway, "block", ask(path=TEXT, suffix=MAIL), TEXT).json()["choices"][0][
         "finish_reason"
     ] == "content_filter"

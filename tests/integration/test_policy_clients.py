@@ -31,10 +31,11 @@ def gateway(module_weir, m):
 
 def run(gateway, client, cases):
     """{key: (route, call, body)} to {key: result}."""
-    jobs = [
-        {"base": gateway.url(f"{route}/v1"), "client": client, "call": call, "ask": body}
-        for route, call, body in cases.values()
-    ]
+    jobs = []
+    for route, call, body in cases.values():
+        question, headers = policies.script(body)
+        jobs.append({"base": gateway.url(f"{route}/v1"), "client": client, "call": call,
+                     "ask": question, "headers": headers})  # fmt: skip
     return dict(zip(cases, clients.run("routes.cjs", jobs)))
 
 

@@ -152,6 +152,22 @@ static bool is_missing(const struct weir_json *j, struct weir_slice name)
     return weir_json_get_set(j, 0, name) == WEIR_JSON_NONE;
 }
 
+/* `x-mock-model: {"text": …}` is what the member `mock` is, where a gateway looks at members. */
+static bool take_header(struct weir_http_stream *s)
+{
+    struct weir_slice header = weir_http_request_get(&s->req, WEIR_SLICE("x-mock-model"));
+    struct weir_json *json = weir_arena_zalloc(&s->arena, sizeof *json);
+    if (header.p == NULL) {
+        return true;
+    }
+    if (weir_json_parse(json, header, NULL, &s->arena, NULL) != 0 ||
+        weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
+        weir_reply_error(s, 400, WEIR_SLICE("x-mock-model: expected a JSON object"));
+        return false;
+    }
+    return weir_mock_reply_settings(s, json, 0, false);
+}
+
 /* Settings, then the request. False: a mistake was answered. */
 static bool take(struct weir_http_stream *s, const struct weir_json *body, bool is_chat)
 {
@@ -163,6 +179,9 @@ static bool take(struct weir_http_stream *s, const struct weir_json *body, bool 
     }
     uint32_t mock = weir_json_get_set(body, 0, WEIR_SLICE("mock"));
     if (mock != WEIR_JSON_NONE && !weir_mock_reply_settings(s, body, mock, false)) {
+        return false;
+    }
+    if (!take_header(s)) {
         return false;
     }
     struct weir_mock_ask *ask = weir_arena_zalloc(&s->arena, sizeof *ask);

@@ -1,8 +1,8 @@
 // npm `openai` and Vercel's `ai` at a route's own base URL, as anybody would use them: what they make
 // of streams and of whole answers.
 //
-// A job is {base, client, call, ask}: `base` is the URL up to /v1, `client` openai or ai, `call` stream
-// or create.
+// A job is {base, client, call, ask, headers}: `base` is the URL up to /v1, `client` openai or ai,
+// `call` stream or create.
 "use strict";
 const OpenAI = require("openai");
 const { streamText, generateText } = require("ai");
@@ -10,7 +10,9 @@ const { createOpenAICompatible } = require("@ai-sdk/openai-compatible");
 const { main } = require("./common.cjs");
 
 async function openai(job) {
-  const client = new OpenAI({ apiKey: "none", baseURL: job.base, maxRetries: 0 });
+  const client = new OpenAI({
+    apiKey: "none", baseURL: job.base, maxRetries: 0, defaultHeaders: job.headers,
+  });
   if (job.call === "models") return { models: (await client.models.list()).data };
   const completion =
     job.call === "stream"
@@ -30,6 +32,7 @@ async function ai(job) {
   const { model, messages, ...extra } = job.ask;
   const provider = createOpenAICompatible({
     name: "weir", apiKey: "none", baseURL: job.base, includeUsage: true, fetch: adding(extra),
+    headers: job.headers,
   });
   const options = { model: provider.chatModel(model), messages, maxRetries: 0 };
   if (job.call === "create") {

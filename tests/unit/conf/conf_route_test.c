@@ -33,8 +33,13 @@ static void test_defaults(void **state)
     assert_int_equal(r->on_detection, WEIR_CONF_ANNOTATE);
     assert_null(r->fallback_message.s.p);
     assert_string_equal(r->redact_with.s.p, "[{detection}]");
-    assert_int_equal(r->input_roles, WEIR_CONF_USER);
-    assert_false(r->unguarded);
+    assert_int_equal(r->input_roles, WEIR_CONF_USER | WEIR_CONF_TOOL | WEIR_CONF_FUNCTION);
+    assert_false(r->is_unguarded);
+    assert_int_equal(r->unguarded, WEIR_CONF_HOLE_SEALED | WEIR_CONF_HOLE_SERVER_HISTORY |
+                                       WEIR_CONF_HOLE_IMAGES | WEIR_CONF_HOLE_AUDIO |
+                                       WEIR_CONF_HOLE_FILES);
+    assert_int_equal(r->input_scope, WEIR_CONF_SCOPE_TURN);
+    assert_int_equal(r->history_findings, WEIR_CONF_HISTORY_REMOVE);
     assert_int_equal(r->unknown_members, WEIR_CONF_UNKNOWN_DROP);
     assert_int_equal(r->history, WEIR_CONF_HISTORY_OFF);
     assert_null(weir_conf_route(l.conf, WEIR_SLICE("x")));
@@ -123,15 +128,15 @@ static void test_guarding(void **state)
 {
     (void)state;
     expect_route("name: a", "c.yaml:11: error: route `a` has no detectors: name some, or write "
-                            "`unguarded: true`\n");
+                            "`unguarded: all`\n");
     expect_route("name: a, input: {}, output: {}",
                  "c.yaml:11: error: route `a` has no detectors: name some, or write "
-                 "`unguarded: true`\n");
+                 "`unguarded: all`\n");
     expect_route("name: a, unguarded: false",
                  "c.yaml:11: error: route `a` has no detectors: name some, or write "
-                 "`unguarded: true`\n");
+                 "`unguarded: all`\n");
     expect_route("name: a, unguarded: true, output: {pii: {}}",
-                 "c.yaml:11: error: route `a` has detectors and says `unguarded: true`\n");
+                 "c.yaml:11: error: route `a` has detectors and says `unguarded: all`\n");
 }
 
 static void test_detectors(void **state)
@@ -157,7 +162,7 @@ static void test_detectors(void **state)
     expect_route("name: a, output: [pii]",
                  "c.yaml:11: error: `output` must be a mapping, not a list\n"
                  "c.yaml:11: error: route `a` has no detectors: name some, or write "
-                 "`unguarded: true`\n");
+                 "`unguarded: all`\n");
 }
 
 static void test_words(void **state)
@@ -166,9 +171,9 @@ static void test_words(void **state)
     expect_route("name: a, output: {pii: {}}, on_detection: blok",
                  "c.yaml:11: error: `on_detection` must be `annotate`, `block` or `redact`, not "
                  "`blok`; did you mean `block`?\n");
-    expect_route("name: a, output: {pii: {}}, input_roles: [assistant]",
-                 "c.yaml:11: error: `input_roles` must be `user`, `system`, `developer`, `tool` or "
-                 "`function`, not `assistant`\n");
+    expect_route("name: a, output: {pii: {}}, input_roles: [nobody]",
+                 "c.yaml:11: error: `input_roles` must be `user`, `system`, `developer`, `tool`, "
+                 "`function` or `assistant`, not `nobody`\n");
     expect_route("name: a, output: {pii: {}}, input_roles: []",
                  "c.yaml:11: error: `input_roles` must name at least one role\n");
     expect_route("name: a, output: {pii: {}}, history: false", "");

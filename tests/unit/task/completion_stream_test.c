@@ -9,8 +9,7 @@ static void start_with(struct stage *st, const char *body, bool is_chat)
     struct weir_json *json = weir_arena_alloc(&st->arena, sizeof *json);
     assert_int_equal(weir_json_parse(json, weir_slice_cstr(body), NULL, &st->arena, NULL), 0);
     struct weir_input_text *question = weir_arena_zalloc(&st->arena, sizeof *question);
-    *question = (struct weir_input_text){.text = WEIR_SLICE("a bad question."),
-                                         .part_index = WEIR_INPUT_NO_PART};
+    *question = (struct weir_input_text){.text = WEIR_SLICE("a bad question.")};
     struct weir_task_completion request = {.is_chat = is_chat,
                                            .json = json,
                                            .model_id = WEIR_SLICE("m"),

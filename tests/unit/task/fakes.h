@@ -341,10 +341,12 @@ static inline void stage_add_detector(struct stage *st, const char *id, enum wei
 {
     struct stage_detector *fake = &st->fakes[st->n_detectors];
     struct weir_task_detector *d = &st->detectors[st->n_detectors++];
-    *fake = (struct stage_detector){
-        .base = {.ops = &STAGE_DETECT_OPS, .id = weir_slice_cstr(id), .type = type},
-        .stage = st,
-        .is_immediate = is_immediate};
+    *fake = (struct stage_detector){.base = {.ops = &STAGE_DETECT_OPS,
+                                             .id = weir_slice_cstr(id),
+                                             .type = type,
+                                             .takes_many = true},
+                                    .stage = st,
+                                    .is_immediate = is_immediate};
     *d = (struct weir_task_detector){
         .id = fake->base.id, .detector = &fake->base, .chunker = chunker};
 }

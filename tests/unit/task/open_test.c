@@ -262,7 +262,8 @@ static void test_input(void **state)
     policy_ask.body = weir_buf_cstr(&body);
     struct stage *st = policy_stage("", "");
     struct weir_task_completion request = policy_request(st);
-    request.input = (struct weir_plan){.uses = k.w.uses, .n = 1};
+    policy_input = (struct weir_plan){.uses = k.w.uses, .n = 1};
+    request.input = policy_input;
     weir_task_completion_start(&st->task, &request, policy_answered, st);
     stage_turn(st);
     assert_non_null(st->run);

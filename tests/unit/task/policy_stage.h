@@ -21,6 +21,21 @@ struct policy_ask {
 
 static struct policy_ask policy_ask;
 
+static struct weir_plan policy_input;
+
+static inline struct weir_asked *policy_asked(struct stage *st, const struct weir_json *json)
+{
+    struct weir_walk *walk = weir_arena_zalloc(&st->arena, sizeof *walk);
+    struct weir_walk_options options = {.max_document_nodes = 1000};
+    weir_walk_read(walk, policy_ask.is_text ? &weir_walk_completions : &weir_walk_chat, json,
+                   &options, &st->arena);
+    return weir_asked_new(&(struct weir_asked_options){.arena = &st->arena,
+                                                       .json = json,
+                                                       .walk = walk,
+                                                       .policy = &policy_ask.policy,
+                                                       .plan = &policy_input});
+}
+
 static inline struct weir_task_completion policy_request(struct stage *st)
 {
     const char *hi = policy_ask.is_text
@@ -30,28 +45,23 @@ static inline struct weir_task_completion policy_request(struct stage *st)
     const char *body = policy_ask.body != NULL ? policy_ask.body : hi;
     struct weir_json *json = weir_arena_alloc(&st->arena, sizeof *json);
     assert_int_equal(weir_json_parse(json, weir_slice_cstr(body), NULL, &st->arena, NULL), 0);
-    struct weir_input_text *question = weir_arena_zalloc(&st->arena, sizeof *question);
     uint32_t prompt = weir_json_get(json, 0, WEIR_SLICE("prompt"));
-    if (!policy_ask.is_text) {
-        uint32_t messages = weir_json_get(json, 0, WEIR_SLICE("messages"));
-        prompt = weir_json_get(json, weir_json_first(json, messages), WEIR_SLICE("content"));
-    }
-    *question = (struct weir_input_text){.text = weir_json_string(json, prompt, &st->arena),
-                                         .part_index = WEIR_INPUT_NO_PART,
-                                         .node = prompt};
-    return (struct weir_task_completion){.is_chat = !policy_ask.is_text,
-                                         .json = json,
-                                         .model_id = WEIR_SLICE("m"),
-                                         .input = stage_plan(st, st->input),
-                                         .output = stage_plan(st, st->output),
-                                         .inputs = question,
-                                         .n_inputs = 1,
-                                         .prompt = question->text,
-                                         .policy = &policy_ask.policy,
-                                         .warnings = weir_slice_cstr(policy_ask.warnings),
-                                         .n_choices = policy_ask.n_choices,
-                                         .may_be_given_more = policy_ask.may_be_given_more,
-                                         .asks_json = policy_ask.asks_json};
+    bool is_string = policy_ask.is_text && weir_json_type(json, prompt) == WEIR_JSON_STRING;
+    policy_ask.policy.input_roles = 1u << WEIR_WALK_USER;
+    policy_input = stage_plan(st, st->input);
+    return (struct weir_task_completion){
+        .is_chat = !policy_ask.is_text,
+        .json = json,
+        .model_id = WEIR_SLICE("m"),
+        .input = policy_input,
+        .output = stage_plan(st, st->output),
+        .asked = policy_asked(st, json),
+        .prompt = is_string ? weir_json_string(json, prompt, &st->arena) : WEIR_SLICE(""),
+        .policy = &policy_ask.policy,
+        .warnings = weir_slice_cstr(policy_ask.warnings),
+        .n_choices = policy_ask.n_choices,
+        .may_be_given_more = policy_ask.may_be_given_more,
+        .asks_json = policy_ask.asks_json};
 }
 
 static inline void policy_start(struct stage *st)

@@ -885,19 +885,21 @@ static void test_input_annotate(void **state)
                "done\n"
                "> 0 stop\n"
                "> end\n");
-    play_input(WEIR_POLICY_ANNOTATE, "",
-               "answer a\n"
-               "event {\"id\":1,\"choices\":[]}\n"
-               "> {\"id\":1,\"choices\":[],\"detections\":{\"input\":[{\"message_index\":0,"
-               "\"results\":[{\"start\":2,\"end\":5,\"text\":\"bad\",\"detector_id\":\"a\","
-               "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]},\"warnings\":"
-               "[{\"type\":\"UNSUITABLE_INPUT\",\"message\":\"Unsuitable input detected. Please "
-               "check the detected entities on your input and try again with the unsuitable input "
-               "removed.\"}]}\n"
-               "event {\"id\": 2 }\n"
-               "> raw {\"id\": 2 }\n"
-               "done\n"
-               "> end\n");
+    play_input(
+        WEIR_POLICY_ANNOTATE, "",
+        "answer a\n"
+        "event {\"id\":1,\"choices\":[]}\n"
+        "> {\"id\":1,\"choices\":[],\"detections\":{\"input\":[{\"message_index\":0,"
+        "\"path\":\"/messages/0/"
+        "content\",\"results\":[{\"start\":2,\"end\":5,\"text\":\"bad\",\"detector_id\":\"a\","
+        "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]},\"warnings\":"
+        "[{\"type\":\"UNSUITABLE_INPUT\",\"message\":\"Unsuitable input detected. Please "
+        "check the detected entities on your input and try again with the unsuitable input "
+        "removed.\"}]}\n"
+        "event {\"id\": 2 }\n"
+        "> raw {\"id\": 2 }\n"
+        "done\n"
+        "> end\n");
     play_input(WEIR_POLICY_ANNOTATE, "",
                "answer a\n"
                "done\n"
@@ -948,16 +950,17 @@ static void test_input_redact(void **state)
     policy_play_with(
         &POLICY_STREAM, "a", "now",
         "answer a\n"
-        "asked {\"model\" : \"m\",\"x\":[1.0],\"messages\":[{\"content\":\"[Bad] \\\"[Bad]\\\"\","
+        "asked {\"model\" : \"m\",\"x\":[1.0],\"messages\":[{\"content\":\"[word] \\\"[word]\\\"\","
         "\"role\":\"user\"}],\"_prompt_masks\":[[0,1]]}\n"
         "say 0 Fine.\n"
         "> {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\","
         "\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Fine.\"},"
         "\"logprobs\":null,\"finish_reason\":null}],"
         "\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}],"
-        "\"input\":[{\"message_index\":0,\"results\":[{\"start\":0,\"end\":3,\"detector_id\":\"a\","
-        "\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5},{\"start\":5,\"end\":8,"
-        "\"detector_id\":\"a\",\"detection_type\":\"word\",\"detection\":\"Bad\",\"score\":0.5}]}]"
+        "\"input\":[{\"message_index\":0,\"path\":\"/messages/0/content\",\"results\":["
+        "{\"start\":0,\"end\":3,\"detector_id\":\"a\",\"detection_type\":\"word\","
+        "\"detection\":\"word\",\"score\":0.5},{\"start\":5,\"end\":8,\"detector_id\":\"a\","
+        "\"detection_type\":\"word\",\"detection\":\"word\",\"score\":0.5}]}]"
         "}}\n"
         "finish 0\n"
         "done\n"

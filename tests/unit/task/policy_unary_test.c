@@ -201,10 +201,11 @@ static void test_annotate(void **state)
                 "done\n",
                 SIZE_MAX);
     const char *line = weir_buf_cstr(&st->lines);
-    assert_non_null(strstr(line, "{\"x\":1,\"choices\":[{\"index\":0,\"message\":{\"content\":\"Oh "
-                                 "bad.\",\"mood\":\"bad\"}}],\"detections\":{\"input\":[{"
-                                 "\"message_index\":0,\"results\":[{\"start\":2,\"end\":5,\"text\":"
-                                 "\"bad\","));
+    assert_non_null(strstr(line,
+                           "{\"x\":1,\"choices\":[{\"index\":0,\"message\":{\"content\":\"Oh "
+                           "bad.\",\"mood\":\"bad\"}}],\"detections\":{\"input\":[{"
+                           "\"message_index\":0,\"path\":\"/messages/0/content\",\"results\":["
+                           "{\"start\":2,\"end\":5,\"text\":\"bad\","));
     assert_non_null(strstr(line, "\"output\":[{\"choice_index\":0,"));
     assert_non_null(strstr(line, "UNSUITABLE_INPUT"));
     assert_non_null(strstr(line, "UNSUITABLE_OUTPUT"));
@@ -247,14 +248,14 @@ static void test_input_redacted(void **state)
     answers_with(
         "a", "",
         "answer a\n"
-        "asked {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a [Bad] "
+        "asked {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a [word] "
         "question.\"}]}\n"
         "event {\"choices\":[{\"index\":0,\"message\":{\"content\":\"bad\",\"x\":1}}]}\n"
         "done\n"
         "> {\"choices\":[{\"index\":0,\"message\":{\"content\":\"bad\",\"x\":1}}],"
-        "\"detections\":{\"input\":[{\"message_index\":0,\"results\":[{\"start\":2,\"end\":"
-        "5,\"detector_id\":\"a\",\"detection_type\":\"word\",\"detection\":\"Bad\","
-        "\"score\":0.5}]}]}}\n");
+        "\"detections\":{\"input\":[{\"message_index\":0,\"path\":\"/messages/0/content\","
+        "\"results\":[{\"start\":2,\"end\":5,\"detector_id\":\"a\",\"detection_type\":\"word\","
+        "\"detection\":\"word\",\"score\":0.5}]}]}}\n");
 }
 
 static struct stage *new_stage(void)

@@ -1,0 +1,74 @@
+#ifndef WEIR_TASK_ASKED_H
+#define WEIR_TASK_ASKED_H
+
+#include "talk/walk.h"
+#include "task/plan.h"
+#include "task/policy.h"
+#include "task/scan.h"
+#include "wire/json_edit.h"
+#include "wire/json_write.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The question of a route: everything in it that reaches the model server is looked at, and what is
+ * found leads to what the route's policy says (docs/questions.md).
+ *
+ *   request ── walk ──► items ── views ──► texts ── scan ──► findings ── places ──► told, replaced,
+ *                                                                                   taken out,
+ * refused
+ *
+ * An item is looked at in one view or two: a text as it is, JSON as written and as decoded lines.
+ * Parts of a message are looked at once more where they meet. Findings of all views are brought
+ * back to places: strings of the request, each with its findings in its own code points, so that a
+ * finding that two views have seen is one.
+ */
+struct weir_asked;
+
+struct weir_asked_options {
+    struct weir_arena *arena; /* of the request; everything else lives as long */
+    const struct weir_json *json;
+    const struct weir_walk *walk;
+    const struct weir_policy *policy;
+    const struct weir_plan *plan; /* of the input */
+};
+
+/*
+ * What a policy does not let in at all: a status (400: a known member of a wrong type; 422: what
+ * cannot be looked at) with words in the arena; 0: there is no such thing.
+ */
+int weir_asked_check(const struct weir_asked_options *options, const char **why);
+
+/* Prepares the views. Never NULL. */
+struct weir_asked *weir_asked_new(const struct weir_asked_options *options);
+
+/* How many texts are to be looked at; without any there is nothing to start. */
+size_t weir_asked_n_texts(const struct weir_asked *a);
+
+/* `on_done` comes later, once. */
+void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_scan_done_fn on_done,
+                      void *ctx);
+
+/* ---- when it is done ---- */
+
+size_t weir_asked_n_found(const struct weir_asked *a);
+
+/* What the findings lead to. WEIR_POLICY_REDACTED: the request must be changed before it is sent.
+ */
+enum weir_policy_outcome weir_asked_outcome(const struct weir_asked *a);
+
+/* A finding in something that cannot be replaced: a fault of the request, in the arena; or NULL. */
+const struct weir_fault *weir_asked_fault(const struct weir_asked *a);
+
+/* Tells who watches the request what was found (task/seen.h). */
+void weir_asked_note(const struct weir_asked *a);
+
+/* The array `detections.input`: an entry for each place. */
+void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a);
+
+/* Replaces and takes out what was found. `e` edits the request. */
+void weir_asked_edit(struct weir_asked *a, struct weir_json_edit *e);
+
+#endif

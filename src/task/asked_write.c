@@ -1,0 +1,253 @@
+/*
+ * What becomes of the places: told in the answer, replaced or taken out in the request.
+ */
+#include "base/utf8.h"
+#include "talk/pointer.h"
+#include "task/asked_int.h"
+#include "task/redact.h"
+#include "task/results.h"
+#include "task/seen.h"
+
+#define REMOVED WEIR_SLICE("[removed]")
+
+/* The string of a place, decoded; a number as it is written. */
+static struct weir_slice value_of(const struct weir_asked *a, const struct weir_asked_hit *hit)
+{
+    const struct weir_walk_item *item = weir_asked__item(a, hit);
+    if (item->kind == WEIR_WALK_TEXT || item->kind == WEIR_WALK_IDENTIFIER ||
+        item->kind == WEIR_WALK_ENCODED) {
+        return item->text;
+    }
+    const struct weir_json *json = item->kind == WEIR_WALK_DOCUMENT ? item->document : a->o.json;
+    return weir_json_type(json, hit->node) == WEIR_JSON_STRING
+               ? weir_json_string(json, hit->node, a->o.arena)
+               : weir_json_raw(json, hit->node);
+}
+
+/* ---- told ---- */
+
+struct telling {
+    struct weir_json_write *w;
+    const struct weir_asked *a;
+    struct weir_pointer outer;
+    struct weir_pointer inner; /* of the document at hand */
+    struct weir_buf path;
+};
+
+static void write_path(struct telling *t, const struct weir_asked_hit *hit)
+{
+    const struct weir_walk_item *item = weir_asked__item(t->a, hit);
+    weir_buf_clear(&t->path);
+    if (item->kind != WEIR_WALK_DOCUMENT) {
+        weir_pointer_append(&t->outer, hit->node, &t->path);
+    } else {
+        weir_pointer_append(&t->outer, item->node, &t->path);
+        if (t->inner.json != item->document) {
+            t->inner = (struct weir_pointer){.json = item->document, .arena = t->a->o.arena};
+        }
+        weir_pointer_append(&t->inner, hit->node, &t->path);
+    }
+    weir_json_write_key(t->w, WEIR_SLICE("path"));
+    weir_json_write_string(t->w, weir_buf_slice(&t->path));
+}
+
+/* The findings of a place with their texts, which come by their starts; named so that they do not
+ * tell what they hide where the route hides it. In the arena. */
+static struct weir_detection *told_of(const struct weir_asked *a,
+                                      const struct weir_asked_place *place)
+{
+    struct weir_slice value = value_of(a, &a->hits[place->first]);
+    struct weir_detection *told = weir_arena_array(a->o.arena, place->n, sizeof *told);
+    bool is_terse = weir_policy_enforces(a->o.policy);
+    size_t at_cp = 0;
+    size_t at_byte = 0;
+    for (size_t i = 0; i < place->n; i++) {
+        struct weir_detection *d = &told[i];
+        *d = *a->hits[place->first + i].d;
+        struct weir_slice rest = weir_slice_sub(value, at_byte, value.n);
+        at_byte += weir_utf8_byte_at(rest, d->start_cp - at_cp);
+        at_cp = d->start_cp;
+        rest = weir_slice_sub(value, at_byte, value.n);
+        d->text = weir_slice_sub(rest, 0, weir_utf8_byte_at(rest, d->end_cp - d->start_cp));
+        if (is_terse) {
+            d->detection = weir_detection_name(d);
+            d->metadata = WEIR_SLICE("");
+        }
+    }
+    return told;
+}
+
+static void write_results(struct telling *t, const struct weir_asked_place *place)
+{
+    const struct weir_asked *a = t->a;
+    const struct weir_detection *told = told_of(a, place);
+    bool is_terse = weir_policy_enforces(a->o.policy);
+    weir_json_write_key(t->w, WEIR_SLICE("results"));
+    weir_json_write_begin_array(t->w);
+    for (size_t i = 0; i < place->n; i++) {
+        weir_results_write_one(t->w, is_terse ? WEIR_RESULTS_TERSE : WEIR_RESULTS_COMPLETION,
+                               &told[i]);
+    }
+    weir_json_write_end_array(t->w);
+}
+
+static void write_place(struct telling *t, const struct weir_asked_place *place)
+{
+    const struct weir_asked_hit *hit = &t->a->hits[place->first];
+    const struct weir_walk_item *item = weir_asked__item(t->a, hit);
+    weir_json_write_begin_object(t->w);
+    if (item->message != WEIR_WALK_NO_INDEX) {
+        weir_json_write_key(t->w, WEIR_SLICE("message_index"));
+        weir_json_write_u64(t->w, item->message);
+    }
+    if (item->part != WEIR_WALK_NO_INDEX) {
+        weir_json_write_key(t->w, WEIR_SLICE("part_index"));
+        weir_json_write_u64(t->w, item->part);
+    }
+    write_path(t, hit);
+    write_results(t, place);
+    weir_json_write_end_object(t->w);
+}
+
+void weir_asked_note(const struct weir_asked *a)
+{
+    struct weir_seen_where where = {WEIR_POLICY_INPUT, "content", a->outcome};
+    for (size_t i = 0; i < a->n_places; i++) {
+        const struct weir_detection *told = told_of(a, &a->places[i]);
+        for (size_t k = 0; k < a->places[i].n; k++) {
+            const struct weir_detection *d = &told[k];
+            weir_seen_findings(a->o.policy, &where, &d, 1);
+        }
+    }
+}
+
+void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)
+{
+    struct telling t = {.w = w, .a = a, .outer = {.json = a->o.json, .arena = a->o.arena}};
+    weir_json_write_begin_array(w);
+    for (size_t i = 0; i < a->n_places; i++) {
+        write_place(&t, &a->places[i]);
+    }
+    weir_json_write_end_array(w);
+    weir_buf_dispose(&t.path);
+}
+
+/* ---- replaced ---- */
+
+/* What stands there instead, in the arena. */
+static struct weir_slice instead(const struct weir_asked *a, const struct weir_asked_place *place)
+{
+    if (a->o.policy->action == WEIR_POLICY_BLOCK) {
+        return REMOVED;
+    }
+    const struct weir_detection **found = weir_arena_array(a->o.arena, place->n, sizeof(void *));
+    const struct weir_detection *told = told_of(a, place);
+    for (size_t i = 0; i < place->n; i++) {
+        found[i] = &told[i];
+    }
+    struct weir_redact redact = {0};
+    struct weir_buf out = {0};
+    weir_redact_piece(&redact, a->o.policy->redact_with,
+                      &(struct weir_redact_piece){.text = value_of(a, &a->hits[place->first]),
+                                                  .findings = found,
+                                                  .n_findings = place->n},
+                      &out);
+    struct weir_slice text = weir_arena_take_buf(a->o.arena, &out);
+    return text;
+}
+
+/* The places of one item. */
+struct run {
+    const struct weir_walk_item *item;
+    const struct weir_json *json; /* that their nodes are of */
+    size_t first;
+    size_t n;
+};
+
+static bool has_call_key(const struct weir_asked *a, const struct run *run)
+{
+    for (size_t i = run->first; i < run->first + run->n; i++) {
+        if (a->hits[a->places[i].first].what == WEIR_TREE_CALL_KEY) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Leaves are replaced, members with a finding in their name taken out with all that is in them. */
+static void edit_leaves(struct weir_asked *a, const struct run *run, struct weir_json_edit *e)
+{
+    uint32_t gone_until = 0;
+    for (size_t i = run->first; i < run->first + run->n; i++) {
+        const struct weir_asked_hit *hit = &a->hits[a->places[i].first];
+        if (hit->node < gone_until) {
+            continue;
+        }
+        if (hit->what == WEIR_TREE_KEY) {
+            weir_json_edit_remove(e, hit->node);
+            gone_until = run->json->nodes[hit->node + 1].next;
+        } else {
+            weir_json_edit_replace_string(e, hit->node, instead(a, &a->places[i]));
+        }
+    }
+}
+
+/* JSON inside of a string: changed as JSON, then put back as a string. */
+static struct weir_slice edited_document(struct weir_asked *a, const struct run *run)
+{
+    if (has_call_key(a, run)) {
+        return WEIR_SLICE("{}");
+    }
+    struct weir_json_edit e = {0};
+    struct weir_buf out = {0};
+    weir_json_edit_begin(&e, run->json);
+    edit_leaves(a, run, &e);
+    weir_json_edit_write(&e, &out);
+    weir_json_edit_dispose(&e);
+    struct weir_slice text = weir_arena_take_buf(a->o.arena, &out);
+    return text;
+}
+
+static void edit_item(struct weir_asked *a, const struct run *run, struct weir_json_edit *e)
+{
+    const struct weir_walk_item *item = run->item;
+    const struct weir_asked_place *place = &a->places[run->first];
+    switch (item->kind) {
+    case WEIR_WALK_TEXT:
+        weir_json_edit_replace_string(e, item->node, instead(a, place));
+        break;
+    case WEIR_WALK_ENCODED:
+        weir_json_edit_replace_string(e, item->node,
+                                      weir_walk_encode(item, instead(a, place), a->o.arena));
+        break;
+    case WEIR_WALK_DOCUMENT:
+        weir_json_edit_replace_string(e, item->node, edited_document(a, run));
+        break;
+    case WEIR_WALK_TREE:
+        if (has_call_key(a, run)) {
+            weir_json_edit_replace(e, item->node, WEIR_SLICE("{}"));
+        } else {
+            edit_leaves(a, run, e);
+        }
+        break;
+    default: /* identifiers and what is refused never come here: weir_asked_fault */
+        break;
+    }
+}
+
+void weir_asked_edit(struct weir_asked *a, struct weir_json_edit *e)
+{
+    if (a->outcome != WEIR_POLICY_REDACTED) {
+        return;
+    }
+    for (size_t i = 0; i < a->n_places;) {
+        const struct weir_asked_hit *hit = &a->hits[a->places[i].first];
+        struct run run = {.item = weir_asked__item(a, hit), .first = i};
+        run.json = run.item->kind == WEIR_WALK_DOCUMENT ? run.item->document : a->o.json;
+        while (i < a->n_places && a->hits[a->places[i].first].item == hit->item) {
+            run.n++;
+            i++;
+        }
+        edit_item(a, &run, e);
+    }
+}
