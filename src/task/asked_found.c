@@ -105,8 +105,11 @@ static struct weir_asked_hit tree_hit(const struct weir_asked_view *view,
                                       const struct weir_tree_place *place,
                                       const struct weir_detection *d)
 {
-    return (struct weir_asked_hit){
-        .item = view->item, .node = place->node, .what = place->what, .d = d};
+    return (struct weir_asked_hit){.item = view->item,
+                                   .node = place->node,
+                                   .what = place->what,
+                                   .is_key = place->is_key,
+                                   .d = d};
 }
 
 static size_t n_text_places(const struct weir_tree *t)
@@ -323,21 +326,27 @@ static void make_places(struct weir_asked *a)
 
 /* ---- what they lead to ---- */
 
+/* A name that has a finding is not told: the object that has it is. */
 static const struct weir_fault *refuse(struct weir_asked *a, const struct weir_asked_hit *hit)
 {
     struct weir_arena *arena = a->o.arena;
     const struct weir_walk_item *item = weir_asked__item(a, hit);
     bool is_inner = item->kind == WEIR_WALK_DOCUMENT;
-    struct weir_slice outer = weir_pointer_of(a->o.json, is_inner ? item->node : hit->node, arena);
-    struct weir_slice inner =
-        is_inner ? weir_pointer_of(item->document, hit->node, arena) : WEIR_SLICE("");
+    struct weir_buf path = {0};
+    weir_buf_append(&path, weir_pointer_of(a->o.json, is_inner ? item->node : hit->node, arena));
+    if (is_inner) {
+        weir_buf_append(&path, weir_pointer_of(item->document, hit->node, arena));
+    }
+    while (hit->is_key && path.n != 0 && path.p[--path.n] != '/') {
+    }
     struct weir_fault *fault = weir_arena_zalloc(arena, sizeof *fault);
-    const char *words =
-        weir_arena_printf(arena,
-                          "`%.*s%.*s`: detector `%.*s` has found something in it, and it is an "
-                          "identifier, which cannot be replaced",
-                          (int)outer.n, outer.p, (int)inner.n, inner.p, (int)hit->d->detector_id.n,
-                          hit->d->detector_id.p);
+    const char *words = weir_arena_printf(
+        arena,
+        "`%.*s`: detector `%.*s` has found something in %s, which is an identifier and cannot be "
+        "replaced",
+        (int)path.n, path.p, (int)hit->d->detector_id.n, hit->d->detector_id.p,
+        hit->is_key ? "a name there" : "it");
+    weir_buf_dispose(&path);
     *fault = (struct weir_fault){.origin = WEIR_FAULT_REQUEST,
                                  .err = WEIR_EINVAL,
                                  .status = 422,

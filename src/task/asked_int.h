@@ -43,6 +43,7 @@ struct weir_asked_hit {
     uint32_t item;
     uint32_t node; /* TREE: of the request; DOCUMENT: of the document; otherwise the item's */
     enum weir_tree_what what;
+    bool is_key;
     const struct weir_detection *d; /* span in the string's own code points */
 };
 

@@ -32,20 +32,41 @@ struct telling {
     struct weir_pointer outer;
     struct weir_pointer inner; /* of the document at hand */
     struct weir_buf path;
+    uint32_t item;       /* where enforced: a member of this item whose name has a finding … */
+    uint32_t gone_until; /* … ends before this node */
 };
 
-static void write_path(struct telling *t, const struct weir_asked_hit *hit)
+static void find_path(struct telling *t, const struct weir_asked_hit *hit)
 {
     const struct weir_walk_item *item = weir_asked__item(t->a, hit);
     weir_buf_clear(&t->path);
     if (item->kind != WEIR_WALK_DOCUMENT) {
         weir_pointer_append(&t->outer, hit->node, &t->path);
-    } else {
-        weir_pointer_append(&t->outer, item->node, &t->path);
-        if (t->inner.json != item->document) {
-            t->inner = (struct weir_pointer){.json = item->document, .arena = t->a->o.arena};
+        return;
+    }
+    weir_pointer_append(&t->outer, item->node, &t->path);
+    if (t->inner.json != item->document) {
+        t->inner = (struct weir_pointer){.json = item->document, .arena = t->a->o.arena};
+    }
+    weir_pointer_append(&t->inner, hit->node, &t->path);
+}
+
+/* Where findings are not told, a name that has one is not either: the object that has it stands for
+ * all that is in the member. */
+static void write_path(struct telling *t, const struct weir_asked_hit *hit)
+{
+    const struct weir_walk_item *item = weir_asked__item(t->a, hit);
+    bool is_gone = t->item == hit->item && hit->node < t->gone_until;
+    if (!is_gone) {
+        find_path(t, hit);
+    }
+    if (!is_gone && hit->is_key && weir_policy_enforces(t->a->o.policy)) {
+        const struct weir_json *json =
+            item->kind == WEIR_WALK_DOCUMENT ? item->document : t->a->o.json;
+        t->item = hit->item;
+        t->gone_until = json->nodes[hit->node + 1].next;
+        while (t->path.n != 0 && t->path.p[--t->path.n] != '/') {
         }
-        weir_pointer_append(&t->inner, hit->node, &t->path);
     }
     weir_json_write_key(t->w, WEIR_SLICE("path"));
     weir_json_write_string(t->w, weir_buf_slice(&t->path));
