@@ -29,8 +29,12 @@ enum {
     MAX_LOOKBEHIND = 255,
 };
 
+enum { MAX_NAME_BYTES = 64 };
+
 struct weir_custom {
     pcre2_code *code;
+    char name[MAX_NAME_BYTES];
+    size_t n_name; /* 0: it has none */
 };
 
 static int refuse(pcre2_code *code, struct weir_buf *why, const char *what)
@@ -94,6 +98,26 @@ struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *
     return compile(pattern, PCRE2_UCP, NULL, why);
 }
 
+int weir_custom_set_name(struct weir_custom *c, struct weir_slice name, struct weir_buf *why)
+{
+    static const char others[] = "_.:/ -";
+    bool is_good = name.n != 0 && name.n <= MAX_NAME_BYTES;
+    for (size_t i = 0; i < name.n && is_good; i++) {
+        char ch = name.p[i];
+        bool is_alnum =
+            (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9');
+        is_good = is_alnum || (ch != '\0' && strchr(others, ch) != NULL);
+    }
+    if (!is_good) {
+        weir_buf_printf(why, "the name of a pattern has 1 to %d letters, digits and `%s`",
+                        MAX_NAME_BYTES, others);
+        return WEIR_EINVAL;
+    }
+    memcpy(c->name, name.p, name.n);
+    c->n_name = name.n;
+    return 0;
+}
+
 struct weir_custom *weir_custom_new_ecma(struct weir_slice pattern, struct weir_buf *why)
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
@@ -139,11 +163,16 @@ static int explain(const struct run *r, int rc)
     return WEIR_ELIMIT;
 }
 
+static struct weir_slice name_of(const struct weir_custom *c)
+{
+    return c->n_name != 0 ? weir_slice_make(c->name, c->n_name) : WEIR_SLICE("custom-regex");
+}
+
 static int add(const struct run *r, size_t from, size_t to)
 {
     struct weir_found_span span = {.start_byte = from,
                                    .end_byte = to,
-                                   .detection = WEIR_SLICE("custom-regex"),
+                                   .detection = name_of(r->c),
                                    .detection_type = WEIR_SLICE("regex"),
                                    .score = 1.0};
     return weir_found_add(r->found, &span);

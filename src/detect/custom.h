@@ -24,6 +24,10 @@ struct weir_custom;
 
 /* NULL with the reason in `why`. The result is const, for any thread. */
 struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *why);
+
+/* What its findings are called from now on, instead of `custom-regex`: 1 to 64 letters, digits and
+ * `_.:/ -`. 0, or WEIR_EINVAL with `why`. */
+int weir_custom_set_name(struct weir_custom *c, struct weir_slice name, struct weir_buf *why);
 void weir_custom_free(struct weir_custom *c);
 
 /* `*budget_us` goes down by what was used. 0, or WEIR_ELIMIT with a static `why`. Empty matches do

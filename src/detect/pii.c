@@ -71,6 +71,22 @@ uint64_t weir_pii_find(struct weir_slice name)
     return 0;
 }
 
+const char *weir_pii_name(size_t i)
+{
+    if (i < N_KINDS) {
+        return kinds[i].name;
+    }
+    if (i - N_KINDS < weir_pii__n_ids) {
+        return weir_pii__ids[i - N_KINDS].name;
+    }
+    for (size_t k = 0, n = N_KINDS + weir_pii__n_ids; k < N_KINDS; k++) {
+        if (kinds[k].old_name != NULL && n++ == i) {
+            return kinds[k].old_name;
+        }
+    }
+    return NULL;
+}
+
 static struct weir_patterns *compile_ids(struct weir_buf *why)
 {
     WEIR_ASSERT(N_KINDS + weir_pii__n_ids <= MAX_KINDS);

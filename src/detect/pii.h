@@ -29,6 +29,9 @@
 /* The bit of a name, or 0. */
 uint64_t weir_pii_find(struct weir_slice name);
 
+/* The names that there are, one after the other; NULL after the last. */
+const char *weir_pii_name(size_t i);
+
 /* Compiles the patterns of the kinds in `mask`, once in a process. 0 or WEIR_EUNSUPPORTED with
  * `why`. */
 int weir_pii_prepare(uint64_t mask, struct weir_buf *why);

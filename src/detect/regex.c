@@ -23,37 +23,123 @@ static void free_settings(void *p)
     free(s);
 }
 
-static bool add_entry(struct settings *s, struct weir_slice entry, struct weir_buf *why)
+static struct weir_custom *add_pattern(struct settings *s, struct weir_slice pattern,
+                                       struct weir_buf *why)
 {
-    uint64_t bit = weir_pii_find(entry);
-    s->mask |= bit;
-    if (bit != 0) {
-        return true;
-    }
-    struct weir_custom *c = weir_custom_new(entry, why);
+    struct weir_custom *c = weir_custom_new(pattern, why);
     if (c != NULL) {
         s->customs[s->n_customs++] = c;
     }
-    return c != NULL;
+    return c;
+}
+
+static bool add_word(struct settings *s, struct weir_slice entry, struct weir_buf *why)
+{
+    uint64_t bit = weir_pii_find(entry);
+    s->mask |= bit;
+    return bit != 0 || add_pattern(s, entry, why) != NULL;
+}
+
+/* {name, pattern} and nothing else. */
+static bool add_named(struct settings *s, const struct weir_builtin_params *params, uint32_t at,
+                      struct weir_buf *why)
+{
+    const struct weir_json *j = &params->json;
+    uint32_t name = weir_json_get_set(j, at, WEIR_SLICE("name"));
+    uint32_t pattern = weir_json_get_set(j, at, WEIR_SLICE("pattern"));
+    bool is_good = j->nodes[at].n == 2 && name != WEIR_JSON_NONE && pattern != WEIR_JSON_NONE &&
+                   weir_json_type(j, name) == WEIR_JSON_STRING &&
+                   weir_json_type(j, pattern) == WEIR_JSON_STRING;
+    if (!is_good) {
+        weir_buf_printf(why, "an entry of `regex` that is an object has a `name` and a `pattern`, "
+                             "which are strings");
+        return false;
+    }
+    struct weir_custom *c = add_pattern(s, weir_json_string(j, pattern, params->arena), why);
+    return c != NULL && weir_custom_set_name(c, weir_json_string(j, name, params->arena), why) == 0;
+}
+
+static bool add_entry(struct settings *s, const struct weir_builtin_params *params, uint32_t at,
+                      struct weir_buf *why)
+{
+    switch (weir_json_type(&params->json, at)) {
+    case WEIR_JSON_STRING:
+        return add_word(s, weir_json_string(&params->json, at, params->arena), why);
+    case WEIR_JSON_OBJECT:
+        return add_named(s, params, at, why);
+    default:
+        weir_buf_printf(why, "`regex` must be an array of strings");
+        return false;
+    }
+}
+
+/* One entry, or an array of them. */
+static bool add_entries(struct settings *s, const struct weir_builtin_params *params,
+                        struct weir_buf *why)
+{
+    const struct weir_json *j = &params->json;
+    uint32_t regex = weir_json_get_set(j, 0, WEIR_SLICE("regex"));
+    if (regex == WEIR_JSON_NONE) {
+        return true;
+    }
+    if (weir_json_type(j, regex) == WEIR_JSON_STRING) {
+        return add_entry(s, params, regex, why);
+    }
+    if (weir_json_type(j, regex) != WEIR_JSON_ARRAY || j->nodes[regex].n > MAX_ENTRIES) {
+        weir_buf_printf(why, "`regex` must be an array of at most %d strings", MAX_ENTRIES);
+        return false;
+    }
+    uint32_t at = weir_json_first(j, regex);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, regex, at)) {
+        if (!add_entry(s, params, at, why)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void *make(const struct weir_builtin_params *params, struct weir_buf *why)
 {
-    struct weir_slice *entries;
-    size_t n;
-    if (weir_builtin_strings(params, "regex", MAX_ENTRIES, why, &entries, &n) != 0) {
-        return NULL;
-    }
     struct settings *s = weir_mem_zalloc(sizeof *s);
-    bool is_good = true;
-    for (size_t i = 0; i < n && is_good; i++) {
-        is_good = add_entry(s, entries[i], why);
-    }
-    if (!is_good || weir_pii_prepare(s->mask, why) != 0) {
+    if (!add_entries(s, params, why) || weir_pii_prepare(s->mask, why) != 0) {
         free_settings(s);
         return NULL;
     }
     return s;
+}
+
+/* Could somebody have meant a name? */
+static bool looks_like_name(struct weir_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_alnum = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_alnum && c != '_' && c != '-') {
+            return false;
+        }
+    }
+    return s.n != 0;
+}
+
+struct weir_slice weir_regex_unknown_name(struct weir_slice params, struct weir_arena *arena)
+{
+    struct weir_json j;
+    if (weir_json_parse(&j, params, NULL, arena, NULL) != 0) {
+        return (struct weir_slice){0}; /* told elsewhere */
+    }
+    uint32_t regex = weir_json_get_set(&j, 0, WEIR_SLICE("regex"));
+    bool is_list = regex != WEIR_JSON_NONE && weir_json_type(&j, regex) == WEIR_JSON_ARRAY;
+    uint32_t at = is_list ? weir_json_first(&j, regex) : regex;
+    while (at != WEIR_JSON_NONE) {
+        if (weir_json_type(&j, at) == WEIR_JSON_STRING) {
+            struct weir_slice entry = weir_json_string(&j, at, arena);
+            if (looks_like_name(entry) && weir_pii_find(entry) == 0) {
+                return entry;
+            }
+        }
+        at = is_list ? weir_json_after(&j, regex, at) : WEIR_JSON_NONE;
+    }
+    return (struct weir_slice){0};
 }
 
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,

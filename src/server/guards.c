@@ -6,6 +6,7 @@
 #include "route/auth.h"
 #include "route/openai.h"
 #include "server/describe.h"
+#include "server/names.h"
 #include "talk/channel.h"
 #include "talk/walk.h"
 #include "wire/json.h"
@@ -130,6 +131,11 @@ static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *u
         use->params = params_of(b, &uses[i]);
         warn_if_aimless(b, weir_builtin_of(d->detector), &uses[i]);
         if (weir_builtin_of(d->detector) != NULL && !weir_slice_eq_cstr(use->params, "{}")) {
+            weir_names_check(b->problems,
+                             &(struct weir_names_of){.kind = weir_builtin_of(d->detector)->kind,
+                                                     .id = d->id,
+                                                     .params = use->params,
+                                                     .at = uses[i].at});
             use->d = variant_of(b, d, &uses[i]);
             use->params = WEIR_SLICE("{}");
         }

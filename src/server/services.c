@@ -13,6 +13,7 @@
 #include "model/openai.h"
 #include "model/tgis.h"
 #include "server/guards.h"
+#include "server/names.h"
 #include "task/gather.h"
 
 #define MODEL "model"
@@ -236,6 +237,10 @@ static const struct weir_detector *build_builtin_detector(struct builder *b,
     int rc = weir_detect_builtin_init(made, d->builtin.s, d->id.s, d->params, &why);
     if (rc == 0) {
         weir_arena_defer(b->arena, dispose_builtin_detector, made);
+        weir_names_check(b->problems, &(struct weir_names_of){.kind = made->kind,
+                                                              .id = d->id.s,
+                                                              .params = d->params,
+                                                              .at = d->params_at});
     } else {
         weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->params_at, "detector `%.*s`: %s",
                                (int)d->id.s.n, d->id.s.p, weir_buf_cstr(&why));

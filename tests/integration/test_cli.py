@@ -138,6 +138,20 @@ def test_a_guard_in_name_only_is_a_warning(weir):
     assert len(lines) == 2 and all("`bare` looks for nothing here" in line for line in lines)
 
 
+def test_a_misspelt_name_is_an_error(weir):
+    tree = config()
+    tree["detectors"]["pii"]["params"] = {"regex": ["email", "credit-crad"]}
+    tree["detectors"]["own"] = {"builtin": "regex", "chunker_id": "windows",
+                                "params": {"regex": [{"name": "order", "pattern": "ORD-\\d{8}"}]}}  # fmt: skip
+    tree["routes"] = [{"name": "default", "output": {"own": {"regex": ["emial"]}, "pii": {}}}]
+    done = weir.run("--check-config", "--config", weir.write_config(tree))
+    assert done.returncode == 1
+    errors = [line for line in done.stdout.decode().splitlines() if ": error: " in line]
+    assert len(errors) == 2
+    assert "`credit-crad`" in errors[0] + errors[1] and "did you mean `credit-card`" in errors[0] + errors[1]
+    assert "did you mean `email`" in errors[0] + errors[1]
+
+
 def check(weir, tree):
     """Its exit status and what it prints."""
     done = weir.run("--check-config", "--config", weir.write_config(tree))

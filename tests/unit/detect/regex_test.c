@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "detect/pii.h"
 #include "detect/regex.h"
 #include "unit/detect/builtin_probe.h"
 
@@ -180,6 +181,65 @@ static void test_custom(void **state)
     probe_close(&p);
 }
 
+static void refuses(const char *params, const char *words)
+{
+    struct weir_builtin b;
+    struct weir_buf why = {0};
+    assert_int_not_equal(
+        weir_builtin_init(&b, &weir_detect_regex, WEIR_SLICE("d"), weir_slice_cstr(params), &why),
+        0);
+    assert_non_null(strstr(weir_buf_cstr(&why), words));
+    weir_buf_dispose(&why);
+    weir_builtin_dispose(&b);
+}
+
+static void test_named_patterns(void **state)
+{
+    (void)state;
+    static const struct probe_case named[] = {
+        {"ORD-12345678 and a@b.de", "order-number[ORD-12345678] email_address[a@b.de]"},
+    };
+    struct probe p;
+    probe_open(&p, &weir_detect_regex,
+               "{\"regex\":[{\"name\":\"order-number\",\"pattern\":\"ORD-\\\\d{8}\"},\"email\"]}");
+    probe_cases(&p, named, 1);
+    probe_close(&p);
+    refuses("{\"regex\":[{\"name\":\"a\"}]}", "a `name` and a `pattern`");
+    refuses("{\"regex\":[{\"name\":\"a\",\"pattern\":\"b\",\"x\":1}]}", "a `name` and a `pattern`");
+    refuses("{\"regex\":[{\"name\":\"a\",\"pattern\":5}]}", "which are strings");
+    refuses("{\"regex\":[{\"name\":\"\",\"pattern\":\"b\"}]}", "the name of a pattern");
+    refuses("{\"regex\":[{\"name\":\"a\\u00e9\",\"pattern\":\"b\"}]}", "the name of a pattern");
+    refuses("{\"regex\":[{\"name\":\"a\",\"pattern\":\"(\"}]}", "regular expression");
+    refuses("{\"regex\":[5]}", "array of strings");
+    refuses("{\"regex\":{}}", "array of at most 32");
+}
+
+static void test_words_that_are_no_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *params, *unknown;
+    } words[] = {{"{}", NULL},
+                 {"{\"regex\":\"email\"}", NULL},
+                 {"{\"regex\":\"emial\"}", "emial"},
+                 {"{\"regex\":[\"email\",\"us-ssn\",\"us-phone-number\"]}", NULL},
+                 {"{\"regex\":[\"email\",\"us_ssn\"]}", "us_ssn"},
+                 {"{\"regex\":[\"Email\"]}", "Email"},
+                 {"{\"regex\":[\"a b\",\"x.y\",\"\"]}", NULL},
+                 {"{\"regex\":[{\"name\":\"word\",\"pattern\":\"word\"}]}", NULL}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct weir_arena arena = {0};
+        struct weir_slice got = weir_regex_unknown_name(weir_slice_cstr(words[i].params), &arena);
+        assert_true(weir_slice_eq_cstr(got, words[i].unknown));
+        weir_arena_dispose(&arena);
+    }
+    size_t n = 0;
+    for (; weir_pii_name(n) != NULL; n++) {
+        assert_true(weir_pii_find(weir_slice_cstr(weir_pii_name(n))) != 0);
+    }
+    assert_true(n > 10);
+}
+
 /* Longer than a window and than what a match may look ahead. */
 static void test_custom_in_long_texts(void **state)
 {
@@ -300,6 +360,8 @@ int main(void)
         cmocka_unit_test(test_spans_are_code_points),
         cmocka_unit_test(test_request_params_replace),
         cmocka_unit_test(test_custom),
+        cmocka_unit_test(test_named_patterns),
+        cmocka_unit_test(test_words_that_are_no_names),
         cmocka_unit_test(test_custom_in_long_texts),
         cmocka_unit_test(test_hostile_patterns),
         cmocka_unit_test(test_budget_of_many_contents),
