@@ -585,32 +585,6 @@ void weir_walk_read(struct weir_walk *walk, const struct weir_walk_dialect *dial
 
 /* ---- names ---- */
 
-const char *weir_walk_form_name(enum weir_walk_form form)
-{
-    switch (form) {
-    case WEIR_FORM_NAME:
-    case WEIR_FORM_NAMES:
-        return "identifier";
-    case WEIR_FORM_URL:
-        return "identifier, media";
-    case WEIR_FORM_DATA:
-    case WEIR_FORM_EMBEDS:
-        return "media";
-    case WEIR_FORM_SEALED:
-        return "sealed";
-    case WEIR_FORM_REFUSED:
-        return "refused";
-    case WEIR_FORM_SCHEMA:
-        return "schema";
-    case WEIR_FORM_ARGUMENTS:
-    case WEIR_FORM_TREE:
-    case WEIR_FORM_TREES:
-        return "JSON";
-    default:
-        return form <= WEIR_FORM_OURS ? "control" : "text";
-    }
-}
-
 static const char *const hole_names[] = {
     "history",  "definitions",     "images", "audio",          "files",
     "logprobs", "unknown_members", "sealed", "server_history", "token_ids"};

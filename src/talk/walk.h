@@ -173,9 +173,6 @@ struct weir_walk_dialect {
 extern const struct weir_walk_dialect weir_walk_chat;
 extern const struct weir_walk_dialect weir_walk_completions;
 
-/* "control", "text", "identifier", …: what a form is called in the manual. */
-const char *weir_walk_form_name(enum weir_walk_form form);
-
 /* "history", "definitions", …; NULL: there is no such bit. And back; 0: there is no such name. */
 const char *weir_walk_hole_name(uint32_t hole);
 uint32_t weir_walk_hole_find(struct weir_slice name);

@@ -112,29 +112,15 @@ static struct weir_asked_hit tree_hit(const struct weir_asked_view *view,
                                    .d = d};
 }
 
-static size_t n_text_places(const struct weir_tree *t)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        n += t->places[i].what == WEIR_TREE_TEXT;
-    }
-    return n;
-}
-
-/* A finding without a place: all texts of it, and identifiers, which can only be refused; names
- * where there is nothing else. */
+/* A finding without a place is all of it, names too: identifiers can only be refused. */
 static void take_whole_tree(struct weir_asked *a, const struct weir_asked_view *view,
                             const struct weir_detection *d)
 {
     const struct weir_tree *t = view->tree;
-    bool has_texts = n_text_places(t) != 0;
     for (size_t i = 0; i < t->n; i++) {
         const struct weir_tree_place *place = &t->places[i];
-        bool is_name = place->what == WEIR_TREE_KEY || place->what == WEIR_TREE_CALL_KEY;
-        if (!is_name || !has_texts) {
-            struct weir_asked_hit hit = tree_hit(view, place, d);
-            add_hit(a, &hit, (struct span){0, place->end_cp - place->start_cp});
-        }
+        struct weir_asked_hit hit = tree_hit(view, place, d);
+        add_hit(a, &hit, (struct span){0, place->end_cp - place->start_cp});
     }
 }
 

@@ -1,7 +1,7 @@
 """OpenAI's requests as a table: every member that can hold a string, with what it is.
 
 `chat(slot)` and `completion(slot)` build a request and call `slot(kind, plain)` for each string. The
-kinds are policy.md's: control, identifier, sealed, media, and text for everything else. This table is
+kinds are those of docs/questions.md: control, identifier, sealed, media, and text for everything else. This table is
 written from the API's reference and from what vLLM adds, not from the program under test.
 """
 

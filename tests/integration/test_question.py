@@ -417,9 +417,10 @@ def test_a_finding_without_a_place_is_the_whole_text(world):
     world.found = lambda text: [{"start": 0, "end": 0, "text": "", "detection": "bad",
                                  "detection_type": "bad", "score": 0.9}] if "rude" in text else []  # fmt: skip
     got = world.seen("far", {"model": "m", "messages": [{"role": "user", "content": "so rude"}],
-                             "metadata": {"a": "rude", "b": "fine"}})  # fmt: skip
+                             "metadata": {"a": "rude", "b": "fine"}, "x": ["rude", "fine"],
+                             "y": ["fine"]})  # fmt: skip
     assert got["messages"][0]["content"] == "[bad]"
-    assert got["metadata"] == {"a": "[bad]", "b": "[bad]"}
+    assert got["metadata"] == {} and "x" not in got and got["y"] == ["fine"]
     world.found = lambda text: []
 
 
@@ -586,3 +587,21 @@ def test_mistakes_in_the_file(weir, route, words):
     tree["routes"] = [{"name": "default", "input": {"pii": {}}, **route}]
     with pytest.raises(harness.StartFailed, match=words):
         weir(tree)
+
+
+# --- the manual ---
+
+
+@pytest.mark.parametrize("name", ["chat", "completions", "schema"])
+def test_the_manual_has_the_tables(name):
+    import pathlib
+    import re
+    import subprocess
+
+    import harness
+
+    page = pathlib.Path(harness.ROOT / "docs" / "questions.md").read_text()
+    program = harness.build_folder() / "tests" / "walk_table"
+    table = subprocess.run([program, name], capture_output=True, text=True, check=True).stdout
+    [shown] = re.findall(rf"<!-- table: {name} -->\n.*?\n\| ---.*?\n(.*?)<!-- end -->", page, re.S)
+    assert shown == table, f"write the output of `{program.name} {name}` into docs/questions.md"
