@@ -69,13 +69,68 @@ struct weir_conf_openai {
     const struct weir_conf_service *health_service; /* NULL: the service itself */
 };
 
-enum weir_conf_provider { WEIR_CONF_TGIS, WEIR_CONF_NLP };
+enum weir_conf_generator { WEIR_CONF_TGIS, WEIR_CONF_NLP };
 
 struct weir_conf_generation {
     bool is_configured;
     struct weir_conf_pos at;
-    enum weir_conf_provider provider;
+    enum weir_conf_generator provider;
     const struct weir_conf_service *service;
+};
+
+/* What a model server serves, one bit each; the words of `dialects`. */
+enum weir_conf_dialect {
+    WEIR_CONF_CHAT = 1,
+    WEIR_CONF_COMPLETIONS = 2,
+    WEIR_CONF_RESPONSES = 4,
+    WEIR_CONF_MESSAGES = 8,
+    WEIR_CONF_EMBEDDINGS = 16,
+    WEIR_CONF_RERANK = 32,
+    WEIR_CONF_SCORE = 64,
+};
+
+enum weir_conf_provider_kind {
+    WEIR_CONF_PROVIDER_OPENAI,
+    WEIR_CONF_PROVIDER_AZURE,
+    WEIR_CONF_PROVIDER_ANTHROPIC,
+};
+
+struct weir_conf_pair {
+    struct weir_slice name;
+    struct weir_slice value;
+};
+
+/* An entry of `providers:`. */
+struct weir_conf_provider {
+    struct weir_conf_service
+        service; /* of `base_url`: its path is path_prefix. No token: api_key */
+    struct weir_conf_text name;
+    enum weir_conf_provider_kind kind;
+    struct weir_conf_text base_url;
+    struct weir_slice api_key; /* secret; empty: none */
+    struct weir_conf_text api_version;
+    const struct weir_conf_pair *headers; /* names in lower case */
+    size_t n_headers;
+    struct weir_slice query; /* "a=b&c=d", escaped; or "" */
+    bool pass_caller_key;
+    uint32_t dialects;           /* bits of weir_conf_dialect */
+    bool has_first_byte_timeout; /* it was written */
+};
+
+/* Where requests for a model go. */
+struct weir_conf_target {
+    const struct weir_conf_provider *provider; /* NULL: `openai:` */
+    struct weir_conf_text model;               /* its name there; absent: as the caller says */
+    struct weir_conf_pos at;
+};
+
+/* An entry of `models:`. The first `n_replicas` targets are of equal rank, the others are tried in
+ * their order. */
+struct weir_conf_model {
+    struct weir_conf_text glob;
+    const struct weir_conf_target *targets;
+    size_t n_targets;
+    size_t n_replicas;
 };
 
 struct weir_conf_chunker {
@@ -166,6 +221,7 @@ struct weir_conf_route {
     enum weir_conf_history_findings history_findings; /* block */
     bool is_unguarded;  /* `unguarded: all`: no detectors, and said so */
     uint32_t unguarded; /* bits of enum weir_conf_hole: the route's own list or the default one */
+    struct weir_conf_list models; /* globs; none: every model */
     enum weir_conf_unknown unknown_members;
     enum weir_conf_history history;
     struct weir_conf_stream_policy streaming; /* only what was written; see conf_stream.h */
@@ -228,6 +284,10 @@ struct weir_conf {
 
     struct weir_conf_openai openai;
     struct weir_conf_generation generation;
+    const struct weir_conf_provider *providers; /* file order */
+    size_t n_providers;
+    const struct weir_conf_model *models; /* file order */
+    size_t n_models;
     const struct weir_conf_chunker *chunkers; /* file order; whole_doc_chunker is always there */
     size_t n_chunkers;
     const struct weir_conf_detector *detectors; /* file order */
@@ -265,7 +325,15 @@ const struct weir_conf_chunker *weir_conf_chunker(const struct weir_conf *conf,
                                                   struct weir_slice id);
 const struct weir_conf_route *weir_conf_route(const struct weir_conf *conf, struct weir_slice name);
 
+/* Is there any server for chat completions and their like? */
+static inline bool weir_conf_has_models(const struct weir_conf *conf)
+{
+    return conf->openai.kind != WEIR_CONF_OPENAI_NONE || conf->n_models != 0;
+}
+
 /* Names as they are written in the file. */
+const char *weir_conf_dialect_name(enum weir_conf_dialect dialect);
+const char *weir_conf_provider_kind_name(enum weir_conf_provider_kind kind);
 const char *weir_conf_action_name(enum weir_conf_action action);
 const char *weir_conf_hole_name(uint32_t hole); /* one bit; NULL: there is no such */
 const char *weir_conf_aggregation_name(enum weir_conf_aggregation aggregation);

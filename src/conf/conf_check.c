@@ -84,17 +84,20 @@ void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *r
     if (root->kind != WEIR_CONF_MAPPING) {
         return;
     }
-    bool has_model = conf->openai.kind != WEIR_CONF_OPENAI_NONE || conf->generation.is_configured;
+    bool has_model = weir_conf_has_models(conf) || conf->generation.is_configured ||
+                     weir_conf__get(root, "models") != NULL;
     if (!has_model && conf->n_detectors == 0 && weir_conf__get(root, "detectors") == NULL) {
         weir_conf__error(r, root,
-                         "nothing to serve: `detectors`, `openai` and `generation` are "
+                         "nothing to serve: `detectors`, `openai`, `models` and `generation` are "
                          "all absent");
     }
     const struct weir_conf_node *routes = weir_conf__get(root, "routes");
-    if (conf->n_routes > 0 && conf->openai.kind == WEIR_CONF_OPENAI_NONE) {
+    if (conf->n_routes > 0 && !weir_conf_has_models(conf) &&
+        weir_conf__get(root, "models") == NULL) {
         weir_conf__error(r, routes,
                          "`routes` need a model server: write `openai:` with a `service`, or with "
-                         "`builtin: demo`");
+                         "`builtin: demo`, or `providers:` and `models:`");
     }
+    weir_conf__check_models(r);
     check_streaming(r);
 }

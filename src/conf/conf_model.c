@@ -11,8 +11,8 @@ static bool is_loopback(struct weir_slice host)
 
 /* TGIS servers listen on 8033 by default, and so do we: a gateway that calls itself would never
  * answer. */
-static void check_not_ourselves(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                                const struct weir_conf_service *s)
+void weir_conf__check_not_ourselves(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                    const struct weir_conf_service *s)
 {
     uint32_t own_port = r->options->own_http_port;
     if (s == NULL || own_port == 0 || s->port != own_port) {
@@ -37,7 +37,7 @@ static void on_openai_service(struct weir_conf_reader *r, const struct weir_conf
 {
     struct openai_target *t = target;
     t->openai.service = weir_conf__service(r, n, "service", OPENAI_PORT);
-    check_not_ourselves(r, n, t->openai.service);
+    weir_conf__check_not_ourselves(r, n, t->openai.service);
 }
 
 static void on_openai_health(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -117,7 +117,7 @@ static void on_generation_service(struct weir_conf_reader *r, const struct weir_
     struct weir_conf_generation *g = target;
     uint32_t port = g->provider == WEIR_CONF_TGIS ? TGIS_PORT : NLP_PORT;
     g->service = weir_conf__service(r, n, "service", port);
-    check_not_ourselves(r, n, g->service);
+    weir_conf__check_not_ourselves(r, n, g->service);
 }
 
 static const char *const provider_words[] = {"tgis", "nlp", NULL};

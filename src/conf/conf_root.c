@@ -193,7 +193,7 @@ static const char *const unforwardable[] = {
     "upgrade",
 };
 
-static bool is_header_name(struct weir_slice s)
+bool weir_conf__is_header_name(struct weir_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
@@ -204,7 +204,7 @@ static bool is_header_name(struct weir_slice s)
     return s.n > 0 && s.n <= 256;
 }
 
-static bool is_unforwardable(struct weir_slice name)
+bool weir_conf__is_unforwardable(struct weir_slice name)
 {
     for (size_t i = 0; i < sizeof unforwardable / sizeof *unforwardable; i++) {
         if (weir_slice_eq_cstr(name, unforwardable[i])) {
@@ -237,11 +237,11 @@ static bool has_header(const struct weir_conf_list *list, struct weir_slice name
 static bool check_header(struct weir_conf_reader *r, const struct weir_conf_text *name)
 {
     struct weir_conf_node at = {.line = name->at.line};
-    if (!is_header_name(name->s)) {
+    if (!weir_conf__is_header_name(name->s)) {
         weir_conf__error(r, &at, "%s is not a header name", weir_conf__name(r, name->s));
         return false;
     }
-    if (is_unforwardable(name->s)) {
+    if (weir_conf__is_unforwardable(name->s)) {
         /* content-type stands in files that the public orchestrator is run with every day */
         bool is_common = weir_slice_eq_cstr(name->s, "content-type");
         enum weir_conf_severity severity =
@@ -314,6 +314,8 @@ static const struct weir_conf_key root_keys[] = {
     WEIR_CONF_KEY_CALL("chat_generation", weir_conf__chat_generation_section),
     WEIR_CONF_KEY_CALL("chat_completions", weir_conf__chat_completions_section),
     WEIR_CONF_KEY_CALL("generation", weir_conf__generation_section),
+    WEIR_CONF_KEY_CALL("providers", weir_conf__providers_section),
+    WEIR_CONF_KEY_CALL("models", weir_conf__models_section),
     WEIR_CONF_KEY_CALL("chunkers", weir_conf__chunkers_section),
     WEIR_CONF_KEY_CALL("detectors", weir_conf__detectors_section),
     WEIR_CONF_KEY_CALL("passthrough_headers", weir_conf__headers_section),

@@ -4,7 +4,13 @@
  */
 #include "conf/conf_sections.h"
 
-enum { MAX_ROUTES = 256, MAX_NAME_BYTES = 64, MAX_MESSAGE_BYTES = 65536, MAX_ALLOWED = 256 };
+enum {
+    MAX_ROUTES = 256,
+    MAX_MODELS = 256,
+    MAX_NAME_BYTES = 64,
+    MAX_MESSAGE_BYTES = 65536,
+    MAX_ALLOWED = 256,
+};
 
 static const char *const action_words[] = {"annotate", "block", "redact", NULL};
 static const char *const history_words[] = {"off", "warn", "reject", NULL};
@@ -341,6 +347,15 @@ static void on_fallback(struct weir_conf_reader *r, const struct weir_conf_node 
     route->fallback_message = weir_conf__keep(r, n);
 }
 
+static void on_models(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    route->models = weir_conf__want_texts(r, n, "models", MAX_MODELS);
+    if (n->kind == WEIR_CONF_SEQUENCE && n->n == 0) {
+        weir_conf__error(r, n, "`models` must name at least one model: left out, it means all");
+    }
+}
+
 #define T struct weir_conf_route
 static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("name", on_name, .is_required = true),
@@ -356,6 +371,7 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY(T, history_findings, ENUM, .words = findings_words),
     WEIR_CONF_KEY_CALL("unguarded", on_unguarded),
     WEIR_CONF_KEY_CALL("sealed", on_sealed),
+    WEIR_CONF_KEY_CALL("models", on_models),
     WEIR_CONF_KEY(T, unknown_members, ENUM, .words = unknown_words),
     WEIR_CONF_KEY(T, history, ENUM, .words = history_words),
     WEIR_CONF_KEY(T, streaming, OBJECT, .object = &weir_conf__stream_policy),

@@ -13,6 +13,25 @@ const struct weir_conf_service *weir_conf__service(struct weir_conf_reader *r,
                                                    const struct weir_conf_node *n, const char *key,
                                                    uint32_t default_port);
 
+/* For objects that begin with a service: what it says when nothing is written, its `tls` (a name or
+ * the settings), TLS with the system's authorities, and whether a text can be a host. */
+void weir_conf__service_defaults(struct weir_conf_service *service);
+void weir_conf__on_service_tls(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *service);
+const struct weir_conf_tls *weir_conf__system_tls(struct weir_conf_reader *r,
+                                                  const struct weir_conf_node *at);
+bool weir_conf__is_host(const char *text);
+
+/* Is the service this very gateway? Complains at `n`. */
+void weir_conf__check_not_ourselves(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                    const struct weir_conf_service *s);
+
+/* Visible ASCII: what a header can carry as a token. */
+bool weir_conf__is_token(struct weir_slice value);
+bool weir_conf__is_header_name(struct weir_slice name);
+/* Does a header belong to one connection or one body (host, content-length, …)? In lower case. */
+bool weir_conf__is_unforwardable(struct weir_slice name);
+
 void weir_conf__openai_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                void *conf);
 void weir_conf__chat_generation_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -21,6 +40,10 @@ void weir_conf__chat_completions_section(struct weir_conf_reader *r, const struc
                                          void *conf);
 void weir_conf__generation_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                    void *conf);
+void weir_conf__providers_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                  void *conf);
+void weir_conf__models_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *conf);
 void weir_conf__chunkers_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                  void *conf);
 void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -56,6 +79,9 @@ struct weir_conf_stream_policy weir_conf__stream_lay(const struct weir_conf_stre
 /* Defaults of sections that may be absent. */
 void weir_conf__streaming_defaults(struct weir_conf_streaming *streaming);
 void weir_conf__limits_defaults(struct weir_conf_limits *limits);
+
+/* Providers, models and what routes say of them, together. */
+void weir_conf__check_models(struct weir_conf_reader *r);
 
 /* Checks that need the whole tree. */
 void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *root);

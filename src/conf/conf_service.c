@@ -60,7 +60,7 @@ static const struct weir_conf_key tls_keys[] = {
 };
 static const struct weir_conf_object tls_object = {WEIR_CONF_OBJECT(tls_keys)};
 
-static struct weir_conf_tls *new_tls(struct weir_conf_reader *r, const struct weir_conf_node *n)
+static struct weir_conf_tls *add_tls(struct weir_conf_reader *r, const struct weir_conf_node *n)
 {
     struct weir_conf_tls *tls = weir_arena_zalloc(r->arena, sizeof *tls);
     tls->at = weir_conf__pos(r, n);
@@ -69,6 +69,12 @@ static struct weir_conf_tls *new_tls(struct weir_conf_reader *r, const struct we
         r->tls = weir_mem_realloc(r->tls, r->cap_tls * sizeof(void *));
     }
     r->tls[r->n_tls++] = tls;
+    return tls;
+}
+
+static struct weir_conf_tls *new_tls(struct weir_conf_reader *r, const struct weir_conf_node *n)
+{
+    struct weir_conf_tls *tls = add_tls(r, n);
     if (weir_conf__want_mapping(r, n, "tls")) {
         weir_conf__decode(r, &tls_object, n, tls);
     }
@@ -136,10 +142,19 @@ static struct weir_conf_tls *find_tls(struct weir_conf_reader *r, const struct w
     return NULL;
 }
 
-/* A name from `tls:`, or the settings themselves. */
-static void on_tls(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+const struct weir_conf_tls *weir_conf__system_tls(struct weir_conf_reader *r,
+                                                  const struct weir_conf_node *at)
 {
-    struct weir_conf_service *s = target;
+    struct weir_conf_tls *tls = add_tls(r, at);
+    tls->is_used = true;
+    return tls;
+}
+
+/* A name from `tls:`, or the settings themselves. */
+void weir_conf__on_service_tls(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *service)
+{
+    struct weir_conf_service *s = service;
     struct weir_conf_tls *tls = NULL;
     if (n->kind == WEIR_CONF_MAPPING) {
         tls = new_tls(r, n);
@@ -191,10 +206,11 @@ static bool is_host_name(struct weir_slice name)
     return weir_slice_u64(label, &number) != 0;
 }
 
-static bool is_address(const char *text)
+bool weir_conf__is_host(const char *text)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
-    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1 ||
+           is_host_name(weir_slice_cstr(text));
 }
 
 static void on_hostname(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
@@ -208,7 +224,7 @@ static void on_hostname(struct weir_conf_reader *r, const struct weir_conf_node 
     if (name.n > 2 && name.p[0] == '[' && name.p[name.n - 1] == ']') {
         s->hostname.s = weir_arena_dup(r->arena, weir_slice_sub(name, 1, name.n - 1));
     }
-    if (is_address(s->hostname.s.p) || is_host_name(s->hostname.s)) {
+    if (weir_conf__is_host(s->hostname.s.p)) {
         return;
     }
     bool is_url = memmem(name.p, name.n, "://", 3) != NULL;
@@ -249,15 +265,14 @@ static void on_path_prefix(struct weir_conf_reader *r, const struct weir_conf_no
     s->path_prefix = (struct weir_conf_text){weir_slice_cstr(text), weir_conf__pos(r, n)};
 }
 
-/* Visible ASCII: what a header can carry. */
-static bool is_token(const char *value)
+bool weir_conf__is_token(struct weir_slice value)
 {
-    for (const char *p = value; *p != '\0'; p++) {
-        if (*p <= ' ' || *p > '~') {
+    for (size_t i = 0; i < value.n; i++) {
+        if (value.p[i] <= ' ' || value.p[i] > '~') {
             return false;
         }
     }
-    return value[0] != '\0';
+    return value.n != 0;
 }
 
 /* A missing token is an error now: otherwise the first request would show it. */
@@ -265,7 +280,7 @@ static void on_api_token(struct weir_conf_reader *r, const struct weir_conf_node
 {
     struct weir_conf_service *s = target;
     const char *value = weir_conf__want_env(r, n, "api_token", &s->api_token_env);
-    if (value != NULL && !is_token(value)) {
+    if (value != NULL && !weir_conf__is_token(weir_slice_cstr(value))) {
         weir_conf__error(r, n,
                          "the value of environment variable %s cannot be a token: it has white "
                          "space or other characters that a header cannot carry",
@@ -283,7 +298,7 @@ static const struct weir_conf_key service_keys[] = {
     WEIR_CONF_KEY_CALL("hostname", on_hostname, .is_required = true),
     WEIR_CONF_KEY(T, port, U32, .min = 1, .max = 65535),
     WEIR_CONF_KEY_CALL("path_prefix", on_path_prefix),
-    WEIR_CONF_KEY_CALL("tls", on_tls),
+    WEIR_CONF_KEY_CALL("tls", weir_conf__on_service_tls),
     WEIR_CONF_KEY_CALL("api_token", on_api_token),
     WEIR_CONF_KEY(T, max_retries, U32, .min = 0, .max = 100),
     SECONDS(request_timeout, 0.001),
@@ -310,6 +325,11 @@ static const struct weir_conf_service service_defaults = {
     .keep_alive_timeout_ms = 30000,
     .grpc_dns_probe_interval_ms = 10000,
 };
+
+void weir_conf__service_defaults(struct weir_conf_service *service)
+{
+    *service = service_defaults;
+}
 
 /* Port 443 without TLS: the first call would fail, but its message would not say what to write. */
 static void check_https_port(struct weir_conf_reader *r, const struct weir_conf_node *n,

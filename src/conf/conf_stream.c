@@ -1,6 +1,7 @@
 /* The `streaming:` section, and how its layers are put over each other. */
 #include "conf/conf_stream.h"
 
+#include "base/glob.h"
 #include "conf/conf_sections.h"
 
 enum {
@@ -247,8 +248,7 @@ longest_match(const struct weir_conf_streaming *streaming, struct weir_slice mod
     const struct weir_conf_stream_model *best = NULL;
     for (size_t i = 0; i < streaming->n_models && model.n <= MAX_MODEL_BYTES; i++) {
         const struct weir_conf_stream_model *m = &streaming->models[i];
-        if ((best == NULL || m->glob.s.n > best->glob.s.n) &&
-            weir_conf_glob_match(m->glob.s, model)) {
+        if ((best == NULL || m->glob.s.n > best->glob.s.n) && weir_glob_match(m->glob.s, model)) {
             best = m;
         }
     }
@@ -263,30 +263,4 @@ struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_s
     p = weir_conf__stream_lay(&p, longest_match(streaming, model));
     fill_reasoning(&p.batching);
     return p;
-}
-
-bool weir_conf_glob_match(struct weir_slice glob, struct weir_slice text)
-{
-    size_t g = 0;
-    size_t t = 0;
-    size_t after_star = SIZE_MAX; /* where to take up the pattern again */
-    size_t star_text = 0;         /* and the text, one byte further each time */
-    while (t < text.n) {
-        if (g < glob.n && glob.p[g] == '*') {
-            after_star = ++g;
-            star_text = t;
-        } else if (g < glob.n && (glob.p[g] == '?' || glob.p[g] == text.p[t])) {
-            g++;
-            t++;
-        } else if (after_star != SIZE_MAX) {
-            g = after_star;
-            t = ++star_text;
-        } else {
-            return false;
-        }
-    }
-    while (g < glob.n && glob.p[g] == '*') {
-        g++;
-    }
-    return g == glob.n;
 }

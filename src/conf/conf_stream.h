@@ -103,7 +103,4 @@ struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_s
                                                         const struct weir_conf_stream_policy *route,
                                                         struct weir_slice model);
 
-/* `*` any run, `?` one byte, everything else itself. */
-bool weir_conf_glob_match(struct weir_slice glob, struct weir_slice text);
-
 #endif

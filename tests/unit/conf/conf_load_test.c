@@ -135,6 +135,8 @@ static void test_example_shows_every_key(void **state)
         "openai: {builtin: demo}\nchunkers: {a: {builtin: sentence, qqqqqqqqqqqq: 1}}\n",
         "detectors: {a: {builtin: links, chunker_id: whole_doc_chunker, qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\ntls: {a: {qqqqqqqqqqqq: 1}}\n",
+        "providers: {a: {kind: openai, base_url: 'http://h/v1', qqqqqqqqqqqq: 1}}\n",
+        "openai: {builtin: demo}\nmodels: {a: {provider: default, qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\nroutes: [{name: a, unguarded: true, qqqqqqqqqqqq: 1}]\n",
         "openai: {builtin: demo}\nauth: {qqqqqqqqqqqq: 1}\n",
         "openai: {builtin: demo}\nauth: {keys: [{name: a, qqqqqqqqqqqq: 1}]}\n",

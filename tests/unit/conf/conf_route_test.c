@@ -223,7 +223,8 @@ static void test_routes_without_a_model_server(void **state)
 {
     (void)state;
     static const char *const wrong = "c.yaml:2: error: `routes` need a model server: write "
-                                     "`openai:` with a `service`, or with `builtin: demo`\n";
+                                     "`openai:` with a `service`, or with `builtin: demo`, or "
+                                     "`providers:` and `models:`\n";
     expect("detectors: {d: {builtin: links, chunker_id: whole_doc_chunker}}\n"
            "routes: [{name: a, output: {d: {}}}]\n",
            wrong);

@@ -256,41 +256,6 @@ static void test_buffer_in_two_places(void **state)
     drop(&l);
 }
 
-static void test_globs(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *glob;
-        const char *text;
-        bool matches;
-    } cases[] = {
-        {"a", "a", true},
-        {"a", "b", false},
-        {"a", "", false},
-        {"", "", true},
-        {"*", "", true},
-        {"*", "anything", true},
-        {"a*", "a", true},
-        {"a*c", "abbc", true},
-        {"a*c", "abcb", false},
-        {"*mini*", "gpt-4o-mini", true},
-        {"*mini*", "gpt", false},
-        {"a?c", "abc", true},
-        {"a?c", "ac", false},
-        {"azure/*", "azure/gpt-4o", true},
-        {"*a*b*c", "xaxbxc", true},
-        {"*a*b*c", "xaxcxb", false},
-        {"[a]", "a", false},
-        {"**", "x", true},
-        {"a.c", "abc", false},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(
-            weir_conf_glob_match(weir_slice_cstr(cases[i].glob), weir_slice_cstr(cases[i].text)),
-            cases[i].matches);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,7 +266,6 @@ int main(void)
         cmocka_unit_test(test_layers_are_checked_together),
         cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_buffer_in_two_places),
-        cmocka_unit_test(test_globs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,8 +52,8 @@ static void test_empty_and_wrong_roots(void **state)
     expect("[a]\n", "c.yaml:1: error: the file must be a mapping of sections, not a list\n");
     expect("\n5\n",
            "c.yaml:2: error: the file must be a mapping of sections, not the number `5`\n");
-    expect("{}\n", "c.yaml:1: error: nothing to serve: `detectors`, `openai` and `generation` are "
-                   "all absent\n");
+    expect("{}\n", "c.yaml:1: error: nothing to serve: `detectors`, `openai`, `models` and "
+                   "`generation` are all absent\n");
     expect(DEMO "---\n" DEMO,
            "c.yaml:2: error: a second YAML document begins here; one is expected\n");
     expect("---\n" DEMO "...\n", "");
@@ -77,7 +77,8 @@ static void test_strange_keys(void **state)
            "c.yaml:1: error: a key must be a plain word, not a list or a mapping\n");
     expect(DEMO "base: &b {max_choices: 1}\nlimits:\n  <<: *b\n",
            "c.yaml:2: error: unknown key `base`; known keys: `compat`, `tls`, `openai`, "
-           "`chat_generation`, `chat_completions`, `generation`, `chunkers`, `detectors`, "
+           "`chat_generation`, `chat_completions`, `generation`, `providers`, `models`, "
+           "`chunkers`, `detectors`, "
            "`passthrough_headers`, `rewrite_forwarded_access_header`, "
            "`detector_concurrent_requests`, `chunker_concurrent_requests`, `aggregation`, "
            "`streaming`, `routes`, `public_api`, `playground`, `trust_traceparent`, `auth`, "
@@ -220,7 +221,8 @@ static void test_messages_cannot_be_forged(void **state)
     expect(DEMO "\"x\\nc.yaml:9: error: all is lost\\e[31m\\u202e\": 1\n",
            "c.yaml:2: error: unknown key `x\\u{a}c.yaml:9: error: all is "
            "lost\\u{1b}[31m\\u{202e}`; known keys: `compat`, `tls`, `openai`, `chat_generation`, "
-           "`chat_completions`, `generation`, `chunkers`, `detectors`, `passthrough_headers`, "
+           "`chat_completions`, `generation`, `providers`, `models`, `chunkers`, `detectors`, "
+           "`passthrough_headers`, "
            "`rewrite_forwarded_access_header`, `detector_concurrent_requests`, "
            "`chunker_concurrent_requests`, `aggregation`, `streaming`, `routes`, `public_api`, "
            "`playground`, `trust_traceparent`, `auth`, `limits`, `router`\n");

@@ -64,11 +64,59 @@ static void bad_authorities(void **state)
     assert_int_equal(weir_url_parse_authority((struct weir_slice){0}, &a), WEIR_EBAD);
 }
 
+static void test_urls(void **state)
+{
+    (void)state;
+    struct weir_url u;
+    assert_int_equal(weir_url_parse(WEIR_SLICE("https://a.b/v1?x=y"), &u), 0);
+    assert_true(u.is_tls);
+    assert_int_equal(u.port, 443);
+    assert_true(weir_slice_eq_cstr(u.host, "a.b"));
+    assert_true(weir_slice_eq_cstr(u.path, "/v1"));
+    assert_true(weir_slice_eq_cstr(u.query, "?x=y"));
+    assert_int_equal(weir_url_parse(WEIR_SLICE("HTTP://[::1]:8000"), &u), 0);
+    assert_false(u.is_tls);
+    assert_int_equal(u.port, 8000);
+    assert_true(weir_slice_eq_cstr(u.host, "::1"));
+    assert_int_equal(u.path.n, 0);
+    static const char *const bad[] = {"",           "a/b",          "ftp://a",     "http://",
+                                      "http:///x",  "http://a:0/x", "http://a/#b", "http://a/\x80",
+                                      "http://u@a", "https:/a"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(weir_url_parse(weir_slice_cstr(bad[i]), &u), WEIR_EBAD);
+    }
+}
+
+/* Whatever is escaped comes back, and is a segment of a path. */
+static void test_escapes(void **state)
+{
+    (void)state;
+    struct weir_arena arena = {0};
+    struct weir_buf out = {0};
+    char all[256];
+    for (size_t i = 0; i < sizeof all; i++) {
+        all[i] = (char)i;
+    }
+    weir_url_append_escaped(&out, weir_slice_make(all, sizeof all));
+    struct weir_slice back;
+    assert_true(weir_url_unescape(weir_buf_slice(&out), &arena, &back));
+    assert_int_equal(back.n, sizeof all);
+    assert_memory_equal(back.p, all, sizeof all);
+    assert_int_equal(weir_slice_find(weir_buf_slice(&out), '/'), out.n);
+    assert_int_equal(weir_slice_find(weir_buf_slice(&out), '?'), out.n);
+    assert_false(weir_url_unescape(WEIR_SLICE("a%2"), &arena, &back));
+    assert_false(weir_url_unescape(WEIR_SLICE("%zz"), &arena, &back));
+    weir_buf_dispose(&out);
+    weir_arena_dispose(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_authorities),
         cmocka_unit_test(bad_authorities),
+        cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_escapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
