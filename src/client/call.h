@@ -53,6 +53,11 @@ struct weir_call_context {
      * told. */
     bool keeps_model_status;
     struct weir_call_times *model_times; /* filled in by model adapters; may be NULL */
+    /* The caller's own credential, for the one server it may be meant for (model/provider.h);
+     * empty: there is none, or it is ours. Secret. */
+    struct weir_slice caller_key;
+    struct weir_slice anthropic_version;    /* the caller's header of that name; or empty */
+    struct weir_model_report *model_report; /* what a model's run tells (model/model.h); or NULL */
 };
 
 static inline struct weir_account *weir_call_account(const struct weir_call_context *context)
@@ -82,6 +87,10 @@ struct weir_call_request {
      * later, never past the deadline. The last answer is the answer. */
     bool may_retry;
     bool keeps_status; /* with may_retry: only a failed connect is tried again */
+    /* What is passed through of the caller's leaves out credentials: they were not meant for this
+     * service. */
+    bool keeps_credentials_back;
+    uint64_t first_byte_timeout_ms; /* instead of the target's; 0: the target's */
 };
 
 struct weir_call_result {

@@ -68,6 +68,21 @@ static bool is_reserved(struct weir_slice name)
     return false;
 }
 
+/* Who the caller is towards somebody. */
+static bool is_credential(struct weir_slice name)
+{
+    static const struct weir_slice CREDENTIALS[] = {
+        {"authorization", 13},  {"x-api-key", 9}, {"api-key", 7},
+        {"x-goog-api-key", 14}, {"cookie", 6},    {"x-forwarded-access-token", 24},
+    };
+    for (size_t i = 0; i < sizeof CREDENTIALS / sizeof CREDENTIALS[0]; i++) {
+        if (weir_slice_eq_nocase(name, CREDENTIALS[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* HTTP/2 wants lower case, and the caller may have spoken HTTP/1. */
 static struct weir_slice lower(struct weir_arena *arena, struct weir_slice name)
 {
@@ -86,11 +101,13 @@ static struct weir_slice lower(struct weir_arena *arena, struct weir_slice name)
     return weir_slice_make(copy, name.n);
 }
 
-static void add_passthrough(struct head *h, const struct weir_call_context *context)
+static void add_passthrough(struct head *h, const struct weir_call_request *request)
 {
+    const struct weir_call_context *context = request->context;
     for (size_t i = 0; i < context->n_passthrough; i++) {
         const struct weir_http_field *f = &context->passthrough[i];
-        if (!is_reserved(f->name)) {
+        bool is_kept_back = request->keeps_credentials_back && is_credential(f->name);
+        if (!is_reserved(f->name) && !is_kept_back) {
             add_new(h, lower(h->arena, f->name), f->value);
         }
     }
@@ -177,7 +194,7 @@ int weir_call__build(struct weir_call *call)
         }
     }
     if (r->context != NULL) {
-        add_passthrough(&h, r->context);
+        add_passthrough(&h, r);
     }
     if (target->protocol == WEIR_TARGET_H2) {
         add_new(&h, WEIR_SLICE("te"), WEIR_SLICE("trailers"));

@@ -20,6 +20,12 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t first_byte_ms(const struct weir_call *call)
+{
+    uint64_t own_ms = call->request.first_byte_timeout_ms;
+    return own_ms != 0 ? own_ms : call->pool->target.first_byte_timeout_ms;
+}
+
 static uint64_t after(uint64_t since_ms, uint64_t limit_ms)
 {
     return limit_ms != 0 ? since_ms + limit_ms : UINT64_MAX;
@@ -43,7 +49,7 @@ static uint64_t exchange_due(const struct weir_call *call)
         return after(ex->out_ms, t->idle_timeout_ms);
     }
     if (!ex->is_answered) {
-        return after(ex->out_ms, t->first_byte_timeout_ms);
+        return after(ex->out_ms, first_byte_ms(call));
     }
     return after(ex->in_ms, t->idle_timeout_ms);
 }
@@ -70,8 +76,7 @@ static uint64_t next_look(const struct weir_call *call)
     const struct weir_target *t = &call->pool->target;
     uint64_t now_ms = now_of(call);
     uint64_t at_ms = after(now_ms, t->idle_timeout_ms);
-    return call->exchange.is_answered ? at_ms
-                                      : min_u64(at_ms, after(now_ms, t->first_byte_timeout_ms));
+    return call->exchange.is_answered ? at_ms : min_u64(at_ms, after(now_ms, first_byte_ms(call)));
 }
 
 void weir_call__arm(struct weir_call *call)
@@ -99,7 +104,7 @@ const char *weir_call__late_phrase(struct weir_call *call)
     }
     if (!ex->is_answered) {
         return weir_arena_printf(a, "%.*s did not begin to answer within %g s", n, t->id.p,
-                                 seconds(t->first_byte_timeout_ms));
+                                 seconds(first_byte_ms(call)));
     }
     return weir_arena_printf(a, "%.*s sent no more of its answer for %g s", n, t->id.p,
                              seconds(t->idle_timeout_ms));

@@ -12,6 +12,7 @@ const char *weir_fault_origin_name(enum weir_fault_origin origin)
         [WEIR_FAULT_CHAT_COMPLETION] = "chat completion",
         [WEIR_FAULT_COMPLETION] = "completion",
         [WEIR_FAULT_TOKENIZE] = "tokenize",
+        [WEIR_FAULT_VECTORS] = "vectors",
         [WEIR_FAULT_LIMIT] = "limit",
         [WEIR_FAULT_REQUEST] = "request",
         [WEIR_FAULT_INTERNAL] = "internal",
@@ -109,6 +110,7 @@ struct weir_fault weir_fault_dup(struct weir_arena *arena, const struct weir_fau
 {
     struct weir_fault copy = *fault;
     copy.id = weir_arena_dup(arena, fault->id);
+    copy.provider = weir_arena_dup(arena, fault->provider);
     copy.message = weir_arena_dup(arena, fault->message);
     copy.code = weir_arena_dup(arena, fault->code);
     copy.param = weir_arena_dup(arena, fault->param);

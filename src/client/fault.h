@@ -20,6 +20,7 @@ enum weir_fault_origin {
     WEIR_FAULT_CHAT_COMPLETION,
     WEIR_FAULT_COMPLETION,
     WEIR_FAULT_TOKENIZE,
+    WEIR_FAULT_VECTORS,  /* embeddings, rerank, score */
     WEIR_FAULT_LIMIT,    /* no service: a limit of ours, named in `message`, `status` set */
     WEIR_FAULT_REQUEST,  /* no service: what the caller sent, told in `message`, `status` set */
     WEIR_FAULT_INTERNAL, /* no service: a fault of this program */
@@ -32,6 +33,9 @@ struct weir_fault {
     int status;           /* what the service answered, as an HTTP status; 0: nothing usable */
     bool is_unreached;    /* no connection could be made (gRPC services and OpenAI's) */
     bool is_key_refused;  /* an OpenAI server's 401 for a key that is not the caller's own */
+    bool has_begun;       /* a part of an answer (status 200) that is not streamed had come */
+    struct weir_slice provider; /* a model server among several: its name; else empty */
+    uint64_t retry_after_ms;    /* what a model server asked for; 0: nothing, or too long */
     /* The service's own words, clean (weir_fault_message): callers see them with the statuses that
      * are passed on (docs/api/endpoints.md, Errors). Empty: none. */
     struct weir_slice message;
@@ -58,7 +62,7 @@ enum { WEIR_FAULT_MAX_FIELDS = 16, WEIR_FAULT_FIELD_BYTES = 64 };
 void weir_fault_take_fields(struct weir_fault *fault, struct weir_arena *arena,
                             const struct weir_http_field *fields, size_t n_fields);
 
-/* "detector", "chunker", "generate", "chat completion", "completion", "tokenize". */
+/* "detector", "chunker", "generate", "chat completion", "completion", "tokenize", "vectors". */
 const char *weir_fault_origin_name(enum weir_fault_origin origin);
 
 /* A copy whose slices live in the arena. */

@@ -131,6 +131,47 @@ static void start_http(struct weir_probe *p)
     p->call = weir_call_start(p->client, &request, &events, p);
 }
 
+/* The list itself is of no interest, and its errors may repeat the key. */
+static void on_models_done(void *ctx, const struct weir_call_result *result)
+{
+    struct weir_probe *p = ctx;
+    bool is_answered = result->err == 0 || (result->err == WEIR_ELIMIT && result->has_head);
+    bool is_refused = result->status == 401 || result->status == 403;
+    p->call = NULL;
+    if (!is_answered) {
+        answer_unreached(p, result->err);
+        return;
+    }
+    struct weir_probe_state state = {.health = health_of_status(result->status)};
+    state.code = state.health == WEIR_PROBE_HEALTHY ? 0 : result->status;
+    if (is_refused && !p->service->has_no_key) {
+        state.health = WEIR_PROBE_UNHEALTHY;
+        state.reason = WEIR_SLICE("the key was refused");
+    } else if (is_refused) {
+        state.health = WEIR_PROBE_HEALTHY;
+        state.code = 0;
+    } else if (result->status == 404) {
+        state.reason = WEIR_SLICE("there is no list of models at this address");
+    }
+    answer(p, &state);
+}
+
+static void start_models(struct weir_probe *p)
+{
+    static const struct weir_call_events events = {.on_done = on_models_done};
+    struct weir_call_request request = {
+        .target = p->service->target,
+        .context = &p->context,
+        .method = WEIR_SLICE("GET"),
+        .path = p->service->path,
+        .fields = p->service->fields,
+        .n_fields = p->service->n_fields,
+        .answer = WEIR_CALL_WHOLE,
+        .max_body_bytes = MAX_BODY_BYTES,
+    };
+    p->call = weir_call_start(p->client, &request, &events, p);
+}
+
 static void cancel_http(struct weir_probe *p)
 {
     weir_call_cancel(p->call);
@@ -239,6 +280,7 @@ static void cancel_grpc(struct weir_probe *p)
 }
 
 const struct weir_probe_kind weir_probe_http = {.start = start_http, .cancel = cancel_http};
+const struct weir_probe_kind weir_probe_models = {.start = start_models, .cancel = cancel_http};
 const struct weir_probe_kind weir_probe_grpc = {.start = start_check, .cancel = cancel_grpc};
 const struct weir_probe_kind weir_probe_tgis = {.start = start_info, .cancel = cancel_grpc};
 

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/slice.h"
 #include "client/target.h"
+#include "http/msg.h"
 #include "io/loop.h"
 
 /*
@@ -11,6 +12,8 @@
  *
  *   weir_probe_http   GET /health: 200 with {"status","reason"} is believed, any other 2xx is
  *                     healthy, 5xx unhealthy, all else unknown
+ *   weir_probe_models a model server's list of models: 2xx is healthy, 5xx, 401 and 403 (our key
+ *                     does not open it) are unhealthy, all else is unknown
  *   weir_probe_grpc   grpc.health.v1.Health/Check; NotFound and InvalidArgument are healthy, too:
  *                     the server is there and only does not know the empty name
  *   weir_probe_tgis   fmaas.GenerationService/ModelInfo, with the same indulgence
@@ -39,6 +42,7 @@ struct weir_probe_kind {
 };
 
 extern const struct weir_probe_kind weir_probe_http;
+extern const struct weir_probe_kind weir_probe_models;
 extern const struct weir_probe_kind weir_probe_grpc;
 extern const struct weir_probe_kind weir_probe_tgis;
 
@@ -47,6 +51,11 @@ struct weir_probe_service {
     struct weir_slice id; /* as /info names it */
     const struct weir_probe_kind *kind;
     const struct weir_target *target; /* the health service where there is one */
+    /* weir_probe_models: what is asked, and how. */
+    struct weir_slice path;
+    const struct weir_http_field *fields;
+    size_t n_fields;
+    bool has_no_key; /* only callers have one: to be refused is as expected */
 };
 
 /* The state lives during the call; the probe is gone when it returns. */

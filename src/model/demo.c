@@ -187,6 +187,11 @@ static void prepare(struct run *r)
     case WEIR_MODEL_MODELS:
     case WEIR_MODEL_TOKENIZE:
         return;
+    case WEIR_MODEL_EMBEDDINGS:
+    case WEIR_MODEL_RERANK:
+    case WEIR_MODEL_SCORE:
+        fail(r, WEIR_EUNSUPPORTED, 404, "the demonstration model has no vectors");
+        return;
     case WEIR_MODEL_GENERATE:
     default:
         fail(r, WEIR_EUNSUPPORTED, 0, "the demonstration model speaks OpenAI's API only");

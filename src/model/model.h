@@ -20,6 +20,9 @@
 enum weir_model_op {
     WEIR_MODEL_CHAT,       /* OpenAI: `body` is the request for /v1/chat/completions */
     WEIR_MODEL_COMPLETION, /* OpenAI: /v1/completions */
+    WEIR_MODEL_EMBEDDINGS, /* OpenAI: /v1/embeddings, never a stream */
+    WEIR_MODEL_RERANK,     /* Cohere's and vLLM's /v1/rerank, likewise */
+    WEIR_MODEL_SCORE,      /* vLLM's /v1/score, likewise */
     WEIR_MODEL_MODELS,     /* OpenAI: GET /v1/models */
     WEIR_MODEL_GENERATE,   /* TGIS, nlp */
     WEIR_MODEL_TOKENIZE,   /* all: counts the tokens of `text` */
@@ -74,6 +77,17 @@ struct weir_model_params {
     bool include_stop_sequence;
 };
 
+/* How one of several servers is asked (model/fleet.h). */
+struct weir_model_way {
+    struct weir_slice path; /* behind the target's prefix, with the query; p NULL: the usual one */
+    const struct weir_http_field *fields; /* go with the request */
+    size_t n_fields;
+    bool keeps_credentials_back;    /* as weir_call_request has it */
+    bool has_callers_key;           /* it is among the fields all the same: it was meant for it */
+    bool is_asked_once;             /* others are asked instead of it again */
+    uint64_t first_byte_timeout_ms; /* 0: the target's */
+};
+
 /* Borrowed until the run is freed. */
 struct weir_model_request {
     enum weir_model_op op;
@@ -82,6 +96,14 @@ struct weir_model_request {
     struct weir_slice body;     /* OpenAI: JSON, sent as it stands */
     struct weir_slice text;     /* GENERATE, TOKENIZE */
     struct weir_model_params params;
+    const struct weir_model_way *way; /* NULL: the model's only one */
+};
+
+/* Which server was asked, told as a run goes on: for headers, log lines and spans. */
+struct weir_model_report {
+    struct weir_slice provider; /* "": none yet */
+    struct weir_slice model;    /* its name there */
+    unsigned n_attempts;
 };
 
 struct weir_model_token {

@@ -55,8 +55,9 @@ struct run {
     bool has_callers_key; /* it was the caller's own that went out */
     struct weir_slice model_id;
 
-    struct weir_call *call; /* NULL: over */
-    struct weir_http_field field;
+    struct weir_call *call;       /* NULL: over */
+    struct weir_http_field *sent; /* fields of the request */
+    size_t n_sent;
     struct weir_buf body; /* of a tokenizer's request; the others' bodies are borrowed */
 
     struct weir_buf rest; /* what came behind the event that made the owner pause */
@@ -77,6 +78,7 @@ static void destroy(struct run *r)
     weir_buf_dispose(&r->rest);
     weir_buf_dispose(&r->refusal);
     weir_buf_dispose(&r->body);
+    free(r->sent);
     weir_arena_dispose(&r->arena);
     free(r);
 }
@@ -99,6 +101,10 @@ static enum weir_fault_origin origin_of(enum weir_model_op op)
         return WEIR_FAULT_COMPLETION;
     case WEIR_MODEL_TOKENIZE:
         return WEIR_FAULT_TOKENIZE;
+    case WEIR_MODEL_EMBEDDINGS:
+    case WEIR_MODEL_RERANK:
+    case WEIR_MODEL_SCORE:
+        return WEIR_FAULT_VECTORS;
     default:
         return WEIR_FAULT_CHAT_COMPLETION;
     }
@@ -113,6 +119,22 @@ static void fail(struct run *r, int err, const char *why)
         .origin = origin_of(r->op), .id = r->model_id, .err = err, .why = weir_slice_cstr(why)};
 }
 
+/* In seconds; a date, or longer than anybody waits: 0. */
+static uint64_t retry_after_ms(const struct run *r)
+{
+    enum { MAX_SECONDS = 3600 };
+    uint64_t seconds;
+    struct weir_slice ms =
+        weir_http_field_get(r->fields, r->n_fields, WEIR_SLICE("retry-after-ms"));
+    struct weir_slice value =
+        weir_http_field_get(r->fields, r->n_fields, WEIR_SLICE("retry-after"));
+    if (ms.p != NULL && weir_slice_u64(ms, &seconds) == 0 && seconds <= MAX_SECONDS * 1000) {
+        return seconds;
+    }
+    bool is_number = value.p != NULL && weir_slice_u64(value, &seconds) == 0;
+    return is_number && seconds <= MAX_SECONDS ? seconds * 1000 : 0;
+}
+
 static void fail_with_status(struct run *r, int status, struct weir_slice body)
 {
     fail(r, WEIR_EPEER, weir_arena_printf(&r->arena, "answered status %d", status));
@@ -120,6 +142,7 @@ static void fail_with_status(struct run *r, int status, struct weir_slice body)
     r->fault.status = r->op == WEIR_MODEL_TOKENIZE && is_absent ? 404 : status;
     r->fault.is_key_refused = status == 401 && !r->has_callers_key;
     weir_fault_take_fields(&r->fault, &r->arena, r->fields, r->n_fields);
+    r->fault.retry_after_ms = retry_after_ms(r);
     weir_openai_answer_message(&r->fault, body, &r->arena);
 }
 
@@ -353,6 +376,7 @@ static void read_whole(struct run *r, struct weir_slice body)
     r->phase = ENDED;
     if (why != NULL) {
         fail(r, WEIR_EPEER, why);
+        r->fault.has_begun = true;
     } else {
         emit(r, &frame);
     }
@@ -365,6 +389,7 @@ static void on_whole_done(void *ctx, const struct weir_call_result *result)
     if (result->err != 0) {
         fail(r, result->err, weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p);
         r->fault.is_unreached = result->is_unreached;
+        r->fault.has_begun = result->has_head && result->status == 200;
     } else if (result->status != 200) {
         r->fields = result->fields;
         r->n_fields = result->n_fields;
@@ -372,6 +397,7 @@ static void on_whole_done(void *ctx, const struct weir_call_result *result)
     } else {
         read_whole(r, result->body);
     }
+    r->n_fields = 0;
     advance(r);
 }
 
@@ -380,6 +406,12 @@ static struct weir_slice path_of(enum weir_model_op op)
     switch (op) {
     case WEIR_MODEL_COMPLETION:
         return WEIR_SLICE("/v1/completions");
+    case WEIR_MODEL_EMBEDDINGS:
+        return WEIR_SLICE("/v1/embeddings");
+    case WEIR_MODEL_RERANK:
+        return WEIR_SLICE("/v1/rerank");
+    case WEIR_MODEL_SCORE:
+        return WEIR_SLICE("/v1/score");
     case WEIR_MODEL_MODELS:
         return WEIR_SLICE("/v1/models");
     case WEIR_MODEL_TOKENIZE:
@@ -416,9 +448,13 @@ static void count_on(struct run *r, struct weir_account *account)
 }
 
 /* The target's token wins over what callers send. */
-static bool has_callers_key(const struct weir_target *target, const struct weir_call_context *ctx)
+static bool has_callers_key(const struct weir_target *target, const struct weir_model_way *way,
+                            const struct weir_call_context *ctx)
 {
     struct weir_slice name = WEIR_SLICE("authorization");
+    if (way->keeps_credentials_back) {
+        return way->has_callers_key;
+    }
     return target->api_token.n == 0 && ctx != NULL &&
            weir_http_field_get(ctx->passthrough, ctx->n_passthrough, name).p != NULL;
 }
@@ -433,7 +469,6 @@ static struct run *new_run(const struct weir_model *m, const struct weir_model_e
     r->op = request->op;
     r->is_stream = is_stream(request);
     r->model_id = request->model_id;
-    r->field = (struct weir_http_field){WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
     r->post.fn = on_resumed;
     r->drain_timer.fn = on_drain_timeout;
     r->drain_timer.ctx = r;
@@ -446,6 +481,30 @@ static struct run *new_run(const struct weir_model *m, const struct weir_model_e
     return r;
 }
 
+/* The request's header: what its way says, and what the body is. */
+static void write_head(struct run *r, const struct weir_model_way *way, bool has_body)
+{
+    static const struct weir_http_field json = {{"content-type", 12}, {"application/json", 16}};
+    r->sent = weir_mem_alloc((way->n_fields + 1) * sizeof *r->sent);
+    for (size_t i = 0; i < way->n_fields; i++) {
+        r->sent[r->n_sent++] = way->fields[i];
+    }
+    if (has_body) {
+        r->sent[r->n_sent++] = json;
+    }
+}
+
+/* Without a way of its own the server is the only one there is. */
+static void tell(const struct weir_model_env *env, const struct weir_model_request *request)
+{
+    struct weir_model_report *report = env->context != NULL ? env->context->model_report : NULL;
+    if (report != NULL && request->way == NULL) {
+        report->provider = WEIR_SLICE("default");
+        report->model = request->model_id;
+        report->n_attempts++;
+    }
+}
+
 static struct weir_model_run *start(const struct weir_model *m, const struct weir_model_env *env,
                                     const struct weir_model_request *request,
                                     const struct weir_model_events *events, void *ctx)
@@ -453,24 +512,30 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     static const struct weir_call_events stream_events = {
         .on_head = on_head, .on_body = on_body, .on_done = on_stream_done};
     static const struct weir_call_events whole_events = {.on_done = on_whole_done};
+    static const struct weir_model_way usual = {0};
+    const struct weir_model_way *way = request->way != NULL ? request->way : &usual;
     struct run *r = new_run(m, env, request);
     r->events = events;
     r->ctx = ctx;
     bool has_body = r->op != WEIR_MODEL_MODELS;
     bool has_own_body = r->op == WEIR_MODEL_TOKENIZE;
     const struct weir_target *target = ((const struct weir_model_openai *)m)->target;
-    r->has_callers_key = has_callers_key(target, env->context);
+    r->has_callers_key = has_callers_key(target, way, env->context);
+    write_head(r, way, has_body);
+    tell(env, request);
     struct weir_call_request call = {
         .target = target,
         .context = env->context,
         .method = has_body ? WEIR_SLICE("POST") : WEIR_SLICE("GET"),
-        .path = path_of(r->op),
-        .fields = &r->field,
-        .n_fields = has_body ? 1 : 0,
+        .path = way->path.p != NULL ? way->path : path_of(r->op),
+        .fields = r->sent,
+        .n_fields = r->n_sent,
         .answer = r->is_stream ? WEIR_CALL_STREAM : WEIR_CALL_WHOLE,
         .max_body_bytes = env->max_body_bytes,
-        .may_retry = true,
         .keeps_status = env->context != NULL && env->context->keeps_model_status,
+        .may_retry = !way->is_asked_once,
+        .keeps_credentials_back = way->keeps_credentials_back,
+        .first_byte_timeout_ms = way->first_byte_timeout_ms,
     };
     if (has_body) {
         call.body = has_own_body ? weir_buf_slice(&r->body) : request->body;

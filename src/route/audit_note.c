@@ -118,7 +118,9 @@ static void write_side(const struct weir_http_stream *s, enum weir_policy_side s
     if (weir_seen_is_model_name(r->model)) {
         append_text(&line, "model", r->model);
     }
-    append_text(&line, "provider", weir_slice_cstr(weir_env_provider(r->env)));
+    if (r->model_report.provider.n != 0) {
+        append_text(&line, "provider", r->model_report.provider);
+    }
     append_text(&line, "side", weir_slice_cstr(sides[side]));
     append_text(&line, "action", weir_slice_cstr(weir_policy_outcome_name(action)));
     weir_buf_printf(&line, ",\"status\":%d,\"findings\":[", s->status);

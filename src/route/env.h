@@ -21,7 +21,8 @@
  */
 enum {
     WEIR_GUARDED_FIELDS = 3,
-    WEIR_REQUEST_FIELDS = WEIR_GUARDED_FIELDS + 5, /* and x-request-id, x-weir-action, cors */
+    WEIR_REQUEST_FIELDS = WEIR_GUARDED_FIELDS + 7, /* and x-request-id, x-weir-action, x-weir-model,
+                                                      x-weir-attempts, cors */
 };
 
 /* A route of the configuration, ready for use. */
@@ -53,12 +54,6 @@ struct weir_env {
     struct weir_arena arena; /* of what the server made from `conf`; borrows from it */
 };
 
-/* Who answers the routes' questions, for the log: "openai" or "demo". */
-static inline const char *weir_env_provider(const struct weir_env *env)
-{
-    return env->has_demo_model ? "demo" : "openai";
-}
-
 struct weir_env *weir_env_ref(struct weir_env *env);
 void weir_env_unref(struct weir_env *env); /* NULL is fine */
 
@@ -67,13 +62,15 @@ struct weir_request {
     struct weir_env *env; /* a reference */
     struct weir_log_ctx log;
     struct weir_http_field fields[WEIR_REQUEST_FIELDS]; /* of its answer: route/headers.h */
-    const struct weir_guarded *guarded; /* the route it came in by; NULL: under /api */
-    struct weir_task_ctx task;          /* of this request: worker, headers to pass on, arena */
-    const struct weir_conf_caller *key; /* the caller's; NULL: it needed none */
-    struct weir_slice model;            /* on routes, once it is known; the caller's word */
-    struct weir_seen *seen;             /* on routes: what became of it */
-    struct weir_call_times model_times; /* on routes: when its answer came */
-    struct weir_audit_note *audit;      /* on routes with an audit log: route/audit_note.h */
+    const struct weir_guarded *guarded;    /* the route it came in by; NULL: under /api */
+    struct weir_task_ctx task;             /* of this request: worker, headers to pass on, arena */
+    const struct weir_conf_caller *key;    /* the caller's; NULL: it needed none */
+    struct weir_slice model;               /* on routes, once it is known; the caller's word */
+    struct weir_seen *seen;                /* on routes: what became of it */
+    struct weir_call_times model_times;    /* on routes: when its answer came */
+    struct weir_audit_note *audit;         /* on routes with an audit log: route/audit_note.h */
+    struct weir_model_report model_report; /* which server was asked */
+    bool has_model_fields;                 /* and the answer's head says so */
 
     /* For its span, where traces are kept. */
     const char *pattern; /* the endpoint's path in the table; NULL: there is none */

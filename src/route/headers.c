@@ -2,8 +2,9 @@
 
 #include "base/assert.h"
 #include "obs/trace.h"
+#include "wire/url.h"
 
-enum { MAX_ID_BYTES = 128 };
+enum { MAX_ID_BYTES = 128, MAX_MODEL_BYTES = 256 };
 
 static bool is_visible_ascii(struct weir_slice s)
 {
@@ -54,4 +55,39 @@ void weir_headers_set_action(struct weir_http_stream *s)
         const char *action = weir_policy_outcome_name(weir_seen_action(r->seen));
         weir_headers_add(s, WEIR_SLICE("x-weir-action"), weir_slice_cstr(action));
     }
+}
+
+/* A name comes from the caller's body and may be anything; in a header it is escaped where it has
+ * to be. */
+static void append_name(struct weir_buf *out, struct weir_slice name)
+{
+    size_t n = name.n < MAX_MODEL_BYTES ? name.n : MAX_MODEL_BYTES;
+    for (size_t i = 0; i < n; i++) {
+        struct weir_slice one = weir_slice_sub(name, i, i + 1);
+        bool is_visible = name.p[i] > ' ' && name.p[i] <= '~' && name.p[i] != '%';
+        if (is_visible) {
+            weir_buf_append(out, one);
+        } else {
+            weir_url_append_escaped(out, one);
+        }
+    }
+}
+
+void weir_headers_set_model(struct weir_http_stream *s)
+{
+    struct weir_request *r = weir_request_of(s);
+    const struct weir_model_report *report = &r->model_report;
+    struct weir_buf model = {0};
+    if (r->guarded == NULL || report->provider.n == 0 || r->has_model_fields) {
+        return;
+    }
+    r->has_model_fields = true;
+    weir_buf_append(&model, report->provider);
+    weir_buf_append_byte(&model, '/');
+    append_name(&model, report->model);
+    add(s, (struct weir_http_field){WEIR_SLICE("x-weir-model"),
+                                    weir_arena_dup(&s->arena, weir_buf_slice(&model))});
+    const char *attempts = weir_arena_printf(&s->arena, "%u", report->n_attempts);
+    add(s, (struct weir_http_field){WEIR_SLICE("x-weir-attempts"), weir_slice_cstr(attempts)});
+    weir_buf_dispose(&model);
 }

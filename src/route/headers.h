@@ -10,6 +10,7 @@
  *   x-request-id    every answer of every endpoint, refusals of HTTP itself included
  *   x-weir-route, x-weir-policy, x-weir-guarded    on routes
  *   x-weir-action   on routes, where it is known before the first byte
+ *   x-weir-model, x-weir-attempts   likewise: PROVIDER/MODEL, and how many servers were asked
  */
 
 /* The caller's own `x-request-id` where it is 1 to 128 visible ASCII characters, else a new one.
@@ -29,5 +30,9 @@ void weir_headers_set_route(struct weir_http_stream *s, const struct weir_guarde
 
 /* What became of a completion on a route, if it did: before its answer begins. */
 void weir_headers_set_action(struct weir_http_stream *s);
+
+/* Which server an answer on a route comes from, if one was asked: before its head is sent. Safe
+ * twice. */
+void weir_headers_set_model(struct weir_http_stream *s);
 
 #endif

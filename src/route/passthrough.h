@@ -6,7 +6,8 @@
 /*
  * Which of the caller's headers go on to every service: those listed in `passthrough_headers`, and
  * the forwarded access token as Authorization where that is configured. Authorization goes nowhere
- * when it held one of our own keys. Fills r->task.call.
+ * when it held one of our own keys. The caller's own credential is kept for the provider that may
+ * have it (model/provider.h). Fills r->task.call.
  */
 void weir_passthrough_collect(struct weir_request *r, const struct weir_http_stream *s);
 

@@ -5,6 +5,7 @@
 #include "obs/metric.h"
 #include "route/env.h"
 #include "route/fault_text.h"
+#include "route/headers.h"
 #include "wire/json_write.h"
 
 #include <stdarg.h>
@@ -264,6 +265,7 @@ static void tell_fault(void *ctx, const struct weir_fault *fault)
 {
     struct weir_http_stream *s = ctx;
     struct weir_problem problem = weir_reply_problem_of(s, fault);
+    weir_headers_set_model(s);
     if (fault->origin != WEIR_FAULT_REQUEST) { /* a caller's mistake is no failure of ours */
         weir_reply_log_fault(fault, problem.status, &weir_request_of(s)->log);
     }

@@ -33,6 +33,7 @@ static void start(struct weir_stream_out *o)
         if (is_refused) {
             weir_headers_set_action(o->stream);
         }
+        weir_headers_set_model(o->stream);
         weir_http_stream_respond(
             o->stream, &(struct weir_http_response){.status = 200,
                                                     .fields = o->options.is_ndjson ? ndjson : sse,

@@ -25,6 +25,7 @@ void weir_unary_begin(struct weir_http_stream *s, weir_unary_decode_fn decode)
 void weir_unary_answer(void *ctx, const struct weir_task_answer *answer)
 {
     struct weir_http_stream *s = ctx;
+    weir_headers_set_model(s);
     if (answer->fault != NULL) {
         weir_reply_fault(s, answer->fault);
     } else {

@@ -51,7 +51,6 @@ static void add_route(struct line *l, const struct weir_http_stream *s)
     if (weir_seen_is_model_name(r->model)) {
         add(l, weir_log_str("model", r->model));
     }
-    add(l, weir_log_cstr("provider", weir_env_provider(r->env)));
     if (r->seen->has_usage) {
         add(l, weir_log_u64("input_tokens", r->seen->input_tokens));
         add(l, weir_log_u64("output_tokens", r->seen->output_tokens));
@@ -59,6 +58,20 @@ static void add_route(struct line *l, const struct weir_http_stream *s)
     if (r->model_times.first_ms != 0) {
         add(l, weir_log_u64("held_ms", held_ms(s, &r->model_times)));
     }
+}
+
+/* Which server was asked, and by which name it knows the model where that is another. */
+static void add_model(struct line *l, const struct weir_request *r)
+{
+    const struct weir_model_report *m = &r->model_report;
+    if (m->provider.n == 0) {
+        return;
+    }
+    add(l, weir_log_str("provider", m->provider));
+    if (weir_seen_is_model_name(m->model) && !weir_slice_eq(m->model, r->model)) {
+        add(l, weir_log_str("provider_model", m->model));
+    }
+    add(l, weir_log_u64("attempts", m->n_attempts));
 }
 
 void weir_access_log_write(const struct weir_http_stream *s, uint64_t now_ms)
@@ -85,6 +98,7 @@ void weir_access_log_write(const struct weir_http_stream *s, uint64_t now_ms)
     }
     if (r != NULL) {
         add_route(&l, s);
+        add_model(&l, r);
     }
     weir_log_emit(WEIR_LOG_LEVEL_INFO, "http", r != NULL ? &r->log : NULL, l.fields, l.n);
     weir_buf_dispose(&l.found[WEIR_POLICY_INPUT]);

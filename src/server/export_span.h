@@ -28,8 +28,11 @@ struct weir_export_request {
     const char *pattern;     /* of the endpoint; NULL: no such path */
     struct weir_slice route; /* of the configuration; empty: none */
     struct weir_slice request_id;
-    int status;  /* 0: no answer was begun */
-    bool is_cut; /* the caller went before its end */
+    struct weir_slice provider; /* of the model; empty: none was asked */
+    struct weir_slice model;    /* as the provider knows it */
+    unsigned n_attempts;        /* servers that were asked for it */
+    int status;                 /* 0: no answer was begun */
+    bool is_cut;                /* the caller went before its end */
 };
 
 void weir_export_span_request(struct weir_buf *out, const struct weir_export_request *r);

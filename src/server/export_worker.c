@@ -66,6 +66,9 @@ void weir_export_worker_request(struct weir_export_worker *w, const struct weir_
                                               .route = r->guarded != NULL ? r->guarded->conf->name.s
                                                                           : (struct weir_slice){0},
                                               .request_id = r->log.request_id,
+                                              .provider = r->model_report.provider,
+                                              .model = r->model_report.model,
+                                              .n_attempts = r->model_report.n_attempts,
                                               .status = s->status,
                                               .is_cut = s->is_gone && !s->response_ended,
                                           });

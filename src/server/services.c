@@ -14,21 +14,8 @@
 #include "model/tgis.h"
 #include "server/guards.h"
 #include "server/names.h"
+#include "server/services_int.h"
 #include "task/gather.h"
-
-#define MODEL "model"
-
-struct builder {
-    struct weir_env *env;
-    const struct weir_conf *conf;
-    struct weir_arena *arena;
-    struct weir_conf_problems *problems;
-    struct weir_tls **tls;                /* as conf->tls; NULL: could not be made */
-    const struct weir_chunker **chunkers; /* as conf->chunkers; NULL: could not be made */
-    struct weir_probe_service *probes;
-    size_t n_probes;
-    struct weir_map probe_ids;
-};
 
 static void unref_tls(void *ctx)
 {
@@ -45,7 +32,7 @@ static enum weir_conf_severity severity_of(const struct weir_conf_tls *t)
 
 /* Every entry is made, even if no service uses it: a wrong key is reported now and not at the
  * first call. */
-static void build_tls(struct builder *b)
+static void build_tls(struct weir_services *b)
 {
     b->tls = weir_arena_array(b->arena, b->conf->n_tls, sizeof(void *));
     for (size_t i = 0; i < b->conf->n_tls; i++) {
@@ -66,7 +53,7 @@ static void build_tls(struct builder *b)
     }
 }
 
-static struct weir_tls *find_tls(const struct builder *b, const struct weir_conf_tls *wanted)
+static struct weir_tls *find_tls(const struct weir_services *b, const struct weir_conf_tls *wanted)
 {
     for (size_t i = 0; wanted != NULL && i < b->conf->n_tls; i++) {
         if (b->conf->tls[i] == wanted) {
@@ -77,9 +64,10 @@ static struct weir_tls *find_tls(const struct builder *b, const struct weir_conf
 }
 
 /* At each service as many calls may wait as callers may have connections. */
-static const struct weir_target *new_target(struct builder *b, struct weir_slice id,
-                                            const struct weir_conf_service *s,
-                                            enum weir_target_protocol protocol, const char *kind)
+const struct weir_target *weir_services__target(struct weir_services *b, struct weir_slice id,
+                                                const struct weir_conf_service *s,
+                                                enum weir_target_protocol protocol,
+                                                const char *kind)
 {
     struct weir_target *t = weir_arena_alloc(b->arena, sizeof *t);
     *t = (struct weir_target){
@@ -107,8 +95,9 @@ static const struct weir_target *new_target(struct builder *b, struct weir_slice
 
 /* Ids are unique among detectors and among chunkers, but not across: the later one says what it
  * is. */
-static void add_probe(struct builder *b, const struct weir_target *target,
-                      const struct weir_probe_kind *kind)
+struct weir_probe_service *weir_services__probe(struct weir_services *b,
+                                                const struct weir_target *target,
+                                                const struct weir_probe_kind *kind)
 {
     struct weir_probe_service *p = &b->probes[b->n_probes++];
     struct weir_slice id = target->id;
@@ -118,30 +107,32 @@ static void add_probe(struct builder *b, const struct weir_target *target,
     }
     *p = (struct weir_probe_service){.id = id, .kind = kind, .target = target};
     weir_map_put(&b->probe_ids, id, p);
+    return p;
 }
 
 /* A service over HTTP; its health may be asked at another address. */
-static const struct weir_target *add_http(struct builder *b, struct weir_slice id,
+static const struct weir_target *add_http(struct weir_services *b, struct weir_slice id,
                                           const struct weir_conf_service *service,
                                           const struct weir_conf_service *health, const char *kind)
 {
-    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_HTTP, kind);
+    const struct weir_target *target =
+        weir_services__target(b, id, service, WEIR_TARGET_HTTP, kind);
     const struct weir_target *asked =
-        health != NULL ? new_target(b, id, health, WEIR_TARGET_HTTP, kind) : target;
-    add_probe(b, asked, &weir_probe_http);
+        health != NULL ? weir_services__target(b, id, health, WEIR_TARGET_HTTP, kind) : target;
+    weir_services__probe(b, asked, &weir_probe_http);
     return target;
 }
 
-static const struct weir_target *add_grpc(struct builder *b, struct weir_slice id,
+static const struct weir_target *add_grpc(struct weir_services *b, struct weir_slice id,
                                           const struct weir_conf_service *service,
                                           const struct weir_probe_kind *probe, const char *kind)
 {
-    const struct weir_target *target = new_target(b, id, service, WEIR_TARGET_H2, kind);
-    add_probe(b, target, probe);
+    const struct weir_target *target = weir_services__target(b, id, service, WEIR_TARGET_H2, kind);
+    weir_services__probe(b, target, probe);
     return target;
 }
 
-static const struct weir_model *build_openai(struct builder *b)
+static const struct weir_model *build_openai(struct weir_services *b)
 {
     const struct weir_conf_openai *o = &b->conf->openai;
     if (o->kind == WEIR_CONF_OPENAI_DEMO) {
@@ -154,12 +145,12 @@ static const struct weir_model *build_openai(struct builder *b)
         return NULL;
     }
     struct weir_model_openai *m = weir_arena_alloc(b->arena, sizeof *m);
-    weir_model_openai_init(m,
-                           add_http(b, WEIR_SLICE("openai"), o->service, o->health_service, MODEL));
+    weir_model_openai_init(
+        m, add_http(b, WEIR_SLICE("openai"), o->service, o->health_service, WEIR_SERVICES_MODEL));
     return &m->base;
 }
 
-static const struct weir_model *build_generation(struct builder *b)
+static const struct weir_model *build_generation(struct weir_services *b)
 {
     const struct weir_conf_generation *g = &b->conf->generation;
     if (!g->is_configured) {
@@ -168,14 +159,14 @@ static const struct weir_model *build_generation(struct builder *b)
     struct weir_model_grpc *m = weir_arena_alloc(b->arena, sizeof *m);
     struct weir_slice id = WEIR_SLICE("generation");
     if (g->provider == WEIR_CONF_TGIS) {
-        weir_model_tgis_init(m, add_grpc(b, id, g->service, &weir_probe_tgis, MODEL));
+        weir_model_tgis_init(m, add_grpc(b, id, g->service, &weir_probe_tgis, WEIR_SERVICES_MODEL));
     } else {
-        weir_model_nlp_init(m, add_grpc(b, id, g->service, &weir_probe_grpc, MODEL));
+        weir_model_nlp_init(m, add_grpc(b, id, g->service, &weir_probe_grpc, WEIR_SERVICES_MODEL));
     }
     return &m->base;
 }
 
-static const struct weir_chunker *build_remote_chunker(struct builder *b,
+static const struct weir_chunker *build_remote_chunker(struct weir_services *b,
                                                        const struct weir_conf_chunker *c)
 {
     struct weir_chunk_remote *r = weir_arena_zalloc(b->arena, sizeof *r);
@@ -185,7 +176,7 @@ static const struct weir_chunker *build_remote_chunker(struct builder *b,
     return &r->base;
 }
 
-static const struct weir_chunker *build_builtin_chunker(struct builder *b,
+static const struct weir_chunker *build_builtin_chunker(struct weir_services *b,
                                                         const struct weir_conf_chunker *c)
 {
     struct weir_chunk_builtin_options options = {c->builtin.s, c->id.s, c->params};
@@ -199,7 +190,7 @@ static const struct weir_chunker *build_builtin_chunker(struct builder *b,
     return made;
 }
 
-static void build_chunkers(struct builder *b)
+static void build_chunkers(struct weir_services *b)
 {
     b->chunkers = weir_arena_array(b->arena, b->conf->n_chunkers, sizeof(void *));
     for (size_t i = 0; i < b->conf->n_chunkers; i++) {
@@ -229,7 +220,7 @@ static void dispose_builtin_detector(void *ctx)
     weir_builtin_dispose(ctx);
 }
 
-static const struct weir_detector *build_builtin_detector(struct builder *b,
+static const struct weir_detector *build_builtin_detector(struct weir_services *b,
                                                           const struct weir_conf_detector *d)
 {
     struct weir_builtin *made = weir_arena_zalloc(b->arena, sizeof *made);
@@ -249,7 +240,7 @@ static const struct weir_detector *build_builtin_detector(struct builder *b,
     return rc == 0 ? &made->base : NULL;
 }
 
-static const struct weir_detector *build_detector(struct builder *b,
+static const struct weir_detector *build_detector(struct weir_services *b,
                                                   const struct weir_conf_detector *d)
 {
     if (d->service == NULL) {
@@ -261,7 +252,7 @@ static const struct weir_detector *build_detector(struct builder *b,
     return &r->base;
 }
 
-static void build_detectors(struct builder *b)
+static void build_detectors(struct weir_services *b)
 {
     const struct weir_conf *conf = b->conf;
     struct weir_task_env *tasks = &b->env->tasks;
@@ -293,7 +284,7 @@ static bool cuts_findings(const struct weir_chunker *c)
     return !c->is_whole_doc && c->before_cp < PROMISED_OVERLAP_CP;
 }
 
-static void check_promise(struct builder *b, const struct weir_conf_route *route,
+static void check_promise(struct weir_services *b, const struct weir_conf_route *route,
                           const struct weir_conf_use *uses, size_t n_uses)
 {
     for (size_t i = 0; i < n_uses; i++) {
@@ -312,7 +303,7 @@ static void check_promise(struct builder *b, const struct weir_conf_route *route
     }
 }
 
-static void check_promises(struct builder *b)
+static void check_promises(struct weir_services *b)
 {
     for (size_t i = 0; i < b->conf->n_routes; i++) {
         const struct weir_conf_route *route = &b->conf->routes[i];
@@ -341,11 +332,12 @@ static void fill_limits(struct weir_task_env *tasks, const struct weir_conf *con
 void weir_services_build(struct weir_env *env, struct weir_conf_problems *problems)
 {
     enum { N_MODELS = 2 };
-    struct builder b = {.env = env, .conf = env->conf, .arena = &env->arena, .problems = problems};
-    size_t max_probes = N_MODELS + b.conf->n_chunkers + b.conf->n_detectors;
+    struct weir_services b = {
+        .env = env, .conf = env->conf, .arena = &env->arena, .problems = problems};
+    size_t max_probes = N_MODELS + b.conf->n_providers + b.conf->n_chunkers + b.conf->n_detectors;
     b.probes = weir_arena_array(b.arena, max_probes, sizeof *b.probes);
     build_tls(&b);
-    env->tasks.openai = build_openai(&b);
+    env->tasks.openai = weir_services__fleet(&b, build_openai(&b));
     env->tasks.generation = build_generation(&b);
     build_chunkers(&b);
     build_detectors(&b);

@@ -61,12 +61,13 @@ static void on_request(void *ctx, struct weir_http_stream *s)
 {
     struct weir_worker *w = ctx;
     struct weir_request *r = begin_request(w, s);
-    r->task = (struct weir_task_ctx){.env = &r->env->tasks,
-                                     .loop = &w->loop,
-                                     .client = w->client,
-                                     .call = {.log = &r->log, .account = s->arena.account},
-                                     .arena = &s->arena,
-                                     .scratch = &w->scratch};
+    r->task = (struct weir_task_ctx){
+        .env = &r->env->tasks,
+        .loop = &w->loop,
+        .client = w->client,
+        .call = {.log = &r->log, .account = s->arena.account, .model_report = &r->model_report},
+        .arena = &s->arena,
+        .scratch = &w->scratch};
     weir_passthrough_collect(r, s);
     weir_api_begin(s);
 }

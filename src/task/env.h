@@ -6,6 +6,7 @@
 #include "base/slice.h"
 #include "chunk/chunk.h"
 #include "detect/detect.h"
+#include "model/fleet.h"
 #include "model/model.h"
 #include "task/trace.h"
 
@@ -31,6 +32,7 @@ struct weir_task_env {
     size_t n_detectors;
     struct weir_map detectors_by_id;     /* of struct weir_task_detector */
     const struct weir_model *openai;     /* NULL: none */
+    const struct weir_fleet *fleet;      /* the same, where it is several servers; else NULL */
     const struct weir_model *generation; /* NULL: none */
     bool is_fms;                         /* compat: fms */
     unsigned max_detector_calls;         /* of one detector under way at once, per request */
