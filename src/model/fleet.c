@@ -11,6 +11,7 @@
 #include "model/fleet.h"
 
 #include "base/err.h"
+#include "base/glob.h"
 #include "base/mem.h"
 #include "io/loop.h"
 #include "model/rename.h"
@@ -414,8 +415,20 @@ static void append_name(struct weir_buf *out, struct weir_slice name, size_t *n)
     *n += 1;
 }
 
-struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet, struct weir_slice model,
-                                           struct weir_arena *arena)
+/* Could a model of the entry be within the scope? */
+static bool is_shown(const struct weir_fleet_scope *scope, struct weir_slice glob)
+{
+    for (size_t i = 0; i < scope->n; i++) {
+        if (weir_glob_overlaps(scope->globs[i], glob)) {
+            return true;
+        }
+    }
+    return scope->n == 0;
+}
+
+struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet,
+                                           const struct weir_fleet_scope *scope,
+                                           struct weir_slice model, struct weir_arena *arena)
 {
     enum { MAX_SHOWN_BYTES = 100 };
     struct weir_buf out = {0};
@@ -424,7 +437,12 @@ struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet, struc
         weir_slice_sub(model, 0, model.n < MAX_SHOWN_BYTES ? model.n : MAX_SHOWN_BYTES);
     weir_buf_printf(&out, "the model `%.*s` does not exist; there are ", (int)shown.n, shown.p);
     for (size_t i = 0; i < fleet->n_entries; i++) {
-        append_name(&out, fleet->entries[i].glob, &n);
+        if (is_shown(scope, fleet->entries[i].glob)) {
+            append_name(&out, fleet->entries[i].glob, &n);
+        }
+    }
+    for (size_t i = 0; n == 0 && i < scope->n; i++) { /* of a server that has them all */
+        append_name(&out, scope->globs[i], &n);
     }
     struct weir_slice words = weir_fault_message(arena, weir_buf_slice(&out));
     weir_buf_dispose(&out);
@@ -487,8 +505,9 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     r->sent.account = account;
     r->choice = (struct weir_fleet_choice){.entry = weir_fleet_find(fleet, request->model_id),
                                            .op = request->op};
+    static const struct weir_fleet_scope all = {0};
     if (r->choice.entry == NULL) {
-        refuse(r, weir_fleet_unknown_words(fleet, request->model_id, &r->arena));
+        refuse(r, weir_fleet_unknown_words(fleet, &all, request->model_id, &r->arena));
     } else if (!weir_fleet_serves(r->choice.entry, request->op)) {
         refuse(r, weir_fleet_unserved_words(r->choice.entry, request->op, &r->arena));
     } else {

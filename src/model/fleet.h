@@ -70,10 +70,19 @@ const struct weir_fleet_entry *weir_fleet_find(const struct weir_fleet *fleet,
 /* Does any target of the entry serve the operation? */
 bool weir_fleet_serves(const struct weir_fleet_entry *entry, enum weir_model_op op);
 
+/* Patterns of the models that may be used; none: all. */
+struct weir_fleet_scope {
+    const struct weir_slice *globs;
+    size_t n;
+};
+
+bool weir_fleet_scope_has(const struct weir_fleet_scope *scope, struct weir_slice model);
+
 /* What callers are told: "the model `x` does not exist; there are `a`, `b`, `llama-*`"; and "the
  * provider `claude` does not serve chat completions". In the arena. */
-struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet, struct weir_slice model,
-                                           struct weir_arena *arena);
+struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet,
+                                           const struct weir_fleet_scope *scope,
+                                           struct weir_slice model, struct weir_arena *arena);
 struct weir_slice weir_fleet_unserved_words(const struct weir_fleet_entry *entry,
                                             enum weir_model_op op, struct weir_arena *arena);
 

@@ -20,6 +20,16 @@ const struct weir_fleet_entry *weir_fleet_find(const struct weir_fleet *fleet,
     return best != NULL ? best : fleet->otherwise;
 }
 
+bool weir_fleet_scope_has(const struct weir_fleet_scope *scope, struct weir_slice model)
+{
+    for (size_t i = 0; i < scope->n; i++) {
+        if (weir_glob_match(scope->globs[i], model)) {
+            return true;
+        }
+    }
+    return scope->n == 0;
+}
+
 bool weir_fleet_serves(const struct weir_fleet_entry *entry, enum weir_model_op op)
 {
     for (size_t i = 0; i < entry->n_targets; i++) {

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct weir_listing;
+
 /*
  * A model server by name: how it is asked for each operation, with which key. Made by the server
  * from the configuration, then const but for its counts, shared by all workers.
@@ -41,10 +43,12 @@ struct weir_provider {
     struct weir_slice api_version;        /* azure */
     const struct weir_http_field *fields; /* constants of every request, lower case */
     size_t n_fields;
-    struct weir_slice query; /* likewise: "a=b&c=d", or "" */
-    bool passes_caller_key;  /* instead of api_key: the caller's own */
-    uint64_t patience_ms;    /* for the first event, where somebody else can be asked */
-    atomic_uint *n_running;  /* requests of the whole process */
+    struct weir_slice query;      /* likewise: "a=b&c=d", or "" */
+    bool passes_caller_key;       /* instead of api_key: the caller's own */
+    uint64_t patience_ms;         /* for the first event, where somebody else can be asked */
+    atomic_uint *n_running;       /* requests of the whole process */
+    struct weir_listing *listing; /* its models; NULL: they are not asked for (Azure lists what it
+                                     has, not what is deployed) */
 };
 
 /* Does it serve the operation? */

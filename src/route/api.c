@@ -11,6 +11,7 @@
 #include "route/env.h"
 #include "route/generation.h"
 #include "route/headers.h"
+#include "route/models.h"
 #include "route/openai.h"
 #include "route/page.h"
 #include "route/registry.h"
@@ -59,7 +60,8 @@ static const struct weir_route_entry TABLE[] = {
 static const struct weir_route_entry OPENAI_TABLE[] = {
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_openai_begin_chat, has_openai},
     {"/v1/completions", WEIR_HTTP_POST, weir_openai_begin_text, has_openai},
-    {"/v1/models", WEIR_HTTP_GET, weir_openai_begin_models, has_openai},
+    {"/v1/models", WEIR_HTTP_GET, weir_models_begin_list, has_openai},
+    {"/v1/models/*", WEIR_HTTP_GET, weir_models_begin_one, has_openai},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])

@@ -4,10 +4,10 @@
 #include "route/completion.h"
 #include "route/env.h"
 #include "route/history.h"
+#include "route/models.h"
 #include "route/reply.h"
 #include "route/unary.h"
 #include "task/completion_stream.h"
-#include "task/models.h"
 #include "task/seen.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -195,6 +195,10 @@ static bool looks_at_tools(const struct reading *r)
 static void start(struct reading *r)
 {
     struct weir_task_ctx *task = &weir_request_of(r->s)->task;
+    enum weir_model_op op = r->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION;
+    if (!weir_models_may_use(r->s, op, r->request.model_id)) {
+        return;
+    }
     read_format(r);
     struct weir_batching_request batching = {.body = r->f.json,
                                              .model = r->request.model_id,
@@ -339,12 +343,4 @@ void weir_openai_begin_text(void *env, struct weir_http_stream *s)
 {
     (void)env;
     weir_unary_begin(s, decode_text);
-}
-
-/* ---- models ---- */
-
-void weir_openai_begin_models(void *env, struct weir_http_stream *s)
-{
-    (void)env;
-    weir_task_models_start(&weir_request_of(s)->task, weir_unary_answer, s);
 }

@@ -10,7 +10,6 @@
  */
 void weir_openai_begin_chat(void *env, struct weir_http_stream *s);
 void weir_openai_begin_text(void *env, struct weir_http_stream *s);
-void weir_openai_begin_models(void *env, struct weir_http_stream *s);
 
 /* Declares what routes count. Once, before any request. */
 void weir_openai_declare(void);

@@ -2,11 +2,20 @@
 
 #include "route/reply.h"
 
+static bool is_path(struct weir_slice path, struct weir_slice pattern)
+{
+    if (pattern.p[pattern.n - 1] != '*') {
+        return weir_slice_eq(path, pattern);
+    }
+    struct weir_slice prefix = weir_slice_sub(pattern, 0, pattern.n - 1);
+    return path.n > prefix.n && weir_slice_starts_with(path, prefix);
+}
+
 const struct weir_route_entry *weir_route_find(const struct weir_route_entry *table, size_t n,
                                                struct weir_slice path)
 {
     for (size_t i = 0; i < n; i++) {
-        if (weir_slice_eq_cstr(path, table[i].path)) {
+        if (is_path(path, weir_slice_cstr(table[i].path))) {
             return &table[i];
         }
     }

@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 /*
- * Method and path to what answers: a table of exact paths. An entry has one method, GET (HEAD goes
- * with it) or POST; a path stands once. OPTIONS, 404 and 405 follow from the table.
+ * Method and path to what answers: a table of exact paths, and of such that end in `/` and a `*`,
+ * which stands for anything but nothing. An entry has one method, GET (HEAD goes with it) or POST;
+ * a path stands once. OPTIONS, 404 and 405 follow from the table.
  */
 typedef void (*weir_route_begin_fn)(void *env, struct weir_http_stream *s);
 

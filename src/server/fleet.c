@@ -2,6 +2,7 @@
 #include "model/fleet.h"
 
 #include "base/assert.h"
+#include "model/listing.h"
 #include "model/openai.h"
 #include "server/services_int.h"
 
@@ -62,6 +63,19 @@ static atomic_uint *new_count(struct weir_services *b)
     return count;
 }
 
+static void dispose_listing(void *ctx)
+{
+    weir_listing_dispose(ctx);
+}
+
+static struct weir_listing *new_listing(struct weir_services *b)
+{
+    struct weir_listing *l = weir_arena_alloc(b->arena, sizeof *l);
+    weir_listing_init(l);
+    weir_arena_defer(b->arena, dispose_listing, l);
+    return l;
+}
+
 /* Its path is the provider's own business (model/provider.h), not the target's. */
 static const struct weir_target *target_of(struct weir_services *b,
                                            const struct weir_conf_provider *conf)
@@ -102,6 +116,7 @@ static void build_provider(struct weir_services *b, const struct weir_conf_provi
         .patience_ms =
             conf->has_first_byte_timeout ? conf->service.first_byte_timeout_ms : PATIENCE_MS,
         .n_running = new_count(b),
+        .listing = conf->kind != WEIR_CONF_PROVIDER_AZURE ? new_listing(b) : NULL,
     };
     copy_fields(b, conf, p);
     add_probe(b, p, target);
@@ -117,6 +132,7 @@ static void build_usual(struct weir_services *b, const struct weir_model *usual,
         .model = usual,
         .patience_ms = PATIENCE_MS,
         .n_running = new_count(b),
+        .listing = new_listing(b),
     };
 }
 

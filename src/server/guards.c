@@ -165,9 +165,19 @@ static void add_field(struct weir_guarded *g, struct weir_slice name, struct wei
     g->fields[g->n_fields++] = (struct weir_http_field){name, value};
 }
 
+static struct weir_fleet_scope scope_of(struct builder *b, const struct weir_conf_route *conf)
+{
+    struct weir_slice *globs = weir_arena_array(b->arena, conf->models.n, sizeof *globs);
+    for (size_t i = 0; i < conf->models.n; i++) {
+        globs[i] = conf->models.items[i].s;
+    }
+    return (struct weir_fleet_scope){.globs = globs, .n = conf->models.n};
+}
+
 static void build(struct builder *b, const struct weir_conf_route *conf, struct weir_guarded *g)
 {
     g->conf = conf;
+    g->models = scope_of(b, conf);
     g->input = plan_of(b, conf->input, conf->n_input);
     g->output = plan_of(b, conf->output, conf->n_output);
     g->policy = (struct weir_policy){

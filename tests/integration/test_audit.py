@@ -77,7 +77,7 @@ def test_one_line_per_decision(weir):
     assert [(line["side"], line["action"]) for line in lines] == [("input", "redact"), ("output", "redact")]
     for line in lines:
         assert line["request_id"] == first.headers["x-request-id"]
-        assert (line["route"], line["model"], line["provider"]) == ("redact", "m", "openai")
+        assert (line["route"], line["model"], line["provider"]) == ("redact", "m", "default")
         assert line["revision"] == made.w.health.get("/info").json()["revision"]
         assert line["time"].endswith("Z") and line["status"] == 200
     found = lines[1]["findings"]

@@ -320,3 +320,116 @@ def test_who_failed_five_times_rests(weir, service):
         assert ask(w).status_code == 200
     assert len(first.requests) == 5
     assert len(second.requests) == 8
+
+
+# --- which models there are ---
+
+
+def listed(*ids):
+    data = [{"id": i, "object": "model", "created": 5, "owned_by": "x", "root": "r"} for i in ids]
+    return lambda request: reply({"object": "list", "data": data})
+
+
+def names(answer):
+    assert answer.status_code == 200, answer.text
+    return {m["id"]: m["owned_by"] for m in answer.json()["data"]}
+
+
+def test_a_model_that_matches_nothing_is_404(weir, service):
+    server = service(says("x"))
+    routes = [{"name": "default", "output": {"pii": {}}},
+              {"name": "narrow", "output": {"pii": {}}, "models": ["llama-1*"]}]
+    w = weir(tree({"a": openai_like(server)}, {"fast": {"provider": "a"},
+                                               "llama-*": {"provider": "a"}}, routes=routes))
+    for path, model, there in [("", "gpt", ["fast", "llama-*"]), ("/narrow", "fast", ["llama-*"]),
+                               ("/narrow", "llama-2", ["llama-*"])]:
+        answer = ask(w, model, path + CHAT)
+        assert answer.status_code == 404
+        words = ", ".join(f"`{name}`" for name in there)
+        assert answer.json()["error"]["message"] == (
+            f"the model `{model}` does not exist; there are {words}")
+    assert ask(w, "llama-12", "/narrow" + CHAT).status_code == 200
+    assert len(server.requests) == 1
+    late = w.api.post("/api/v2/chat/completions-detection",
+                      json={"model": "gpt", "messages": [{"role": "user", "content": "hi"}],
+                            "detectors": {"output": {"pii": {}}}})
+    assert late.status_code == 404
+    assert "does not exist" in late.json()["details"]
+
+
+def test_a_route_narrows_the_usual_server_too(weir, service):
+    server = service(says("x"))
+    routes = [{"name": "default", "output": {"pii": {}}, "models": ["a-*"]}]
+    w = weir(config(openai={"service": server.config()}, routes=routes))
+    assert ask(w, "b").status_code == 404
+    assert ask(w, "a-1").status_code == 200
+
+
+def test_a_provider_without_the_dialect_is_named(weir, service):
+    server = service(says("x"))
+    w = weir(tree({"c": {"kind": "anthropic", "base_url": f"http://127.0.0.1:{server.port}"},
+                   "e": openai_like(server, dialects=["embeddings"])},
+                  {"claude-*": {"provider": "c"}, "e": {"provider": "e"}}))
+    for model, provider in [("claude-1", "c"), ("e", "e")]:
+        answer = ask(w, model)
+        assert answer.status_code == 404
+        assert answer.json()["error"]["message"] == (
+            f"provider `{provider}`, which has this model, does not serve chat completions")
+    assert server.requests == []
+
+
+def test_the_list_has_names_and_what_patterns_lead_to(weir, service):
+    one, two = service(listed("llama-1", "llama-2", "other")), service(listed("llama-2", "llama-3"))
+    broken = service(lambda request: reply("no", 500))
+    usual = service(listed("plain", "llama-9"))
+    routes = [{"name": "default", "output": {"pii": {}}},
+              {"name": "narrow", "output": {"pii": {}}, "models": ["*-2", "fast"]}]
+    w = weir(tree({"one": openai_like(one), "two": openai_like(two), "three": openai_like(broken)},
+                  {"fast": {"provider": "one", "model": "x"},
+                   "llama-*": {"providers": ["one", "two"]}, "b*": {"provider": "three"}},
+                  openai={"service": usual.config()}, routes=routes))
+    everything = {"fast": "one", "llama-1": "one", "llama-2": "one", "llama-3": "two",
+                  "plain": "default"}
+    assert names(w.api.get("/v1/models")) == everything
+    assert names(w.api.get("/narrow/v1/models")) == {"fast": "one", "llama-2": "one"}
+    assert [len(s.requests) for s in (one, two, broken, usual)] == [1, 1, 1, 1]
+    assert one.paths() == ["/v1/models"]
+    assert w.log("provider does not list its models", provider="three")
+    one_model = w.api.get("/v1/models/llama-3")
+    assert one_model.json() == {"id": "llama-3", "object": "model", "created": 5, "owned_by": "two",
+                                "root": "r"}
+    missing = w.api.get("/v1/models/nothing")
+    assert missing.status_code == 404
+    assert "does not exist; there are `fast`, `llama-1`" in missing.json()["error"]["message"]
+    assert w.api.get("/narrow/v1/models/llama-1").status_code == 404
+
+
+def test_a_model_may_have_a_slash(weir, service):
+    server = service(listed("meta/llama"))
+    w = weir(tree({"a": openai_like(server)}, {"*": {"provider": "a"}}))
+    for path in ("/v1/models/meta/llama", "/v1/models/meta%2Fllama"):
+        assert w.api.get(path).json()["id"] == "meta/llama"
+    assert w.raw().get("/v1/models/a%zz").status == 400
+
+
+def test_one_model_of_the_usual_server(weir, service):
+    server = service(listed("a", "b"))
+    w = weir(config(openai={"service": server.config()}))
+    assert w.api.get("/v1/models").json()["data"][0]["owned_by"] == "x"
+    assert w.api.get("/v1/models/b").json()["id"] == "b"
+    assert w.api.get("/v1/models/c").status_code == 404
+
+
+def test_many_callers_make_one_question(weir, service):
+    server = service(listed("llama-1"))
+    w = weir(tree({"a": openai_like(server)}, {"*": {"provider": "a"}}), args=["--workers", 2])
+    clients = [w.client() for _ in range(8)]
+    found = []
+    threads = [threading.Thread(target=lambda c=c: found.append(names(c.get("/v1/models"))))
+               for c in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [{"llama-1": "a"}] * 8
+    assert len(server.requests) == 1

@@ -1,0 +1,140 @@
+#include "route/models.h"
+
+#include "route/env.h"
+#include "route/reply.h"
+#include "route/unary.h"
+#include "task/model_list.h"
+#include "task/models.h"
+#include "wire/url.h"
+
+/* ---- may it be used? ---- */
+
+static void refuse(struct weir_http_stream *s, struct weir_slice words)
+{
+    weir_reply_error(s, 404, words);
+}
+
+bool weir_models_may_use(struct weir_http_stream *s, enum weir_model_op op, struct weir_slice model)
+{
+    const struct weir_request *r = weir_request_of(s);
+    const struct weir_fleet *fleet = r->task.env->fleet;
+    const struct weir_fleet_scope *scope = &r->guarded->models;
+    static const struct weir_fleet none = {0};
+    const struct weir_fleet_entry *entry = fleet != NULL ? weir_fleet_find(fleet, model) : NULL;
+    bool is_known = fleet == NULL || entry != NULL;
+    if (!is_known || !weir_fleet_scope_has(scope, model)) {
+        refuse(s, weir_fleet_unknown_words(fleet != NULL ? fleet : &none, scope, model, &s->arena));
+        return false;
+    }
+    if (entry != NULL && !weir_fleet_serves(entry, op)) {
+        refuse(s, weir_fleet_unserved_words(entry, op, &s->arena));
+        return false;
+    }
+    return true;
+}
+
+/* ---- the list ---- */
+
+static void start(struct weir_http_stream *s, weir_task_done_fn done, void *ctx)
+{
+    struct weir_request *r = weir_request_of(s);
+    if (r->task.env->fleet != NULL) {
+        weir_task_model_list_start(&r->task, &r->guarded->models, done, ctx);
+    } else {
+        weir_task_models_start(&r->task, done, ctx);
+    }
+}
+
+void weir_models_begin_list(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    start(s, weir_unary_answer, s);
+}
+
+/* ---- one of them ---- */
+
+struct one {
+    struct weir_http_stream *s;
+    struct weir_slice id;
+};
+
+/* The object in the list whose id it is; WEIR_JSON_NONE: there is none. */
+static uint32_t find(const struct weir_json *json, struct weir_slice id)
+{
+    uint32_t data = weir_json_get_set(json, 0, WEIR_SLICE("data"));
+    if (data == WEIR_JSON_NONE || weir_json_type(json, data) != WEIR_JSON_ARRAY) {
+        return WEIR_JSON_NONE;
+    }
+    uint32_t at = weir_json_first(json, data);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, data, at)) {
+        uint32_t name = weir_json_get_set(json, at, WEIR_SLICE("id"));
+        if (name != WEIR_JSON_NONE && weir_json_type(json, name) == WEIR_JSON_STRING &&
+            weir_json_string_eq(json, name, id)) {
+            return at;
+        }
+    }
+    return WEIR_JSON_NONE;
+}
+
+static void append_names(struct weir_buf *out, const struct weir_json *json,
+                         struct weir_arena *arena)
+{
+    enum { MAX_NAMES = 20 };
+    uint32_t data = weir_json_get_set(json, 0, WEIR_SLICE("data"));
+    bool is_list = data != WEIR_JSON_NONE && weir_json_type(json, data) == WEIR_JSON_ARRAY;
+    uint32_t at = is_list ? weir_json_first(json, data) : WEIR_JSON_NONE;
+    for (size_t i = 0; at != WEIR_JSON_NONE && i < MAX_NAMES; i++) {
+        uint32_t name = weir_json_get_set(json, at, WEIR_SLICE("id"));
+        if (name != WEIR_JSON_NONE && weir_json_type(json, name) == WEIR_JSON_STRING) {
+            struct weir_slice text = weir_json_string(json, name, arena);
+            weir_buf_printf(out, "%s`%.*s`", i == 0 ? "" : ", ", (int)text.n, text.p);
+        }
+        at = weir_json_after(json, data, at);
+    }
+}
+
+static void on_list(void *ctx, const struct weir_task_answer *answer)
+{
+    struct one *one = ctx;
+    struct weir_http_stream *s = one->s;
+    struct weir_json json;
+    if (answer->fault != NULL) {
+        weir_unary_answer(s, answer);
+        return;
+    }
+    uint32_t at = WEIR_JSON_NONE;
+    bool is_json = weir_json_parse(&json, answer->body, NULL, &s->arena, NULL) == 0;
+    if (is_json) {
+        at = find(&json, one->id);
+    }
+    if (at != WEIR_JSON_NONE) {
+        weir_reply_json(s, weir_json_raw(&json, at));
+        return;
+    }
+    struct weir_buf words = {0};
+    weir_buf_printf(&words, "the model `%.*s` does not exist; there are ", (int)one->id.n,
+                    one->id.p);
+    if (is_json) {
+        append_names(&words, &json, &s->arena);
+    }
+    refuse(s, weir_fault_message(&s->arena, weir_buf_slice(&words)));
+    weir_buf_dispose(&words);
+}
+
+void weir_models_begin_one(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    struct one *one = weir_arena_alloc(&s->arena, sizeof *one);
+    struct weir_slice prefix = WEIR_SLICE("/v1/models/");
+    const char *found = memmem(s->req.path.p, s->req.path.n, prefix.p, prefix.n);
+    struct weir_slice id =
+        weir_slice_sub(s->req.path, (size_t)(found - s->req.path.p) + prefix.n, s->req.path.n);
+    one->s = s;
+    if (!weir_url_unescape(id, &s->arena, &one->id)) {
+        weir_reply_error(s, 400, WEIR_SLICE("the path has a broken escape (%)"));
+    } else if (weir_fleet_scope_has(&weir_request_of(s)->guarded->models, one->id)) {
+        start(s, on_list, one);
+    } else {
+        weir_models_may_use(s, WEIR_MODEL_MODELS, one->id); /* says what there is */
+    }
+}
