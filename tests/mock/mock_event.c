@@ -28,7 +28,8 @@ void weir_mock_event_make_head(struct weir_mock_script *sc, const char *object)
                     sc->ask->is_chat ? "chatcmpl" : "cmpl", sc->r->id, object,
                     (long long)weir_mock_request_created(sc->r));
     weir_buf_append(&head, sc->ask->model);
-    put(&head, ",\"system_fingerprint\":\"fp_mock\"");
+    struct weir_slice provider = sc->r->provider.n != 0 ? sc->r->provider : WEIR_SLICE("mock");
+    weir_buf_printf(&head, ",\"system_fingerprint\":\"fp_%.*s\"", (int)provider.n, provider.p);
     if (has(sc, WEIR_MOCK_UNKNOWN)) {
         weir_buf_append(&head, weir_mock_event_unknown);
     }

@@ -1,6 +1,7 @@
 #include "mock/mock_openai.h"
 
 #include "base/err.h"
+#include "mock/mock_provider.h"
 #include "mock/mock_reply.h"
 #include "mock/mock_script.h"
 #include "route/reply.h"
@@ -190,6 +191,9 @@ static bool take(struct weir_http_stream *s, const struct weir_json *body, bool 
     ask->is_chat = is_chat;
     read_ask(body, ask, &s->arena);
     add_wishes(&r->set, ask);
+    if (weir_mock_provider_blocks(s, ask->last_text)) {
+        return false;
+    }
     if (weir_mock_script_init(sc, s, ask, &mistake) != 0) {
         weir_reply_error(s, 400, weir_slice_cstr(mistake.text));
         return false;

@@ -178,11 +178,18 @@ static struct weir_slice pad(struct weir_http_stream *s, struct weir_slice body)
 void weir_mock_reply_send(struct weir_http_stream *s, const struct weir_mock_answer *answer)
 {
     struct weir_mock_settings *set = &weir_mock_request_of(s)->set;
-    struct weir_http_field type = {WEIR_SLICE("content-type"), weir_slice_cstr(answer->type)};
+    struct weir_http_field fields[2] = {
+        {WEIR_SLICE("content-type"), weir_slice_cstr(answer->type)},
+    };
     size_t n_fields = answer->type != NULL;
+    if (answer->status >= 400 && set->retry_after != 0) {
+        const char *seconds = weir_arena_printf(&s->arena, "%u", set->retry_after);
+        fields[n_fields].name = WEIR_SLICE("retry-after");
+        fields[n_fields++].value = weir_slice_cstr(seconds);
+    }
     bool is_plain = set->cut_bytes == 0 && set->pad_bytes == 0 && !answer->is_cut;
     if (is_plain || answer->body.n == 0) {
-        weir_http_stream_reply(s, answer->status, &type, n_fields, answer->body);
+        weir_http_stream_reply(s, answer->status, fields, n_fields, answer->body);
         return;
     }
     struct body *b = weir_arena_zalloc(&s->arena, sizeof *b);
@@ -190,7 +197,7 @@ void weir_mock_reply_send(struct weir_http_stream *s, const struct weir_mock_ans
     b->n_send = answer->is_cut ? b->bytes.n / 2 : b->bytes.n;
     b->is_cut = answer->is_cut;
     struct weir_http_response r = {.status = answer->status,
-                                   .fields = &type,
+                                   .fields = fields,
                                    .n_fields = n_fields,
                                    .body = WEIR_HTTP_BODY_LENGTH,
                                    .length = b->bytes.n};

@@ -97,8 +97,9 @@ struct weir_mock_script {
     struct weir_slice head; /* {"id":…,"model":…, */
     struct weir_slice eol;
     uint64_t n_events;
-    uint64_t n_said; /* tokens, for usage */
-    unsigned tail;   /* how far the events behind the choices are */
+    uint64_t n_said;       /* tokens, for usage */
+    unsigned n_unfiltered; /* events since the last annotation */
+    unsigned tail;         /* how far the events behind the choices are */
     bool has_begun;
     bool has_failed;
 };

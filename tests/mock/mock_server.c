@@ -7,6 +7,7 @@
 #include "mock/mock_grpc.h"
 #include "mock/mock_openai.h"
 #include "mock/mock_patterns.h"
+#include "mock/mock_provider.h"
 #include "mock/mock_reply.h"
 #include "obs/trace.h"
 #include "route/reply.h"
@@ -121,6 +122,13 @@ static const struct weir_route_entry TABLE[] = {
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_mock_openai_begin_chat, NULL},
     {"/v1/completions", WEIR_HTTP_POST, weir_mock_openai_begin_completion, NULL},
     {"/v1/models", WEIR_HTTP_GET, weir_mock_openai_begin_models, NULL},
+    {"/v1/embeddings", WEIR_HTTP_POST, weir_mock_provider_begin_embeddings, NULL},
+    {"/v1/rerank", WEIR_HTTP_POST, weir_mock_provider_begin_rerank, NULL},
+    {"/v1/score", WEIR_HTTP_POST, weir_mock_provider_begin_score, NULL},
+    {"/openai/deployments/*", WEIR_HTTP_POST, weir_mock_provider_begin_deployment, NULL},
+    {"/openai/models", WEIR_HTTP_GET, weir_mock_openai_begin_models, NULL},
+    {"/openai/v1/models", WEIR_HTTP_GET, weir_mock_openai_begin_models, NULL},
+    {"/openai/v1/chat/completions", WEIR_HTTP_POST, weir_mock_openai_begin_chat, NULL},
     {"/tokenize", WEIR_HTTP_POST, weir_mock_openai_begin_tokenize, NULL},
     {"/api/v1/text/contents", WEIR_HTTP_POST, weir_mock_detector_begin_contents, NULL},
     {"/api/v1/text/chat", WEIR_HTTP_POST, weir_mock_detector_begin_chat, NULL},
@@ -139,6 +147,10 @@ static void on_request(void *ctx, struct weir_http_stream *s)
     }
     if (weir_mock_grpc_is(s)) {
         weir_mock_grpc_begin(s);
+        return;
+    }
+    weir_mock_provider_enter(s);
+    if (!weir_mock_provider_knows(s)) {
         return;
     }
     const struct weir_route_entry *entry =

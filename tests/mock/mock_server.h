@@ -56,8 +56,9 @@ struct weir_mock_request {
     struct weir_log_ctx log;
     char id[WEIR_MOCK_ID_BYTES + 1]; /* unique; the end of an answer's `id`, request_id in logs */
     uint64_t random_state;
-    uint64_t n_events; /* sent so far */
-    bool was_cut;      /* by us */
+    uint64_t n_events;          /* sent so far */
+    bool was_cut;               /* by us */
+    struct weir_slice provider; /* of /providers/NAME; or empty */
 };
 
 static inline struct weir_mock_request *weir_mock_request_of(const struct weir_http_stream *s)

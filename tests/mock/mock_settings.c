@@ -48,6 +48,7 @@ static const char *const SCENARIOS[] = {
     [WEIR_MOCK_FINISH_WITH_TEXT] = "finish-with-text",
     [WEIR_MOCK_TEXT_AFTER_FINISH] = "text-after-finish",
     [WEIR_MOCK_AZURE] = "azure",
+    [WEIR_MOCK_AZURE_ASYNC] = "azure-async",
     [WEIR_MOCK_UNKNOWN] = "unknown",
     [WEIR_MOCK_SPLIT_UTF8] = "split-utf8",
     [WEIR_MOCK_CRLF] = "crlf",
@@ -194,6 +195,15 @@ static const struct setting SETTINGS[] = {
      .otherwise = "stop, length or tool_calls"},
     {WORD(health, HEALTHS), .group = "Model server",
      .help = "what health checks are told, see below", .otherwise = "good"},
+
+    {TEXT(api_key), .group = "Model server", .help = "401 for requests without this key",
+     .otherwise = "none is wanted"},
+    {TEXT(deployments), .group = "Model server",
+     .help = "Azure's, separated by commas; 404 for others", .otherwise = "all there may be"},
+    {TEXT(blocked), .group = "Model server",
+     .help = "a question with this word is refused as Azure's filter does"},
+    {NUMBER(retry_after, 0, 3600), .group = "Model server",
+     .help = "failures say to come again after N seconds", .otherwise = "0: they do not"},
 
     {TEXT(regex), .group = "Detector", .help = "find this (PCRE2)",
      .otherwise = "e-mail, card, phone, SSN, IP"},

@@ -38,6 +38,7 @@ enum weir_mock_scenario {
     WEIR_MOCK_FINISH_WITH_TEXT,  /* finish_reason on the last text event, likewise */
     WEIR_MOCK_TEXT_AFTER_FINISH, /* more text follows finish_reason */
     WEIR_MOCK_AZURE,             /* prompt_filter_results, content_filter_results, …_offsets */
+    WEIR_MOCK_AZURE_ASYNC,       /* the same as events of their own, behind the text (no delta) */
     WEIR_MOCK_UNKNOWN,           /* members nobody knows, everywhere */
     WEIR_MOCK_SPLIT_UTF8,        /* surrogate pairs cut between two events */
     WEIR_MOCK_CRLF,              /* lines end with CR LF */
@@ -147,8 +148,12 @@ struct weir_mock_settings {
     uint32_t error;           /* enum weir_mock_error; WEIR_MOCK_UNSET */
     uint32_t tool_calls;
     struct weir_slice arguments;
-    struct weir_slice finish; /* p == NULL: what fits */
-    uint32_t health;          /* enum weir_mock_health */
+    struct weir_slice finish;  /* p == NULL: what fits */
+    uint32_t health;           /* enum weir_mock_health */
+    struct weir_slice api_key; /* p == NULL: none is wanted */
+    struct weir_slice deployments;
+    struct weir_slice blocked;
+    uint32_t retry_after; /* seconds; 0: nothing is said */
 
     /* the detector */
     struct weir_slice regex; /* p == NULL: the built-in patterns */

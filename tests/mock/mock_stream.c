@@ -120,6 +120,9 @@ static bool next_joined(struct weir_mock_script *sc, struct weir_buf *out, bool 
 
 /* ---- what stands around them ---- */
 
+/* Events with text between two annotations of the asynchronous filter. */
+enum { UNFILTERED_EVENTS = 5 };
+
 #define FINE "{\"filtered\":false,\"severity\":\"safe\"}"
 
 static void write_prompt_filters(const struct weir_mock_script *sc, struct weir_buf *out)
@@ -143,6 +146,26 @@ static void write_offsets(const struct weir_mock_script *sc, struct weir_buf *ou
     weir_buf_dispose(&member);
 }
 
+/* What Azure's asynchronous filter says, in events of their own: no delta, no id. */
+static void write_annotation(struct weir_mock_script *sc, struct weir_buf *out)
+{
+    struct weir_buf event = {0};
+    weir_buf_append(&event, WEIR_SLICE("{\"id\":\"\",\"object\":\"\",\"created\":0,\"model\":\"\","
+                                       "\"choices\":["));
+    for (uint32_t i = 0; i < sc->ask->n; i++) {
+        size_t n_cp = sc->choices[i].offset_cp;
+        weir_buf_printf(&event,
+                        "%s{\"index\":%u,\"finish_reason\":null,\"content_filter_results\":"
+                        "{\"hate\":" FINE ",\"violence\":" FINE "},\"content_filter_offsets\":"
+                        "{\"check_offset\":0,\"start_offset\":0,\"end_offset\":%zu}}",
+                        i != 0 ? "," : "", i, n_cp);
+    }
+    weir_buf_append(&event, WEIR_SLICE("],\"usage\":null}"));
+    weir_mock_event_data(sc, WEIR_SLICE(""), weir_buf_slice(&event), out);
+    weir_buf_dispose(&event);
+    sc->n_unfiltered = 0;
+}
+
 static void write_usage(const struct weir_mock_script *sc, struct weir_buf *out)
 {
     struct weir_buf member = {0};
@@ -160,6 +183,8 @@ static enum weir_mock_next next_of_tail(struct weir_mock_script *sc, struct weir
         unsigned at = sc->tail++;
         if (at == OFFSETS && has(sc, WEIR_MOCK_AZURE) && !sc->has_failed) {
             write_offsets(sc, out);
+        } else if (at == OFFSETS && has(sc, WEIR_MOCK_AZURE_ASYNC) && !sc->has_failed) {
+            write_annotation(sc, out);
         } else if (at == USAGE && sc->ask->wants_usage && !sc->has_failed) {
             write_usage(sc, out);
         } else if (at == DONE && !has(sc, WEIR_MOCK_NO_DONE)) {
@@ -256,11 +281,16 @@ static enum weir_mock_next next_event(void *ctx, struct weir_buf *out, uint64_t 
     }
     if (!sc->has_begun) {
         sc->has_begun = true;
-        if (has(sc, WEIR_MOCK_AZURE)) {
+        if (has(sc, WEIR_MOCK_AZURE) || has(sc, WEIR_MOCK_AZURE_ASYNC)) {
             write_prompt_filters(sc, out);
             return WEIR_MOCK_MORE;
         }
     }
+    if (has(sc, WEIR_MOCK_AZURE_ASYNC) && sc->n_unfiltered == UNFILTERED_EVENTS) {
+        write_annotation(sc, out);
+        return WEIR_MOCK_MORE;
+    }
+    sc->n_unfiltered++;
     bool has_part =
         has(sc, WEIR_MOCK_JOINED) ? next_joined(sc, out, &is_step) : next_single(sc, out, &is_step);
     if (!has_part) {
