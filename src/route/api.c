@@ -17,6 +17,7 @@
 #include "route/registry.h"
 #include "route/reply.h"
 #include "route/table.h"
+#include "route/vectors.h"
 
 static bool has_generation(const void *env)
 {
@@ -60,6 +61,9 @@ static const struct weir_route_entry TABLE[] = {
 static const struct weir_route_entry OPENAI_TABLE[] = {
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_openai_begin_chat, has_openai},
     {"/v1/completions", WEIR_HTTP_POST, weir_openai_begin_text, has_openai},
+    {"/v1/embeddings", WEIR_HTTP_POST, weir_vectors_begin_embeddings, has_openai},
+    {"/v1/rerank", WEIR_HTTP_POST, weir_vectors_begin_rerank, has_openai},
+    {"/v1/score", WEIR_HTTP_POST, weir_vectors_begin_score, has_openai},
     {"/v1/models", WEIR_HTTP_GET, weir_models_begin_list, has_openai},
     {"/v1/models/*", WEIR_HTTP_GET, weir_models_begin_one, has_openai},
 };

@@ -1,0 +1,129 @@
+#include "task/vectors.h"
+
+#include "base/err.h"
+#include "wire/json_edit.h"
+#include "wire/json_write.h"
+
+struct vectors {
+    struct weir_task_ctx *task;
+    struct weir_task_completion request;
+    enum weir_model_op op;
+    weir_task_done_fn done;
+    void *ctx;
+    struct weir_model_run *run;
+    struct weir_model_request model_request;
+    struct weir_input input;
+    struct weir_slice answer; /* of the model server */
+};
+
+static void fail(struct vectors *v, const struct weir_fault *fault)
+{
+    struct weir_task_answer answer = {.fault = weir_fault_keep(v->task->arena, fault)};
+    v->done(v->ctx, &answer);
+}
+
+/* The answer with what was found in the question. */
+static struct weir_slice annotate(struct vectors *v)
+{
+    struct weir_buf found = {0};
+    struct weir_buf out = {0};
+    struct weir_json json;
+    struct weir_json_edit e = {0};
+    struct weir_slice body = v->answer;
+    weir_buf_append(&found, WEIR_SLICE("{\"input\":"));
+    bool has_found = weir_completion_write_input(&v->input, &found);
+    weir_buf_append_byte(&found, '}');
+    if (has_found && weir_json_parse(&json, body, NULL, v->task->arena, NULL) == 0 &&
+        weir_json_type(&json, 0) == WEIR_JSON_OBJECT) {
+        weir_json_edit_begin(&e, &json);
+        weir_json_edit_set(&e, 0, WEIR_SLICE("detections"), weir_buf_slice(&found));
+        weir_json_edit_write(&e, &out);
+        body = weir_arena_take_buf(v->task->arena, &out);
+    }
+    weir_json_edit_dispose(&e);
+    weir_buf_dispose(&found);
+    return body;
+}
+
+static void on_frame(void *ctx, const struct weir_model_frame *frame)
+{
+    struct vectors *v = ctx;
+    v->answer = weir_arena_dup(v->task->arena, frame->json);
+}
+
+static void on_done(void *ctx, const struct weir_fault *fault)
+{
+    struct vectors *v = ctx;
+    struct weir_fault empty = {.origin = WEIR_FAULT_VECTORS,
+                               .id = v->request.model_id,
+                               .err = WEIR_EPEER,
+                               .why = WEIR_SLICE("there is no answer")};
+    if (fault != NULL || v->answer.n == 0) {
+        fail(v, fault != NULL ? fault : &empty);
+        return;
+    }
+    struct weir_task_answer answer = {.body = annotate(v)};
+    v->done(v->ctx, &answer);
+}
+
+static void ask(struct vectors *v)
+{
+    static const struct weir_model_events events = {.on_frame = on_frame, .on_done = on_done};
+    struct weir_model_env env = {.loop = v->task->loop,
+                                 .client = v->task->client,
+                                 .context = &v->task->call,
+                                 .max_body_bytes = v->task->env->max_service_body_bytes,
+                                 .max_event_bytes = v->task->env->max_event_bytes};
+    v->model_request = (struct weir_model_request){
+        .op = v->op,
+        .model_id = v->request.model_id,
+        .body = weir_completion_model_body(v->task, &v->request, &v->input)};
+    v->run = weir_model_start(v->task->env->openai, &env, &v->model_request, &events, v);
+}
+
+static void refuse(struct vectors *v)
+{
+    fail(v, &(struct weir_fault){.origin = WEIR_FAULT_LIMIT,
+                                 .err = WEIR_EINVAL,
+                                 .status = 400,
+                                 .message = WEIR_SLICE("the question was blocked: a detector found "
+                                                       "something that this route does not let "
+                                                       "through")});
+}
+
+static void on_scanned(void *ctx, struct weir_scan *scan)
+{
+    struct vectors *v = ctx;
+    const struct weir_fault *fault = weir_scan_fault(scan);
+    if (fault != NULL) {
+        fail(v, fault);
+    } else if (weir_completion_judge_input(&v->request, &v->input) == WEIR_COMPLETION_ASK) {
+        ask(v);
+    } else {
+        refuse(v);
+    }
+}
+
+static void undo(void *ctx)
+{
+    struct vectors *v = ctx;
+    weir_model_free(v->run);
+}
+
+void weir_task_vectors_start(struct weir_task_ctx *task, enum weir_model_op op,
+                             const struct weir_task_completion *request, weir_task_done_fn done,
+                             void *ctx)
+{
+    struct vectors *v = weir_arena_zalloc(task->arena, sizeof *v);
+    *v = (struct vectors){.task = task, .request = *request, .op = op, .done = done, .ctx = ctx};
+    weir_arena_defer(task->arena, undo, v);
+    v->input = weir_completion_input(request);
+    if (request->input.n != 0 && v->input.n != 0) {
+        weir_input_start(&v->input, task, &v->request.input, on_scanned, v);
+        return;
+    }
+    if (request->input.n != 0) {
+        weir_completion_judge_input(&v->request, &v->input); /* counted: nothing was said */
+    }
+    ask(v);
+}
