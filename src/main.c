@@ -1,5 +1,6 @@
 #include "app/args.h"
 #include "app/audit.h"
+#include "app/check.h"
 #include "app/detect.h"
 #include "app/serve.h"
 #include "detect/xsd.h"
@@ -21,6 +22,8 @@ static int run(const struct weir_args *args)
         return weir_detect_run(args);
     case WEIR_ARGS_AUDIT:
         return weir_audit_command(args);
+    case WEIR_ARGS_CHECK_SERVICES:
+        return weir_check_services(args);
     }
     return 1;
 }

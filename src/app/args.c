@@ -278,6 +278,8 @@ static const char usage[] =
     "  weir [serve] [FLAGS]                   start the server\n"
     "  weir detect [FLAGS] [FILE|FOLDER]...   run the built-in detectors on texts, print findings\n"
     "  weir audit verify [FLAGS] FILE...      check that no line of audit files was changed\n"
+    "  weir check-services [FLAGS]            ask every service of the configuration, print a "
+    "table\n"
     "\n"
     "`weir detect --help` and `weir audit --help` show their own flags; these are the server's.\n"
     "Flags are written --flag VALUE or --flag=VALUE. Most have an environment variable, shown in\n"
@@ -287,9 +289,8 @@ static const struct {
     const char *name;
     enum weir_args_command command;
 } commands[] = {
-    {"serve", WEIR_ARGS_SERVE},
-    {"detect", WEIR_ARGS_DETECT},
-    {"audit", WEIR_ARGS_AUDIT},
+    {"serve", WEIR_ARGS_SERVE}, {"detect", WEIR_ARGS_DETECT},
+    {"audit", WEIR_ARGS_AUDIT}, {"check-services", WEIR_ARGS_CHECK_SERVICES},
     {"help", WEIR_ARGS_HELP},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
@@ -318,11 +319,12 @@ static int find_command(struct weir_args *args, const char *word)
     }
     const char *hint = near.best.p != NULL
                            ? weir_arena_printf(&args->arena, "; did you mean `%s`?", near.best.p)
-                           : "; commands are serve, detect and audit";
+                           : "; commands are serve, detect, audit and check-services";
     return refuse(args, weir_arena_printf(&args->arena, "unknown command `%.60s`%s", word, hint));
 }
 
-/* Flags, perhaps a command, and for serve more flags; detect reads its own. */
+/* Flags, perhaps a command, and for a command with the server's flags more of them; detect reads
+ * its own. */
 static int parse_words(const struct weir_args_input *in, struct weir_flags *f,
                        struct weir_args *args)
 {
@@ -338,7 +340,7 @@ static int parse_words(const struct weir_args_input *in, struct weir_flags *f,
         return err;
     }
     at++;
-    if (args->command != WEIR_ARGS_SERVE) {
+    if (args->command != WEIR_ARGS_SERVE && args->command != WEIR_ARGS_CHECK_SERVICES) {
         args->argc = in->argc - at;
         args->argv = in->argv + at;
         return 0;

@@ -17,8 +17,9 @@ enum weir_args_command {
     WEIR_ARGS_SERVE, /* also without any command */
     WEIR_ARGS_DETECT,
     WEIR_ARGS_AUDIT,
-    WEIR_ARGS_HELP,    /* print `output`, exit 0 */
-    WEIR_ARGS_VERSION, /* likewise */
+    WEIR_ARGS_CHECK_SERVICES, /* with the flags of serve */
+    WEIR_ARGS_HELP,           /* print `output`, exit 0 */
+    WEIR_ARGS_VERSION,        /* likewise */
 };
 
 enum weir_args_protocol { WEIR_ARGS_OTLP_UNSET, WEIR_ARGS_OTLP_GRPC, WEIR_ARGS_OTLP_HTTP };

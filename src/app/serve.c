@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static struct weir_server_options options_of(const struct weir_args *args)
+struct weir_server_options weir_serve_options(const struct weir_args *args)
 {
     return (struct weir_server_options){
         .config_path = args->config_path,
@@ -45,13 +45,13 @@ int weir_serve(const struct weir_args *args)
     for (size_t i = 0; i < args->n_warnings; i++) {
         WEIR_LOG_WARN("app", NULL, args->warnings[i]);
     }
-    struct weir_server_options options = options_of(args);
+    struct weir_server_options options = weir_serve_options(args);
     return weir_server_run(&options);
 }
 
 int weir_serve_check_config(const struct weir_args *args)
 {
-    struct weir_server_options options = options_of(args);
+    struct weir_server_options options = weir_serve_options(args);
     struct weir_conf_problems problems = {0};
     struct weir_env *env = weir_server_load(&options, &problems);
     struct weir_buf report = {0};

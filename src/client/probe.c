@@ -52,10 +52,10 @@ static void answer(struct weir_probe *p, const struct weir_probe_state *state)
 }
 
 /* No answer at all. Why, in general words: the details may name addresses. */
-static void answer_unreached(struct weir_probe *p, int err)
+static void answer_unreached(struct weir_probe *p, int err, const char *why)
 {
-    struct weir_probe_state state = {.health = WEIR_PROBE_UNHEALTHY,
-                                     .reason = weir_slice_cstr(weir_err_text(err))};
+    struct weir_probe_state state = {
+        .health = WEIR_PROBE_UNHEALTHY, .reason = weir_slice_cstr(weir_err_text(err)), .why = why};
     answer(p, &state);
 }
 
@@ -110,7 +110,7 @@ static void on_http_done(void *ctx, const struct weir_call_result *result)
     bool is_answered = result->err == 0 || (result->err == WEIR_ELIMIT && result->has_head);
     p->call = NULL;
     if (!is_answered) {
-        answer_unreached(p, result->err);
+        answer_unreached(p, result->err, result->why);
         return;
     }
     struct weir_probe_state state = weir_probe_read_http(result->status, result->body, &p->arena);
@@ -139,7 +139,7 @@ static void on_models_done(void *ctx, const struct weir_call_result *result)
     bool is_refused = result->status == 401 || result->status == 403;
     p->call = NULL;
     if (!is_answered) {
-        answer_unreached(p, result->err);
+        answer_unreached(p, result->err, result->why);
         return;
     }
     struct weir_probe_state state = {.health = health_of_status(result->status)};
@@ -147,11 +147,13 @@ static void on_models_done(void *ctx, const struct weir_call_result *result)
     if (is_refused && !p->service->has_no_key) {
         state.health = WEIR_PROBE_UNHEALTHY;
         state.reason = WEIR_SLICE("the key was refused");
+        state.why = "the key was refused: look at `api_key_env` or `api_key_file`";
     } else if (is_refused) {
         state.health = WEIR_PROBE_HEALTHY;
         state.code = 0;
     } else if (result->status == 404) {
         state.reason = WEIR_SLICE("there is no list of models at this address");
+        state.why = "there is no list of models at this address: look at `base_url`";
     }
     answer(p, &state);
 }
@@ -194,7 +196,7 @@ static enum weir_probe_health health_of_grpc(enum weir_grpc_status status)
 static void answer_grpc_error(struct weir_probe *p, const struct weir_grpc_result *result)
 {
     if (!result->is_from_peer) {
-        answer_unreached(p, result->err);
+        answer_unreached(p, result->err, weir_arena_dup(&p->arena, result->why).p);
         return;
     }
     struct weir_probe_state state = {.health = health_of_grpc(result->status)};

@@ -31,6 +31,7 @@ struct weir_probe_state {
     enum weir_probe_health health;
     int code;                 /* what it answered, as an HTTP status, where that is not 2xx; or 0 */
     struct weir_slice reason; /* clean and short; empty: not known. Never an address */
+    const char *why; /* for operators only: may name addresses; NULL: the reason is all there is */
 };
 
 struct weir_probe;

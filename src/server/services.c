@@ -147,6 +147,9 @@ static const struct weir_model *build_openai(struct weir_services *b)
     struct weir_model_openai *m = weir_arena_alloc(b->arena, sizeof *m);
     weir_model_openai_init(
         m, add_http(b, WEIR_SLICE("openai"), o->service, o->health_service, WEIR_SERVICES_MODEL));
+    if (o->health_service == NULL) { /* then check-services may ask for the models instead */
+        b->probes[b->n_probes - 1].path = WEIR_SLICE("/v1/models");
+    }
     return &m->base;
 }
 

@@ -348,7 +348,8 @@ static void test_wrong_words(void **state)
     expect_message("-x", NULL, "unknown flag -x; flags begin with two dashes");
     expect_message("sreve", NULL, "unknown command `sreve`; did you mean `serve`?");
     expect_message("launch", NULL,
-                   "unknown command `launch`; commands are serve, detect and audit");
+                   "unknown command `launch`; commands are serve, detect, audit and "
+                   "check-services");
     expect_message("serve now", NULL, "unexpected argument `now`");
     expect_message("serve -- --quiet", NULL, "unexpected argument `--quiet`");
     expect_message("--http-port", NULL, "--http-port needs a value: a number from 0 to 65535");
