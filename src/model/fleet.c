@@ -283,10 +283,11 @@ static bool can_ask_others(const struct run *r, const struct weir_fault *fault)
     return fault->err != WEIR_EINVAL && fault->err != WEIR_EFULL && fault->err != WEIR_ELIMIT;
 }
 
-static void log_failure(const struct run *r, bool has_more)
+/* The failure of the last one is the request's, and told where that ends. */
+static void log_failure(const struct run *r)
 {
     const struct weir_log_ctx *log = r->env.context != NULL ? r->env.context->log : NULL;
-    WEIR_LOG_WARN("model", log, has_more ? "provider failed, asking another" : "provider failed",
+    WEIR_LOG_WARN("model", log, "provider failed, asking another",
                   weir_log_str("provider", r->fault.provider),
                   weir_log_str("model", r->asked.model_id), weir_log_err("error", r->fault.err),
                   weir_log_i64("service_status", r->fault.status),
@@ -304,8 +305,8 @@ static void ask_next(struct run *r)
 {
     const struct weir_fleet_target *failed = r->target;
     bool has_more = weir_fleet_has_more(&r->choice);
-    log_failure(r, has_more);
     if (has_more) {
+        log_failure(r);
         count_fallback(r);
     }
     leave_target(r, WEIR_FLEET_FAILED);
