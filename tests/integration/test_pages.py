@@ -10,7 +10,7 @@ import pytest
 from harness import binary
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMANDS = ["serve", "detect"]
+COMMANDS = ["serve", "detect", "check-services"]
 
 
 @pytest.fixture(scope="module")
