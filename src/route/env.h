@@ -31,7 +31,7 @@ struct weir_guarded {
     struct weir_policy policy;
     struct weir_plan input;
     struct weir_plan output;
-    struct weir_fleet_scope models; /* that it may use */
+    struct weir_fleet_scope models;                     /* that it may use */
     struct weir_http_field fields[WEIR_GUARDED_FIELDS]; /* of every answer: x-weir-route, … */
     size_t n_fields;
 };

@@ -4,8 +4,8 @@
 #include "http/stream.h"
 
 /*
- * POST /v1/embeddings, /v1/rerank and /v1/score behind a route. Input detectors look at every string
- * of the request but for the names and words that only steer it; the answer is passed on.
+ * POST /v1/embeddings, /v1/rerank and /v1/score behind a route. Input detectors look at every
+ * string of the request but for the names and words that only steer it; the answer is passed on.
  */
 void weir_vectors_begin_embeddings(void *env, struct weir_http_stream *s);
 void weir_vectors_begin_rerank(void *env, struct weir_http_stream *s);
