@@ -211,6 +211,7 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     r->max_body_bytes = env->max_body_bytes;
     r->timer.fn = on_timer;
     r->timer.ctx = r;
+    weir_model_tell(env, request);
     prepare(r);
     arm(r);
     return &r->base;

@@ -481,6 +481,7 @@ static void refuse(struct run *r, struct weir_slice words)
                                    .id = r->request->model_id,
                                    .err = WEIR_ENOTFOUND,
                                    .status = 404,
+                                   .code = WEIR_SLICE("\"model_not_found\""),
                                    .message = words,
                                    .why = words};
     fail_later(r);

@@ -1,5 +1,16 @@
 #include "model/model.h"
 
+/* Without a way of its own the server is the only one there is. */
+void weir_model_tell(const struct weir_model_env *env, const struct weir_model_request *request)
+{
+    struct weir_model_report *report = env->context != NULL ? env->context->model_report : NULL;
+    if (report != NULL && request->way == NULL && request->op != WEIR_MODEL_MODELS) {
+        report->provider = WEIR_SLICE("default");
+        report->model = request->model_id;
+        report->n_attempts++;
+    }
+}
+
 const char *weir_model_finish_name(enum weir_model_finish reason)
 {
     static const char *const names[] = {

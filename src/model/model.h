@@ -213,6 +213,9 @@ static inline void weir_model_free(struct weir_model_run *run)
     }
 }
 
+/* For adapters: tells the request's report, if there is one, that the only server was asked. */
+void weir_model_tell(const struct weir_model_env *env, const struct weir_model_request *request);
+
 /* The name of a finish reason: "EOS_TOKEN". */
 const char *weir_model_finish_name(enum weir_model_finish reason);
 

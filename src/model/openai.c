@@ -494,17 +494,6 @@ static void write_head(struct run *r, const struct weir_model_way *way, bool has
     }
 }
 
-/* Without a way of its own the server is the only one there is. */
-static void tell(const struct weir_model_env *env, const struct weir_model_request *request)
-{
-    struct weir_model_report *report = env->context != NULL ? env->context->model_report : NULL;
-    if (report != NULL && request->way == NULL) {
-        report->provider = WEIR_SLICE("default");
-        report->model = request->model_id;
-        report->n_attempts++;
-    }
-}
-
 static struct weir_model_run *start(const struct weir_model *m, const struct weir_model_env *env,
                                     const struct weir_model_request *request,
                                     const struct weir_model_events *events, void *ctx)
@@ -522,7 +511,7 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     const struct weir_target *target = ((const struct weir_model_openai *)m)->target;
     r->has_callers_key = has_callers_key(target, way, env->context);
     write_head(r, way, has_body);
-    tell(env, request);
+    weir_model_tell(env, request);
     struct weir_call_request call = {
         .target = target,
         .context = env->context,

@@ -28,6 +28,7 @@ static bool is_of_model(const struct weir_fault *fault)
     case WEIR_FAULT_CHAT_COMPLETION:
     case WEIR_FAULT_COMPLETION:
     case WEIR_FAULT_TOKENIZE:
+    case WEIR_FAULT_VECTORS:
         return true;
     default:
         return false;

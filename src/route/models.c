@@ -11,7 +11,10 @@
 
 static void refuse(struct weir_http_stream *s, struct weir_slice words)
 {
-    weir_reply_error(s, 404, words);
+    weir_reply_problem(s, &(struct weir_problem){.status = 404,
+                                                 .details = words,
+                                                 .code = WEIR_SLICE("\"model_not_found\""),
+                                                 .param = WEIR_SLICE("\"model\"")});
 }
 
 bool weir_models_may_use(struct weir_http_stream *s, enum weir_model_op op, struct weir_slice model)

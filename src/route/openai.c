@@ -64,8 +64,7 @@ struct reading {
     bool is_stream;
 };
 
-/* The route's policy, with what is seen of this request. */
-static const struct weir_policy *watched_policy(struct weir_request *request)
+const struct weir_policy *weir_openai_policy(struct weir_request *request)
 {
     struct weir_policy *policy = weir_arena_alloc(request->task.arena, sizeof *policy);
     *policy = request->guarded->policy;
@@ -85,7 +84,7 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
                                                .json = body,
                                                .input = r->guarded->input,
                                                .output = r->guarded->output,
-                                               .policy = watched_policy(request)};
+                                               .policy = weir_openai_policy(request)};
     return r;
 }
 

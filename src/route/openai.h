@@ -11,6 +11,10 @@
 void weir_openai_begin_chat(void *env, struct weir_http_stream *s);
 void weir_openai_begin_text(void *env, struct weir_http_stream *s);
 
+/* The route's policy, with what is seen of this request; in the request's arena. */
+struct weir_request;
+const struct weir_policy *weir_openai_policy(struct weir_request *request);
+
 /* Declares what routes count. Once, before any request. */
 void weir_openai_declare(void);
 

@@ -82,6 +82,14 @@ static struct weir_problem overload(int err)
         .status = 503, .details = weir_slice_cstr(words), .fields = &LATER, .n_fields = 1};
 }
 
+/* Which of several servers it was; "the model server" where there is one. */
+static const char *server_of(struct weir_http_stream *s, const struct weir_fault *f)
+{
+    return f->provider.n == 0 ? "the model server"
+                              : weir_arena_printf(&s->arena, "the model server `%.*s`",
+                                                  (int)f->provider.n, f->provider.p);
+}
+
 static struct weir_problem upstream(int status, const char *code, const char *details)
 {
     return (struct weir_problem){.status = status,
@@ -104,7 +112,7 @@ static struct weir_problem refused(struct weir_http_stream *s, const struct weir
                              .n_fields = f->n_fields};
     if (p.details.n == 0) {
         p.details = weir_slice_cstr(
-            weir_arena_printf(&s->arena, "the model server answered with status %d", f->status));
+            weir_arena_printf(&s->arena, "%s answered with status %d", server_of(s, f), f->status));
     }
     return p;
 }
@@ -113,20 +121,26 @@ static struct weir_problem of_model(struct weir_http_stream *s, const struct wei
 {
     if (f->is_key_refused) {
         return upstream(502, "\"upstream_auth\"",
-                        "the model server does not accept this gateway's key");
+                        weir_arena_printf(&s->arena,
+                                          "%s does not accept this gateway's key: ask "
+                                          "who runs the gateway",
+                                          server_of(s, f)));
     }
     if (f->status >= 400 && f->status <= 599) {
         return refused(s, f);
     }
     if (f->is_unreached || f->err == WEIR_EREFUSED || f->err == WEIR_EUNREACHABLE ||
         f->err == WEIR_ETLS) {
-        return upstream(502, "\"upstream_unreachable\"", "the model server cannot be reached");
+        return upstream(502, "\"upstream_unreachable\"",
+                        weir_arena_printf(&s->arena, "%s cannot be reached", server_of(s, f)));
     }
     if (f->err == WEIR_ETIMEOUT) {
-        return upstream(504, "\"upstream_timeout\"", "the model server did not answer in time");
+        return upstream(504, "\"upstream_timeout\"",
+                        weir_arena_printf(&s->arena, "%s did not answer in time", server_of(s, f)));
     }
     struct weir_problem p =
-        upstream(502, "\"upstream_invalid\"", "the model server's answer cannot be read");
+        upstream(502, "\"upstream_invalid\"",
+                 weir_arena_printf(&s->arena, "the answer of %s cannot be read", server_of(s, f)));
     if (f->message.n != 0) { /* an error in the middle of a stream, without a status */
         p.details = f->message;
         p.param = f->param;
@@ -158,12 +172,14 @@ struct weir_problem weir_problem_on_route(struct weir_http_stream *s, const stru
     case WEIR_FAULT_CHUNKER:
         return of_guard(s, f);
     case WEIR_FAULT_LIMIT:
-        return (struct weir_problem){.status = f->status,
-                                     .details = f->message,
-                                     .type = "guardrail_error",
-                                     .code = WEIR_SLICE("\"limit_exceeded\"")};
+        return (struct weir_problem){
+            .status = f->status,
+            .details = f->message,
+            .type = f->code.n != 0 ? "invalid_request_error" : "guardrail_error",
+            .code = f->code.n != 0 ? f->code : WEIR_SLICE("\"limit_exceeded\"")};
     case WEIR_FAULT_REQUEST:
-        return (struct weir_problem){.status = f->status, .details = f->message};
+        return (struct weir_problem){
+            .status = f->status, .details = f->message, .code = f->code};
     case WEIR_FAULT_NONE:
     case WEIR_FAULT_INTERNAL:
         return (struct weir_problem){

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "route/env.h"
 #include "route/models.h"
+#include "route/openai.h"
 #include "route/unary.h"
 #include "task/vectors.h"
 
@@ -78,6 +79,7 @@ static int read_request(struct reading *r)
         return WEIR_EINVAL;
     }
     r->request.model_id = weir_fields_string(&r->f, at[0]);
+    weir_request_of(r->s)->model = r->request.model_id;
     if (r->request.model_id.n == 0) {
         return weir_fields_fail(&r->f, "", "`model` must not be empty");
     }
@@ -103,7 +105,7 @@ static void decode(struct weir_http_stream *s, const struct weir_json *body, enu
     r->guarded = request->guarded;
     r->f = (struct weir_fields){.json = body, .arena = &s->arena};
     r->request = (struct weir_task_completion){
-        .json = body, .input = r->guarded->input, .policy = &r->guarded->policy};
+        .json = body, .input = r->guarded->input, .policy = weir_openai_policy(request)};
     if (read_request(r) != 0) {
         weir_unary_refuse(s, &r->f);
         return;

@@ -86,6 +86,7 @@ static void refuse(struct vectors *v)
     fail(v, &(struct weir_fault){.origin = WEIR_FAULT_LIMIT,
                                  .err = WEIR_EINVAL,
                                  .status = 400,
+                                 .code = WEIR_SLICE("\"content_filter\""),
                                  .message = WEIR_SLICE("the question was blocked: a detector found "
                                                        "something that this route does not let "
                                                        "through")});

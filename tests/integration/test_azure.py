@@ -75,7 +75,9 @@ def test_a_wrong_key(azure, is_stream):
     """It is ours: the caller did nothing wrong, and the log says which provider refused it."""
     w, _ = azure(key="wrong")
     answer = ask(w, stream=is_stream)
-    assert answer.status_code >= 500
+    assert answer.status_code == 502
+    assert answer.json()["error"]["code"] == "upstream_auth"
+    assert "`az`" in answer.json()["error"]["message"]
     assert KEY not in w.stderr()
     assert w.log("service failed", service_status=401)[0]["why"].startswith("provider az: ")
 
@@ -92,13 +94,16 @@ def test_a_blocked_prompt_is_told(azure):
     answer = ask(w, content="a forbidden thing")
     assert answer.status_code == 400
     assert "content management policy" in answer.json()["error"]["message"]
+    assert answer.json()["error"]["code"] == "content_filter"
+    assert answer.json()["error"]["param"] == "prompt"
     assert ask(w, content="a fine thing").status_code == 200
 
 
 def test_429_with_retry_after(azure):
     w, _ = azure("--status", "429", "--retry-after", "30")
     answer = ask(w)
-    assert answer.status_code >= 400
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"] == "30"
     assert answer.headers["x-weir-attempts"] == "1"
 
 

@@ -51,6 +51,8 @@ def test_what_is_found_in_the_question(gateway, path, body):
 
     blocked = w.api.post("/block" + path, json=body)
     assert blocked.status_code == 400
+    assert blocked.json()["error"]["code"] == "content_filter"
+    assert blocked.json()["error"]["type"] == "invalid_request_error"
     assert "blocked" in blocked.json()["error"]["message"]
     assert len(server.requests) == 1
 
