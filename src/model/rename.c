@@ -3,6 +3,9 @@
 #include "wire/json_write.h"
 #include "wire/sse.h"
 
+/* Depth costs no stack, and a name is to be replaced however deep the rest is. */
+enum { MAX_DEPTH = 1000000 };
+
 void weir_rename_dispose(struct weir_rename *r)
 {
     weir_buf_dispose(&r->theirs);
@@ -35,11 +38,12 @@ static struct weir_slice put(struct weir_rename *r, struct weir_slice json)
 struct weir_slice weir_rename_json(struct weir_rename *r, struct weir_slice json,
                                    struct weir_slice name)
 {
+    static const struct weir_json_limits limits = {.max_depth = MAX_DEPTH};
     struct weir_json j;
     if (r->theirs.n != 0 && weir_slice_starts_with(json, weir_buf_slice(&r->theirs))) {
         return put(r, json);
     }
-    if (weir_json_parse_reuse(&j, json, NULL, &r->tape, NULL) != 0) {
+    if (weir_json_parse_reuse(&j, json, &limits, &r->tape, NULL) != 0) {
         return json;
     }
     uint32_t at = weir_json_get_set(&j, 0, WEIR_SLICE("model"));

@@ -5,6 +5,7 @@
 #include "route/unary.h"
 #include "task/model_list.h"
 #include "task/models.h"
+#include "wire/json_edit.h"
 #include "wire/url.h"
 
 /* ---- may it be used? ---- */
@@ -38,6 +39,23 @@ bool weir_models_may_use(struct weir_http_stream *s, enum weir_model_op op, stru
 
 /* ---- the list ---- */
 
+/* The array `data` of a list; WEIR_JSON_NONE: there is none. */
+static uint32_t list_of(const struct weir_json *json)
+{
+    uint32_t data = weir_json_get_set(json, 0, WEIR_SLICE("data"));
+    bool is_list = data != WEIR_JSON_NONE && weir_json_type(json, data) == WEIR_JSON_ARRAY;
+    return is_list ? data : WEIR_JSON_NONE;
+}
+
+/* A model's id, or "". */
+static struct weir_slice id_of(const struct weir_json *json, uint32_t model,
+                               struct weir_arena *arena)
+{
+    uint32_t id = weir_json_get_set(json, model, WEIR_SLICE("id"));
+    bool is_text = id != WEIR_JSON_NONE && weir_json_type(json, id) == WEIR_JSON_STRING;
+    return is_text ? weir_json_string(json, id, arena) : WEIR_SLICE("");
+}
+
 static void start(struct weir_http_stream *s, weir_task_done_fn done, void *ctx)
 {
     struct weir_request *r = weir_request_of(s);
@@ -48,10 +66,37 @@ static void start(struct weir_http_stream *s, weir_task_done_fn done, void *ctx)
     }
 }
 
+/* The list of the only server there is, without what the route may not use. */
+static void on_usual_list(void *ctx, const struct weir_task_answer *answer)
+{
+    struct weir_http_stream *s = ctx;
+    const struct weir_fleet_scope *scope = &weir_request_of(s)->guarded->models;
+    struct weir_json json;
+    struct weir_json_edit e = {0};
+    struct weir_buf out = {0};
+    struct weir_task_answer narrowed = *answer;
+    if (answer->fault == NULL && weir_json_parse(&json, answer->body, NULL, &s->arena, NULL) == 0) {
+        uint32_t data = list_of(&json);
+        uint32_t at = data != WEIR_JSON_NONE ? weir_json_first(&json, data) : WEIR_JSON_NONE;
+        weir_json_edit_begin(&e, &json);
+        for (; at != WEIR_JSON_NONE; at = weir_json_after(&json, data, at)) {
+            if (!weir_fleet_scope_has(scope, id_of(&json, at, &s->arena))) {
+                weir_json_edit_remove(&e, at);
+            }
+        }
+        weir_json_edit_write(&e, &out);
+        narrowed.body = weir_arena_take_buf(&s->arena, &out);
+        weir_json_edit_dispose(&e);
+    }
+    weir_unary_answer(s, &narrowed);
+}
+
 void weir_models_begin_list(void *env, struct weir_http_stream *s)
 {
+    const struct weir_request *r = weir_request_of(s);
+    bool is_narrow = r->task.env->fleet == NULL && r->guarded->models.n != 0;
     (void)env;
-    start(s, weir_unary_answer, s);
+    start(s, is_narrow ? on_usual_list : weir_unary_answer, s);
 }
 
 /* ---- one of them ---- */
@@ -62,36 +107,25 @@ struct one {
 };
 
 /* The object in the list whose id it is; WEIR_JSON_NONE: there is none. */
-static uint32_t find(const struct weir_json *json, struct weir_slice id)
+static uint32_t find(const struct weir_json *json, struct weir_slice id, struct weir_arena *arena)
 {
-    uint32_t data = weir_json_get_set(json, 0, WEIR_SLICE("data"));
-    if (data == WEIR_JSON_NONE || weir_json_type(json, data) != WEIR_JSON_ARRAY) {
-        return WEIR_JSON_NONE;
+    uint32_t data = list_of(json);
+    uint32_t at = data != WEIR_JSON_NONE ? weir_json_first(json, data) : WEIR_JSON_NONE;
+    while (at != WEIR_JSON_NONE && !weir_slice_eq(id_of(json, at, arena), id)) {
+        at = weir_json_after(json, data, at);
     }
-    uint32_t at = weir_json_first(json, data);
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, data, at)) {
-        uint32_t name = weir_json_get_set(json, at, WEIR_SLICE("id"));
-        if (name != WEIR_JSON_NONE && weir_json_type(json, name) == WEIR_JSON_STRING &&
-            weir_json_string_eq(json, name, id)) {
-            return at;
-        }
-    }
-    return WEIR_JSON_NONE;
+    return at;
 }
 
 static void append_names(struct weir_buf *out, const struct weir_json *json,
                          struct weir_arena *arena)
 {
     enum { MAX_NAMES = 20 };
-    uint32_t data = weir_json_get_set(json, 0, WEIR_SLICE("data"));
-    bool is_list = data != WEIR_JSON_NONE && weir_json_type(json, data) == WEIR_JSON_ARRAY;
-    uint32_t at = is_list ? weir_json_first(json, data) : WEIR_JSON_NONE;
+    uint32_t data = list_of(json);
+    uint32_t at = data != WEIR_JSON_NONE ? weir_json_first(json, data) : WEIR_JSON_NONE;
     for (size_t i = 0; at != WEIR_JSON_NONE && i < MAX_NAMES; i++) {
-        uint32_t name = weir_json_get_set(json, at, WEIR_SLICE("id"));
-        if (name != WEIR_JSON_NONE && weir_json_type(json, name) == WEIR_JSON_STRING) {
-            struct weir_slice text = weir_json_string(json, name, arena);
-            weir_buf_printf(out, "%s`%.*s`", i == 0 ? "" : ", ", (int)text.n, text.p);
-        }
+        struct weir_slice id = id_of(json, at, arena);
+        weir_buf_printf(out, "%s`%.*s`", i == 0 ? "" : ", ", (int)id.n, id.p);
         at = weir_json_after(json, data, at);
     }
 }
@@ -108,7 +142,7 @@ static void on_list(void *ctx, const struct weir_task_answer *answer)
     uint32_t at = WEIR_JSON_NONE;
     bool is_json = weir_json_parse(&json, answer->body, NULL, &s->arena, NULL) == 0;
     if (is_json) {
-        at = find(&json, one->id);
+        at = find(&json, one->id, &s->arena);
     }
     if (at != WEIR_JSON_NONE) {
         weir_reply_json(s, weir_json_raw(&json, at));

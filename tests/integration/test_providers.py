@@ -427,8 +427,12 @@ def test_a_model_may_have_a_slash(weir, service):
 
 def test_one_model_of_the_usual_server(weir, service):
     server = service(listed("a", "b"))
-    w = weir(config(openai={"service": server.config()}))
+    routes = [{"name": "default", "output": {"pii": {}}},
+              {"name": "narrow", "output": {"pii": {}}, "models": ["b*"]}]
+    w = weir(config(openai={"service": server.config()}, routes=routes))
     assert w.api.get("/v1/models").json()["data"][0]["owned_by"] == "x"
+    assert names(w.api.get("/narrow/v1/models")) == {"b": "x"}
+    assert w.api.get("/narrow/v1/models/a").status_code == 404
     assert w.api.get("/v1/models/b").json()["id"] == "b"
     assert w.api.get("/v1/models/c").status_code == 404
 
