@@ -300,7 +300,7 @@ static void warn_unused(struct weir_conf_reader *r, const struct weir_conf_provi
 /* With keys of our own there is no key of the caller's that could be passed on. */
 static void check_caller_key(struct weir_conf_reader *r, const struct weir_conf_provider *p)
 {
-    if (p->pass_caller_key && r->conf->auth.n_keys != 0) {
+    if (p->pass_caller_key && r->conf->auth.is_on) {
         weir_conf_problems_add(r->problems, WEIR_CONF_ERROR, p->name.at,
                                "provider %s has `pass_caller_key: true`, but with `auth` the keys "
                                "that callers send are this gateway's own and go no further",

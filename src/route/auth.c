@@ -59,6 +59,15 @@ const struct weir_conf_caller *weir_auth_find(const struct weir_conf_auth *auth,
     return found;
 }
 
+struct weir_slice weir_auth_token(const struct weir_http_request *req)
+{
+    struct weir_slice token = WEIR_SLICE("");
+    for (size_t i = 0; i < N_KEY_HEADERS && token.n == 0; i++) {
+        token = token_of(req, i);
+    }
+    return token;
+}
+
 bool weir_auth_is_key_header(struct weir_slice name)
 {
     for (size_t i = 0; i < N_KEY_HEADERS; i++) {

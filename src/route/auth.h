@@ -21,6 +21,9 @@ const struct weir_conf_caller *weir_auth_find(const struct weir_conf_auth *auth,
  * between us and the caller may have checked the other one. */
 const char *weir_auth_ambiguous(const struct weir_http_request *req);
 
+/* The first credential that the request has in one of these headers, whoever it is for; or "". */
+struct weir_slice weir_auth_token(const struct weir_http_request *req);
+
 /* Can this header carry a key? */
 bool weir_auth_is_key_header(struct weir_slice name);
 

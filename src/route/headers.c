@@ -85,9 +85,9 @@ void weir_headers_set_model(struct weir_http_stream *s)
     weir_buf_append(&model, report->provider);
     weir_buf_append_byte(&model, '/');
     append_name(&model, report->model);
-    add(s, (struct weir_http_field){WEIR_SLICE("x-weir-model"),
-                                    weir_arena_dup(&s->arena, weir_buf_slice(&model))});
     const char *attempts = weir_arena_printf(&s->arena, "%u", report->n_attempts);
-    add(s, (struct weir_http_field){WEIR_SLICE("x-weir-attempts"), weir_slice_cstr(attempts)});
+    weir_headers_add(s, WEIR_SLICE("x-weir-model"),
+                     weir_arena_dup(&s->arena, weir_buf_slice(&model)));
+    weir_headers_add(s, WEIR_SLICE("x-weir-attempts"), weir_slice_cstr(attempts));
     weir_buf_dispose(&model);
 }

@@ -47,23 +47,14 @@ static bool goes_on(const struct weir_request *r, struct weir_slice name, bool h
     return !has_token || !weir_slice_eq_nocase(name, WEIR_SLICE("x-forwarded-access-token"));
 }
 
-/* The caller's credential, in whichever header it came; nothing where it was for us. */
+/* The caller's own credential; nothing where those that come are for us. */
 static struct weir_slice caller_key(const struct weir_request *r, const struct weir_http_stream *s,
                                     struct weir_slice token)
 {
-    struct weir_slice value = weir_http_request_get(&s->req, WEIR_SLICE("authorization"));
-    struct weir_slice bearer = WEIR_SLICE("Bearer ");
-    if (r->env->conf->auth.keys_env.s.p != NULL) {
+    if (r->env->conf->auth.is_on) {
         return (struct weir_slice){0};
     }
-    if (token.p != NULL) {
-        return token;
-    }
-    if (value.n > bearer.n && weir_slice_eq_nocase(weir_slice_sub(value, 0, bearer.n), bearer)) {
-        return weir_slice_trim(weir_slice_sub(value, bearer.n, value.n));
-    }
-    value = weir_http_request_get(&s->req, WEIR_SLICE("x-api-key"));
-    return value.n != 0 ? value : weir_http_request_get(&s->req, WEIR_SLICE("api-key"));
+    return token.p != NULL ? token : weir_auth_token(&s->req);
 }
 
 void weir_passthrough_collect(struct weir_request *r, const struct weir_http_stream *s)
