@@ -88,32 +88,29 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
     return r;
 }
 
-/* Finds everything in the question that is to be looked at. False: it has something that this route
- * does not let in, and was answered. */
-static bool read_question(struct reading *r, const struct weir_walk_dialect *dialect)
+bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_json *json,
+                               const struct weir_walk_dialect *dialect, struct weir_asked **out)
 {
-    const struct weir_policy *policy = &r->guarded->policy;
-    struct weir_arena *arena = &r->s->arena;
-    if (r->guarded->input.n == 0 || weir_json_type(r->f.json, 0) != WEIR_JSON_OBJECT) {
+    const struct weir_guarded *guarded = weir_request_of(s)->guarded;
+    const struct weir_policy *policy = &guarded->policy;
+    struct weir_arena *arena = &s->arena;
+    if (guarded->input.n == 0 || weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
         return true;
     }
     struct weir_walk_options options = {
         .fallback = policy->fallback.p != NULL ? policy->fallback : WEIR_POLICY_REFUSAL,
-        .max_document_nodes = weir_request_of(r->s)->env->conf->limits.max_json_nodes};
+        .max_document_nodes = weir_request_of(s)->env->conf->limits.max_json_nodes};
     struct weir_walk *walk = weir_arena_zalloc(arena, sizeof *walk);
-    weir_walk_read(walk, dialect, r->f.json, &options, arena);
-    struct weir_asked_options asked = {.arena = arena,
-                                       .json = r->f.json,
-                                       .walk = walk,
-                                       .policy = policy,
-                                       .plan = &r->guarded->input};
+    weir_walk_read(walk, dialect, json, &options, arena);
+    struct weir_asked_options asked = {
+        .arena = arena, .json = json, .walk = walk, .policy = policy, .plan = &guarded->input};
     const char *why;
     int status = weir_asked_check(&asked, &why);
     if (status != 0) {
-        weir_reply_error(r->s, status, weir_slice_cstr(why));
+        weir_reply_error(s, status, weir_slice_cstr(why));
         return false;
     }
-    r->request.asked = weir_asked_new(&asked);
+    *out = weir_asked_new(&asked);
     return true;
 }
 
@@ -259,7 +256,7 @@ static void decode_chat(struct weir_http_stream *s, const struct weir_json *body
 {
     struct reading *r = new_reading(s, body, true);
     uint32_t messages = WEIR_JSON_NONE;
-    if (!read_question(r, &weir_walk_chat)) {
+    if (!weir_openai_read_question(r->s, r->f.json, &weir_walk_chat, &r->request.asked)) {
         return;
     }
     if (read_chat(r, &messages) != 0) {
@@ -328,7 +325,7 @@ static int read_text(struct reading *r)
 static void decode_text(struct weir_http_stream *s, const struct weir_json *body)
 {
     struct reading *r = new_reading(s, body, false);
-    if (!read_question(r, &weir_walk_completions)) {
+    if (!weir_openai_read_question(r->s, r->f.json, &weir_walk_completions, &r->request.asked)) {
         return;
     }
     if (read_text(r) != 0) {

@@ -21,4 +21,13 @@ void weir_openai_declare(void);
 /* Fills in the policy's counters. */
 void weir_openai_count_for(struct weir_policy *policy, struct weir_slice route);
 
+struct weir_asked;
+struct weir_json;
+struct weir_walk_dialect;
+
+/* Finds everything in a question that is to be looked at. False: it has something that the route
+ * does not let in, and was answered. `*asked` stays NULL where nobody looks. */
+bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_json *json,
+                               const struct weir_walk_dialect *dialect, struct weir_asked **asked);
+
 #endif

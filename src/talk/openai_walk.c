@@ -405,6 +405,30 @@ static const struct weir_walk_member completions_members[] = {
 };
 OBJECT(completions);
 
+/* Embeddings, rerank and score. */
+static const struct weir_walk_member vectors_members[] = {
+    M("model", ID),
+    M("input", PROMPT),
+    M("query", PROMPT),
+    M("queries", PROMPT),
+    M("documents", PROMPT),
+    M("documents", TREES, .has_role = true, .role = WEIR_WALK_USER),
+    M("items", PROMPT),
+    M("text_1", PROMPT),
+    M("text_2", PROMPT),
+    M("user", TEXT),
+    M("encoding_format", WORD, .words = WORDS("float", "base64")),
+    M("dimensions", NUMBER),
+    M("top_n", NUMBER),
+    M("return_documents", BOOL),
+    M("truncate_prompt_tokens", NUMBER),
+    M("add_special_tokens", BOOL),
+    M("priority", NUMBER),
+    M("request_id", ID),
+    END,
+};
+OBJECT(vectors);
+
 /* ---- who speaks ---- */
 
 /* Chat templates take roles that nobody knows, `User` or none at all: such messages count as the
@@ -428,3 +452,5 @@ const struct weir_walk_dialect weir_walk_chat = {
     .name = "chat completions", .top = &chat, .role_of = role_of};
 const struct weir_walk_dialect weir_walk_completions = {
     .name = "completions", .top = &completions, .role_of = role_of};
+const struct weir_walk_dialect weir_walk_vectors = {
+    .name = "embeddings, rerank, score", .top = &vectors, .role_of = role_of};

@@ -172,6 +172,8 @@ struct weir_walk_dialect {
 /* OpenAI's chat completions and completions (openai_walk.c). */
 extern const struct weir_walk_dialect weir_walk_chat;
 extern const struct weir_walk_dialect weir_walk_completions;
+/* Embeddings, rerank and score, of which each has its own members. */
+extern const struct weir_walk_dialect weir_walk_vectors;
 
 /* "history", "definitions", …; NULL: there is no such bit. And back; 0: there is no such name. */
 const char *weir_walk_hole_name(uint32_t hole);

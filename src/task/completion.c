@@ -492,9 +492,12 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
         start_model(c, &TOKENIZE_EVENTS);
         break;
     case WEIR_COMPLETION_REFUSE:
-        c->done(c->ctx, &(struct weir_task_answer){
-                            .body = weir_completion_refused_input(c->task, &c->request, &c->input),
-                            .is_refused = true});
+        if (c->request.policy->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
+            struct weir_fault refused = weir_completion_block_fault(&c->request);
+            fail(c, weir_fault_keep(c->task->arena, &refused));
+            break;
+        }
+        finish(c, weir_completion_refused_input(c->task, &c->request, &c->input));
         break;
     case WEIR_COMPLETION_FAIL:
         fail(c, weir_asked_fault(c->input.asked));

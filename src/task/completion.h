@@ -55,6 +55,9 @@ enum weir_completion_next {
 enum weir_completion_next weir_completion_judge_input(const struct weir_task_completion *request,
                                                       const struct weir_input *input);
 
+/* `block_as: error`, where nothing has been said yet. */
+struct weir_fault weir_completion_block_fault(const struct weir_task_completion *request);
+
 /* What the model server is sent: the caller's own JSON without what is ours (`detectors`,
  * `stream_options.batching`, `_prompt_masks`), changed where the policy says so; in the public
  * program's order under compat fms. Where it was changed, it is the request from now on: detectors

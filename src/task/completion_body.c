@@ -3,6 +3,7 @@
  * server gets it, and the answer that takes the place of a completion.
  */
 #include "base/assert.h"
+#include "base/err.h"
 #include "obs/trace.h"
 #include "task/completion.h"
 #include "task/results.h"
@@ -268,6 +269,16 @@ struct weir_slice weir_completion_unsuitable_input(struct weir_task_ctx *task,
     write_findings(&w, r, input);
     weir_json_write_end_object(&w);
     return keep(task, &out);
+}
+
+struct weir_fault weir_completion_block_fault(const struct weir_task_completion *r)
+{
+    return (struct weir_fault){.origin = WEIR_FAULT_REQUEST,
+                               .err = WEIR_EINVAL,
+                               .status = 400,
+                               .code = WEIR_SLICE("\"content_filter\""),
+                               .message = r->policy->fallback.p != NULL ? r->policy->fallback
+                                                                        : WEIR_POLICY_REFUSAL};
 }
 
 /* ---- a refused input ---- */

@@ -557,6 +557,11 @@ static const struct weir_model_events TOKENIZE_EVENTS = {
 
 static void refuse_input(struct weir_cs *cs)
 {
+    if (cs->request.policy->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
+        struct weir_fault refused = weir_completion_block_fault(&cs->request);
+        weir_cs__fail(cs, &refused);
+        return;
+    }
     struct weir_slice events[2];
     weir_completion_refused_events(cs->task, &cs->request, &cs->input, events);
     weir_cs__emit(cs, events[0]);

@@ -301,10 +301,15 @@ static enum weir_policy_outcome outcome_of(const struct run *r, bool *is_all_blo
 static void on_step(struct weir_post *step)
 {
     struct run *r = WEIR_LIST_ENTRY(step, struct run, step);
-    struct weir_task_answer answer = {.body = compose(r)};
+    struct weir_task_answer answer = {0};
     bool is_all_blocked;
     outcome_of(r, &is_all_blocked);
-    answer.is_refused = is_all_blocked;
+    if (is_all_blocked && policy_of(r)->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
+        struct weir_fault refused = weir_completion_block_fault(r->o.request);
+        answer.fault = weir_fault_keep(r->o.task->arena, &refused);
+    } else {
+        answer.body = compose(r);
+    }
     r->o.done(r->o.ctx, &answer);
 }
 

@@ -11,7 +11,6 @@
 struct weir_task_answer {
     const struct weir_fault *fault; /* NULL: it worked */
     struct weir_slice body;         /* lives in the request's arena */
-    bool is_refused;                /* the route has blocked the question, or all of the answer */
 };
 
 typedef void (*weir_task_done_fn)(void *ctx, const struct weir_task_answer *answer);
