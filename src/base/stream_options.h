@@ -12,6 +12,7 @@
  * A new key is a row here and a member of the engine's options, where it is used.
  *
  *   NUMBER(key, member, default, least, most, who, manual)         a uint32_t
+ *   AUTO  (key, member, default, least, most, who, manual)         the same, or WEIR_BATCH_IDLE_AUTO
  *   FLAG  (key, member, default, who, manual)                      a bool
  *   WORD  (key, member, enum, default, who, manual)                an enum, and <ENUM>_WORDS
  *   LIST  (key, member, default, manual)                           names; default is one, or ""
@@ -48,6 +49,10 @@ enum weir_batch_gate {
 };
 enum weir_batch_drop { WEIR_BATCH_RELEASE, WEIR_BATCH_DROP };
 enum weir_batch_index { WEIR_BATCH_INDEX_VERBATIM, WEIR_BATCH_INDEX_REPAIR };
+enum weir_batch_hold {
+    WEIR_BATCH_HOLD_OWN,        /* max_latency_ms counts from when text comes to this stage */
+    WEIR_BATCH_HOLD_FIRST_TEXT, /* from when it came to the stage before */
+};
 enum weir_dedup_mode {
     WEIR_DEDUP_OFF,
     WEIR_DEDUP_METRICS,
@@ -65,19 +70,21 @@ enum weir_dedup_mode {
 #define WEIR_WORDS_weir_batch_gate        "off", "closed", "finish"
 #define WEIR_WORDS_weir_batch_drop        "release", "drop"
 #define WEIR_WORDS_weir_batch_index       "verbatim", "repair"
+#define WEIR_WORDS_weir_batch_hold        "own", "first_text"
 #define WEIR_WORDS_weir_dedup_mode        "off", "metrics", "safe", "text"
 
 /* streaming.batching: when a batch leaves. */
-#define WEIR_STREAM_PACE(NUMBER, FLAG, WORD)                                                       \
+#define WEIR_STREAM_PACE(NUMBER, AUTO, FLAG, WORD)                                                 \
     WORD(mode, mode, weir_batch_mode, WEIR_BATCH_OFF, REQUEST,                                     \
         "`off`, `metrics` (counts what it would do, touches nothing), `on`")                       \
     NUMBER(min_chars_per_emit, min_chars_per_emit, 120, 1, 65536, REQUEST,                         \
         "a batch leaves at this many code points")                                                 \
-    NUMBER(max_latency_ms, max_latency_ms, 250, 0, 10000, REQUEST,                                 \
+    NUMBER(max_latency_ms, max_latency_ms, 200, 0, 10000, REQUEST,                                 \
         "and at this age at the latest; 0 lets every event leave at once")                         \
-    NUMBER(idle_flush_ms, idle_flush_ms, 0, 0, 10000, REQUEST,                                     \
+    AUTO(idle_flush_ms, idle_flush_ms, 0, 0, 10000, REQUEST,                                       \
         "and after a pause this long; 0 is off, and it is never more than `max_latency_ms`. Keep " \
-        "it above the gap between two tokens, or every token leaves alone")                        \
+        "it above the gap between two tokens, or every token leaves alone; or write `auto`: twice "\
+        "the running mean of the gaps, from 20 ms to half of `max_latency_ms`")                    \
     FLAG(flush_on_sentence, flush_on_sentence, true, REQUEST,                                      \
         "and at the end of a sentence or a line")                                                  \
     FLAG(flush_on_tool_call, flush_on_tool_call, true, REQUEST,                                    \
@@ -124,6 +131,10 @@ enum weir_dedup_mode {
         "and after this many events; 0 is no limit")                                               \
     NUMBER(max_hold_ms, max_latency_ms, 400, 0, 10000, OPERATOR,                                   \
         "and at this age at the latest")                                                           \
+    WORD(hold_from, hold_from, weir_batch_hold, WEIR_BATCH_HOLD_FIRST_TEXT, OPERATOR,              \
+        "from when that age counts: `first_text`, when text came to batching, so that with both "  \
+        "stages on it waits for the longer of the two times and not for their sum; `own`, when "   \
+        "it left batching")                                                                        \
     FLAG(first_emit_immediate, first_emit_immediate, true, OPERATOR,                               \
         "the first text of each choice and channel does not wait")                                 \
     FLAG(flush_on_tool_call, flush_on_tool_call, true, OPERATOR,                                   \
@@ -159,5 +170,6 @@ enum weir_dedup_mode {
 /* clang-format on */
 
 #define WEIR_BATCH_INHERIT UINT32_MAX /* reasoning limits: the same as for other text */
+#define WEIR_BATCH_IDLE_AUTO UINT32_MAX /* idle_flush_ms: by the pace of the stream */
 
 #endif

@@ -161,7 +161,12 @@ struct weir_conf_detector {
 };
 
 enum weir_conf_action { WEIR_CONF_ANNOTATE, WEIR_CONF_BLOCK, WEIR_CONF_REDACT };
-enum weir_conf_history { WEIR_CONF_HISTORY_OFF, WEIR_CONF_HISTORY_WARN, WEIR_CONF_HISTORY_REJECT };
+enum weir_conf_history { /* what becomes of tool calls and results that make no sense together */
+                         WEIR_CONF_HISTORY_OFF,
+                         WEIR_CONF_HISTORY_WARN,
+                         WEIR_CONF_HISTORY_REJECT,
+                         WEIR_CONF_HISTORY_MERGE, /* repeated ones are left out */
+};
 enum weir_conf_unknown { WEIR_CONF_UNKNOWN_DROP, WEIR_CONF_UNKNOWN_PASS };
 enum weir_conf_message_role { /* bits of input_roles and of a detector's when.roles */
                               WEIR_CONF_USER = 1,
@@ -224,6 +229,7 @@ struct weir_conf_route {
     struct weir_conf_list models; /* globs; none: every model */
     enum weir_conf_unknown unknown_members;
     enum weir_conf_history history;
+    struct weir_conf_max_tokens max_tokens;
     struct weir_conf_stream_policy streaming; /* only what was written; see conf_stream.h */
 };
 

@@ -11,7 +11,7 @@ static bool check_batching(struct weir_conf_reader *r, const struct weir_conf_ba
                            struct weir_conf_pos at, const char *context)
 {
     size_t n_errors = r->problems->n_errors;
-    if (b->idle_flush_ms > b->max_latency_ms) {
+    if (b->idle_flush_ms != WEIR_BATCH_IDLE_AUTO && b->idle_flush_ms > b->max_latency_ms) {
         error_at(r, at,
                  weir_arena_printf(r->scratch,
                                    "`idle_flush_ms` (%u) must not exceed `max_latency_ms` (%u)%s",

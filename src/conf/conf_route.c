@@ -13,7 +13,7 @@ enum {
 };
 
 static const char *const action_words[] = {"annotate", "block", "redact", NULL};
-static const char *const history_words[] = {"off", "warn", "reject", NULL};
+static const char *const history_words[] = {"off", "warn", "reject", "merge", NULL};
 static const char *const unknown_words[] = {"drop", "pass", NULL};
 static const char *const block_words[] = {"message", "refusal", "error", NULL};
 static const char *const ending_words[] = {"content_filter", "completed", NULL};
@@ -356,6 +356,12 @@ static void on_models(struct weir_conf_reader *r, const struct weir_conf_node *n
     }
 }
 
+static void on_max_tokens(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    weir_conf__read_max_tokens(r, n, &route->max_tokens);
+}
+
 #define T struct weir_conf_route
 static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("name", on_name, .is_required = true),
@@ -374,6 +380,7 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("models", on_models),
     WEIR_CONF_KEY(T, unknown_members, ENUM, .words = unknown_words),
     WEIR_CONF_KEY(T, history, ENUM, .words = history_words),
+    WEIR_CONF_KEY_CALL("max_tokens", on_max_tokens),
     WEIR_CONF_KEY(T, streaming, OBJECT, .object = &weir_conf__stream_policy),
 };
 #undef T

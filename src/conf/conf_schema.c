@@ -222,9 +222,16 @@ static void decode_int(struct weir_conf_reader *r, const struct weir_conf_key *k
                        const struct weir_conf_node *n, char *at)
 {
     int64_t value;
-    if (!weir_conf__as_int(n, &value) || (double)value < key->min || (double)value > key->max) {
+    if (key->word != NULL && n->kind == WEIR_CONF_SCALAR &&
+        weir_slice_eq_cstr(n->text, key->word)) {
+        value = UINT32_MAX;
+    } else if (!weir_conf__as_int(n, &value) || (double)value < key->min ||
+               (double)value > key->max) {
+        const char *or_word =
+            key->word != NULL ? weir_arena_printf(r->scratch, " or `%s`", key->word) : "";
         expected(r, n, key->name,
-                 weir_arena_printf(r->scratch, "an integer from %.0f to %.0f", key->min, key->max));
+                 weir_arena_printf(r->scratch, "an integer from %.0f to %.0f%s", key->min, key->max,
+                                   or_word));
         return;
     }
     if (key->kind == WEIR_CONF_KIND_U32) {

@@ -18,7 +18,7 @@
  */
 enum weir_conf_kind {
     WEIR_CONF_KIND_BOOL,    /* bool */
-    WEIR_CONF_KIND_U32,     /* uint32_t, an integer from min to max */
+    WEIR_CONF_KIND_U32,     /* uint32_t, an integer from min to max, or UINT32_MAX for `word` */
     WEIR_CONF_KIND_U64,     /* uint64_t, likewise */
     WEIR_CONF_KIND_NUMBER,  /* double, from min to max */
     WEIR_CONF_KIND_SECONDS, /* uint32_t milliseconds, written in seconds, min and max in seconds */
@@ -45,6 +45,7 @@ struct weir_conf_key {
     double min;
     double max;
     const char *const *words; /* NULL-terminated */
+    const char *word;         /* U32: what may stand instead of a number; NULL: nothing */
     const struct weir_conf_object *object;
     weir_conf_call_fn *call;
 };

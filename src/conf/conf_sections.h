@@ -71,6 +71,8 @@ void weir_conf__add_whole_doc(struct weir_conf_reader *r);
 
 /* A streaming policy that holds only what is written (a route's, a glob's). */
 extern const struct weir_conf_object weir_conf__stream_policy;
+void weir_conf__read_max_tokens(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                struct weir_conf_max_tokens *out);
 
 /* `over` laid over `under`; NULL is nothing. */
 struct weir_conf_stream_policy weir_conf__stream_lay(const struct weir_conf_stream_policy *under,

@@ -11,6 +11,7 @@ enum {
     MAX_FIELDS = 64,
     MAX_MODELS = 256,
     MAX_GLOB_BYTES = 256,
+    MAX_TOKENS = 1000000000,
     MAX_MODEL_BYTES = 1024, /* longer names match no glob: they are not model names */
 };
 
@@ -21,6 +22,8 @@ enum {
 
 /* Rows of base/stream_options.h as keys, T being the struct. */
 #define NUMBER_KEY(key, member, default_, least, most, ...) INT(key, least, most),
+#define AUTO_KEY(key, member, default_, least, most, ...)                                          \
+    WEIR_CONF_KEY(T, key, U32, .min = (least), .max = (most), .word = "auto"),
 #define FLAG_KEY(key, ...) BOOL(key),
 #define WORD_KEY(key, member, tag, ...)                                                            \
     WEIR_CONF_KEY(T, key, ENUM, .words = (const char *const[]){WEIR_WORDS_##tag, NULL}),
@@ -44,7 +47,7 @@ static const struct weir_conf_object reasoning_object = {WEIR_CONF_OBJECT(reason
 #define T struct weir_conf_batching
 /* clang-format off */
 static const struct weir_conf_key batching_keys[] = {
-    WEIR_STREAM_PACE(NUMBER_KEY, FLAG_KEY, WORD_KEY)
+    WEIR_STREAM_PACE(NUMBER_KEY, AUTO_KEY, FLAG_KEY, WORD_KEY)
     WEIR_STREAM_JOINING(NUMBER_KEY, FLAG_KEY, WORD_KEY, LIST_KEY)
     WEIR_CONF_KEY(T, reasoning, OBJECT, .object = &reasoning_object),
 };
@@ -99,10 +102,39 @@ static const struct weir_conf_key policy_keys[] = {
 };
 const struct weir_conf_object weir_conf__stream_policy = {WEIR_CONF_OBJECT(policy_keys)};
 
+#define T struct weir_conf_max_tokens
+static const struct weir_conf_key max_tokens_keys[] = {
+    WEIR_CONF_KEY_AS("default", T, fallback, U32, .min = 1, .max = MAX_TOKENS),
+    INT(cap, 1, MAX_TOKENS),
+};
+#undef T
+static const struct weir_conf_object max_tokens_object = {WEIR_CONF_OBJECT(max_tokens_keys)};
+
+void weir_conf__read_max_tokens(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                struct weir_conf_max_tokens *out)
+{
+    if (!weir_conf__want_mapping(r, n, "max_tokens")) {
+        return;
+    }
+    weir_conf__decode(r, &max_tokens_object, n, out);
+    if (out->cap != 0 && out->fallback > out->cap) {
+        weir_conf__error(r, n, "`max_tokens.default` (%u) must not exceed `cap` (%u)",
+                         out->fallback, out->cap);
+    }
+}
+
+static void on_model_max_tokens(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                void *target)
+{
+    struct weir_conf_stream_model *model = target;
+    weir_conf__read_max_tokens(r, n, &model->max_tokens);
+}
+
 /* Dedup works on what comes in, before the model's glob could be asked for. */
 static const struct weir_conf_key model_keys[] = {
     WEIR_CONF_KEY_CALL("batching", on_batching),
     WEIR_CONF_KEY_CALL("coalescer", on_coalescer),
+    WEIR_CONF_KEY_CALL("max_tokens", on_model_max_tokens),
 };
 static const struct weir_conf_object model_object = {WEIR_CONF_OBJECT(model_keys)};
 
@@ -119,7 +151,7 @@ static void read_model(struct weir_conf_reader *r, const struct weir_conf_member
                          weir_conf__describe(r->scratch, m->value));
         return;
     }
-    weir_conf__decode(r, &model_object, m->value, &out->policy);
+    weir_conf__decode(r, &model_object, m->value, out);
 }
 
 static void on_models(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
@@ -149,8 +181,9 @@ static const struct weir_conf_key override_keys[] = {
 #undef T
 static const struct weir_conf_object override_object = {WEIR_CONF_OBJECT(override_keys)};
 
-/* `policy` comes first in the struct, so its keys can share the handlers above. */
+/* `policy` comes first in these, so that its keys can share the handlers above. */
 _Static_assert(offsetof(struct weir_conf_streaming, policy) == 0, "policy must come first");
+_Static_assert(offsetof(struct weir_conf_stream_model, policy) == 0, "policy must come first");
 
 /* has_set in the tables above relies on these. */
 _Static_assert(offsetof(struct weir_conf_batching, set) == 0, "set must come first");
@@ -197,7 +230,7 @@ static const struct weir_conf_streaming defaults = {
         {
             /* clang-format off */
             .batching = {
-                WEIR_STREAM_PACE(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT)
+                WEIR_STREAM_PACE(NUMBER_DEFAULT, NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT)
                 WEIR_STREAM_JOINING(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT, LIST_DEFAULT)
             },
             /* clang-format on */
@@ -242,7 +275,7 @@ static void fill_reasoning(struct weir_conf_batching *b)
     }
 }
 
-static const struct weir_conf_stream_policy *
+static const struct weir_conf_stream_model *
 longest_match(const struct weir_conf_streaming *streaming, struct weir_slice model)
 {
     const struct weir_conf_stream_model *best = NULL;
@@ -252,7 +285,7 @@ longest_match(const struct weir_conf_streaming *streaming, struct weir_slice mod
             best = m;
         }
     }
-    return best != NULL ? &best->policy : NULL;
+    return best;
 }
 
 struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_streaming *streaming,
@@ -260,7 +293,29 @@ struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_s
                                                         struct weir_slice model)
 {
     struct weir_conf_stream_policy p = weir_conf__stream_lay(&streaming->policy, route);
-    p = weir_conf__stream_lay(&p, longest_match(streaming, model));
+    const struct weir_conf_stream_model *match = longest_match(streaming, model);
+    p = weir_conf__stream_lay(&p, match != NULL ? &match->policy : NULL);
     fill_reasoning(&p.batching);
     return p;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+struct weir_conf_max_tokens weir_conf_stream_max_tokens(const struct weir_conf_streaming *streaming,
+                                                        const struct weir_conf_max_tokens *route,
+                                                        struct weir_slice model)
+{
+    const struct weir_conf_stream_model *match = longest_match(streaming, model);
+    struct weir_conf_max_tokens out = route != NULL ? *route : (struct weir_conf_max_tokens){0};
+    if (match != NULL) {
+        out.fallback = match->max_tokens.fallback != 0 ? match->max_tokens.fallback : out.fallback;
+        out.cap = smaller(out.cap, match->max_tokens.cap);
+    }
+    if (out.fallback != 0) {
+        out.fallback = smaller(out.fallback, out.cap);
+    }
+    return out;
 }

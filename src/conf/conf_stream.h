@@ -46,7 +46,7 @@ struct weir_conf_reasoning {
 struct weir_conf_batching { /* the adapter stage */
     uint64_t set;
     struct weir_conf_pos at;
-    WEIR_STREAM_PACE(WEIR_CONF__NUMBER, WEIR_CONF__FLAG, WEIR_CONF__WORD)
+    WEIR_STREAM_PACE(WEIR_CONF__NUMBER, WEIR_CONF__NUMBER, WEIR_CONF__FLAG, WEIR_CONF__WORD)
     WEIR_STREAM_JOINING(WEIR_CONF__NUMBER, WEIR_CONF__FLAG, WEIR_CONF__WORD, WEIR_CONF__LIST)
     struct weir_conf_reasoning reasoning;
 };
@@ -74,9 +74,16 @@ struct weir_conf_stream_policy {
     struct weir_conf_dedup dedup;
 };
 
+/* How much a model may write, in tokens; 0: nothing is said. */
+struct weir_conf_max_tokens {
+    uint32_t fallback; /* `default`: for a request that does not say */
+    uint32_t cap;      /* for all; `default` is not above it */
+};
+
 struct weir_conf_stream_model {
-    struct weir_conf_text glob; /* * and ? */
     struct weir_conf_stream_policy policy;
+    struct weir_conf_text glob; /* * and ? */
+    struct weir_conf_max_tokens max_tokens;
 };
 
 /* What a request may ask for itself, and how far. */
@@ -101,6 +108,12 @@ struct weir_conf_streaming {
  */
 struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_streaming *streaming,
                                                         const struct weir_conf_stream_policy *route,
+                                                        struct weir_slice model);
+
+/* How much `model` may write on a route that says `route` (NULL: none): the model's default is
+ * before the route's, of two caps the smaller counts, and the default is not above it. */
+struct weir_conf_max_tokens weir_conf_stream_max_tokens(const struct weir_conf_streaming *streaming,
+                                                        const struct weir_conf_max_tokens *route,
                                                         struct weir_slice model);
 
 #endif

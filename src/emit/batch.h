@@ -27,7 +27,8 @@
  *   never split; order is kept, except that text may overtake a held tool call;
  * - a chunk that leaves alone and unchanged leaves as its own bytes, without allocation;
  * - findings that the guard attached leave with their text, each once;
- * - text waits at most max_latency_ms while the downstream takes bytes;
+ * - text waits at most max_latency_ms while the downstream takes bytes; two stages one after the
+ *   other at most the sum of theirs, with `hold_from: first_text` at most the larger;
  * - a batch of several deltas has at most max_batch_bytes of text, however long it had to wait;
  * - memory is bounded: push answers FULL at max_stream_buffer_bytes.
  *
@@ -62,12 +63,13 @@ struct weir_batch_options {
     uint32_t min_chars_per_emit;
     uint32_t reasoning_min_chars;      /* or WEIR_BATCH_INHERIT */
     uint32_t reasoning_max_latency_ms; /* or WEIR_BATCH_INHERIT */
-    uint32_t idle_flush_ms;            /* 0: off */
+    uint32_t idle_flush_ms;            /* 0: off; or WEIR_BATCH_IDLE_AUTO */
     bool flush_on_sentence;
     uint32_t ramp_factor; /* 0: off */
     uint32_t ramp_initial_chars;
 
     /* business */
+    enum weir_batch_hold hold_from;
     uint32_t min_delta_chars;
     uint32_t max_partial_count; /* 0: no limit */
     enum weir_batch_boundary boundary;

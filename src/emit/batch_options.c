@@ -11,9 +11,10 @@
 
 static void set_adapter(struct weir_batch_options *o)
 {
-    WEIR_STREAM_PACE(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT)
+    WEIR_STREAM_PACE(NUMBER_DEFAULT, NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT)
     WEIR_STREAM_JOINING(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT, LIST_DEFAULT)
     WEIR_STREAM_REASONING(NUMBER_DEFAULT)
+    o->max_latency_ms = 250;                /* the configuration has another default */
     o->boundary = WEIR_BATCH_BOUNDARY_NONE; /* these two are the other stage's */
     o->tool_call_gate = WEIR_BATCH_GATE_OFF;
 }
@@ -22,9 +23,11 @@ static void set_business(struct weir_batch_options *o)
 {
     WEIR_STREAM_COALESCER(NUMBER_DEFAULT, FLAG_DEFAULT, WORD_DEFAULT)
     o->flush_on_sentence = false;
+    o->hold_from = WEIR_BATCH_HOLD_OWN; /* another one, too */
 }
 
-/* A member that is the other stage's alone has its default, too. */
+/* A member that is the other stage's alone has its default, too. Where the engine's own default is
+ * not the configuration's, it is what the vectors mean. */
 struct weir_batch_options weir_batch_defaults(enum weir_batch_stage stage)
 {
     struct weir_batch_options o = {.stage = stage,
@@ -57,7 +60,7 @@ struct range {
 
 /* clang-format off */
 static const struct range adapter_ranges[] = {
-    WEIR_STREAM_PACE(NUMBER_RANGE, NOTHING, NOTHING)
+    WEIR_STREAM_PACE(NUMBER_RANGE, NUMBER_RANGE, NOTHING, NOTHING)
     WEIR_STREAM_JOINING(NUMBER_RANGE, NOTHING, NOTHING, NOTHING)
     WEIR_STREAM_REASONING(REASONING_RANGE)
 };
@@ -88,7 +91,7 @@ int weir_batch_check(const struct weir_batch_options *o, const char **why)
     if (*why != NULL) {
         return WEIR_EINVAL;
     }
-    if (o->idle_flush_ms > o->max_latency_ms) {
+    if (o->idle_flush_ms != WEIR_BATCH_IDLE_AUTO && o->idle_flush_ms > o->max_latency_ms) {
         *why = "idle_flush_ms must not be larger than max_latency_ms";
     } else if (o->ramp_factor == 1) {
         *why = "ramp_factor must be 0 or at least 2";

@@ -49,6 +49,7 @@ static void deliver(struct weir_batch *b, enum weir_event_kind kind,
         .choice = out->choice,
         .n_said = b->n_said,
         .at_ms = b->stamp,
+        .held_ms = b->stamp - out->since,
     };
     if (kind == WEIR_EVENT_CHUNK) {
         count(b, out);

@@ -119,8 +119,18 @@ static enum weir_batch_reason trigger(const struct weir_batch *b, struct weir_ba
     } else {
         why = b->o.stage == WEIR_BATCH_ADAPTER ? adapter_trigger(b, c) : business_trigger(b, c);
     }
-    bool is_now = why == WEIR_BATCH_NO_REASON && latency_ms(b, p->channel) == 0;
-    return is_now ? WEIR_BATCH_LATENCY : why;
+    bool is_late = b->now >= p->t_first + latency_ms(b, p->channel);
+    return why == WEIR_BATCH_NO_REASON && is_late ? WEIR_BATCH_LATENCY : why;
+}
+
+/* A pause this long lets a pack leave; its time-out where none does. */
+static uint64_t idle_ms(const struct weir_batch *b, const struct weir_batch__pack *p)
+{
+    uint32_t most_ms = latency_ms(b, p->channel);
+    if (b->o.idle_flush_ms == WEIR_BATCH_IDLE_AUTO) {
+        return weir_pace_pause_ms(&p->choice->pace, most_ms);
+    }
+    return b->o.idle_flush_ms != 0 ? b->o.idle_flush_ms : most_ms;
 }
 
 bool weir_batch__pack_deadline(const struct weir_batch *b, const struct weir_batch__pack *p,
@@ -131,8 +141,8 @@ bool weir_batch__pack_deadline(const struct weir_batch *b, const struct weir_bat
     }
     *at_ms = p->t_first + latency_ms(b, p->channel);
     *why = WEIR_BATCH_LATENCY;
-    if (b->o.idle_flush_ms != 0 && p->t_last + b->o.idle_flush_ms < *at_ms) {
-        *at_ms = p->t_last + b->o.idle_flush_ms;
+    if (p->t_last + idle_ms(b, p) < *at_ms) {
+        *at_ms = p->t_last + idle_ms(b, p);
         *why = WEIR_BATCH_IDLE;
     }
     if (p->soon_at != 0 && p->soon_at < *at_ms) {
@@ -143,17 +153,25 @@ bool weir_batch__pack_deadline(const struct weir_batch *b, const struct weir_bat
 }
 
 static void begin(struct weir_batch *b, struct weir_batch__choice *c,
-                  enum weir_batch__channel channel)
+                  const struct weir_batch__input *in, enum weir_batch__channel channel)
 {
     struct weir_batch__pack *p = &c->pack;
+    uint64_t held_ms = b->o.hold_from == WEIR_BATCH_HOLD_FIRST_TEXT ? in->ev->held_ms : 0;
     p->choice = c;
     p->is_open = true;
     p->channel = channel;
     p->seq = b->seq;
-    p->t_first = b->now;
+    p->t_first = b->now - (held_ms < b->now ? held_ms : b->now);
     p->sentence = (struct weir_sentence){0};
     weir_list_append(&b->open, &p->link);
     b->n_open++;
+}
+
+/* Something joins it now. */
+static void touch(struct weir_batch *b, struct weir_batch__choice *c)
+{
+    c->pack.t_last = b->now;
+    weir_pace_note(&c->pace, b->now, latency_ms(b, c->pack.channel));
 }
 
 static void close_pack(struct weir_batch *b, struct weir_batch__pack *p)
@@ -313,10 +331,10 @@ static void add_text(struct weir_batch *b, struct weir_batch__choice *c,
     bool is_new = !p->is_open;
     bool has_text = in->payload != WEIR_JSON_NONE;
     if (is_new) {
-        begin(b, c, channel);
+        begin(b, c, in, channel);
     }
     p->n_inputs++;
-    p->t_last = b->now;
+    touch(b, c);
     if (has_text) {
         p->n_cp += in->j->nodes[in->payload].n;
         watch_text(b, c, weir_batch__text(b, in->j, in->payload));
@@ -346,7 +364,7 @@ static struct weir_batch__tool *tool_for(struct weir_batch *b, struct weir_batch
         tool = NULL;
     }
     if (!p->is_open) {
-        begin(b, c, CHANNEL_TOOL);
+        begin(b, c, in, CHANNEL_TOOL);
     }
     return tool != NULL ? tool : weir_batch__tool_new(b, &p->tools, index);
 }
@@ -372,7 +390,7 @@ static void add_tools(struct weir_batch *b, struct weir_batch__choice *c,
         p->n_cp += frag->args != WEIR_JSON_NONE ? in->j->nodes[frag->args].n : 0;
         p->n_bytes += tool->n_args - before;
     }
-    p->t_last = b->now;
+    touch(b, c);
     weir_buf_clear(&p->only);
     if (p->n_inputs == 1 && !p->is_changed && !b->is_shadow) {
         weir_batch__put(&p->only, weir_batch__bytes(b, c, in));
@@ -446,7 +464,7 @@ void weir_batch__pack_absorb(struct weir_batch *b, struct weir_batch__choice *c,
                              struct weir_batch__input *in)
 {
     c->pack.n_inputs++;
-    c->pack.t_last = b->now;
+    touch(b, c);
     keep_text(b, c, in);
     settle(b, c, trigger(b, c, false));
 }

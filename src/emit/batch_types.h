@@ -7,6 +7,7 @@
 #include "emit/fence.h"
 #include "emit/findings.h"
 #include "emit/members.h"
+#include "emit/pace.h"
 #include "emit/sentence.h"
 #include "wire/argscan.h"
 #include "wire/json.h"
@@ -192,7 +193,7 @@ struct weir_batch__pack {
     uint64_t n_cp;
     uint64_t n_bytes; /* of the text, unescaped */
     uint64_t seq;     /* of the chunk that opened it */
-    uint64_t t_first;
+    uint64_t t_first; /* the oldest text came then, perhaps to the stage before (hold_from) */
     uint64_t t_last;
     uint64_t soon_at; /* the first text of its channel leaves then at the latest; 0: no such time */
     struct weir_sentence sentence;
@@ -221,6 +222,7 @@ struct weir_batch__choice {
     uint32_t firsts; /* a bit per channel that has shown text */
     uint32_t last_tool_index;
     bool is_finished;
+    struct weir_pace pace;
     struct weir_buf role; /* as spelled, with quotes; empty: none seen */
     struct weir_fence fences[3];
     struct weir_batch__pack pack;

@@ -30,9 +30,10 @@ struct weir_event {
     struct weir_slice data;
     struct weir_slice sse_id;     /* empty: none */
     const struct weir_json *json; /* `data` read already (its src is `data`), or NULL */
-    uint64_t n_said; /* what the model has said so far, in deltas of one choice; 0: unknown.
-                        Where it is known, no more chunks leave if that can be avoided */
-    uint64_t at_ms;  /* on the way out: when it left; a timer's own deadline */
+    uint64_t n_said;  /* what the model has said so far, in deltas of one choice; 0: unknown.
+                         Where it is known, no more chunks leave if that can be avoided */
+    uint64_t at_ms;   /* on the way out: when it left; a timer's own deadline */
+    uint64_t held_ms; /* how long the oldest text in it has waited in the stage before */
 };
 
 static inline bool weir_event_is_end(const struct weir_event *e)

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum kind { NUMBER, FLAG, WORD };
+enum kind { NUMBER, AUTO /* a number, or the word auto */, FLAG, WORD };
 
 struct key {
     const char *name;
@@ -21,12 +21,14 @@ enum { OPERATOR, REQUEST };
 #define AT(member) offsetof(struct weir_batch_options, member)
 #define NUMBER_KEY(key, member, default_, least, most, who, ...)                                   \
     {#key, NUMBER, who == REQUEST, AT(member), (least), (most), NULL},
+#define AUTO_KEY(key, member, default_, least, most, who, ...)                                     \
+    {#key, AUTO, who == REQUEST, AT(member), (least), (most), NULL},
 #define FLAG_KEY(key, member, default_, who, ...)                                                  \
     {#key, FLAG, who == REQUEST, AT(member), 0, 0, NULL},
 #define WORD_KEY(key, member, tag, default_, who, ...)                                             \
     {#key, WORD, who == REQUEST, AT(member), 0, 0, (const char *const[]){WEIR_WORDS_##tag, NULL}},
 
-static const struct key keys[] = {WEIR_STREAM_PACE(NUMBER_KEY, FLAG_KEY, WORD_KEY)};
+static const struct key keys[] = {WEIR_STREAM_PACE(NUMBER_KEY, AUTO_KEY, FLAG_KEY, WORD_KEY)};
 
 /* Inside `reasoning`; their bits follow those above. */
 static const struct key reasoning_keys[] = {WEIR_STREAM_REASONING(NUMBER_KEY)};
@@ -118,6 +120,18 @@ static int store_word(const struct parse *p, const struct key *key, uint32_t bit
     return 0;
 }
 
+static bool is_auto(const struct key *key, struct weir_slice word)
+{
+    return key->kind == AUTO && weir_slice_eq(word, WEIR_SLICE("auto"));
+}
+
+static int fail_number(const struct parse *p, const struct key *key, struct weir_slice name)
+{
+    return fail(p, name,
+                key->kind == AUTO ? "must be auto or a whole number, not negative"
+                                  : "must be a whole number, not negative");
+}
+
 static const struct key *find(const struct key *in, size_t n, const struct weir_json *j, uint32_t k)
 {
     for (size_t i = 0; i < n; i++) {
@@ -148,8 +162,13 @@ static int parse_value(const struct parse *p, const struct key *key, uint32_t bi
         return store_word(p, key, bit,
                           weir_slice_sub(j->src, j->nodes[at].start + 1, j->nodes[at].end - 1));
     default:
+        if (type == WEIR_JSON_STRING &&
+            is_auto(key, weir_slice_sub(j->src, j->nodes[at].start + 1, j->nodes[at].end - 1))) {
+            store(p, key, bit, WEIR_BATCH_IDLE_AUTO);
+            return 0;
+        }
         if (type != WEIR_JSON_NUMBER || weir_json_u64(j, at, &number) != 0) {
-            return fail(p, name, "must be a whole number, not negative");
+            return fail_number(p, key, name);
         }
         return store_number(p, key, bit, number);
     }
@@ -244,8 +263,12 @@ static int parse_pair(const struct parse *p, struct weir_slice pair)
         store(p, key, bit, is_true);
         return 0;
     }
+    if (is_auto(key, value)) {
+        store(p, key, bit, WEIR_BATCH_IDLE_AUTO);
+        return 0;
+    }
     if (weir_slice_u64(value, &number) != 0) {
-        return fail(p, name, "must be a whole number, not negative");
+        return fail_number(p, key, name);
     }
     return store_number(p, key, bit, number);
 }
@@ -279,7 +302,9 @@ static struct weir_batch_options clamped(const struct weir_override *o,
 {
     struct weir_batch_options mine = o->mine;
     lower(&mine.max_latency_ms, limits->max_latency_ms);
-    lower(&mine.idle_flush_ms, limits->max_latency_ms);
+    if (mine.idle_flush_ms != WEIR_BATCH_IDLE_AUTO) {
+        lower(&mine.idle_flush_ms, limits->max_latency_ms);
+    }
     lower(&mine.reasoning_max_latency_ms, limits->max_latency_ms);
     lower(&mine.min_chars_per_emit, limits->min_chars_per_emit);
     lower(&mine.reasoning_min_chars, limits->min_chars_per_emit);
@@ -315,7 +340,8 @@ int weir_override_apply(const struct weir_override *o, const struct weir_overrid
         }
     }
     /* A shorter latency pulls an idle time that was not asked for along with it. */
-    if (!has(o, AT(idle_flush_ms)) && changed.idle_flush_ms > changed.max_latency_ms) {
+    bool is_fixed = changed.idle_flush_ms != WEIR_BATCH_IDLE_AUTO;
+    if (!has(o, AT(idle_flush_ms)) && is_fixed && changed.idle_flush_ms > changed.max_latency_ms) {
         changed.idle_flush_ms = changed.max_latency_ms;
     }
     if (weir_batch_check(&changed, &what) != 0) {

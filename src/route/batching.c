@@ -36,7 +36,7 @@ static struct weir_batch_options adapter_of(const struct weir_conf *conf, struct
 {
     struct weir_batch_options o = common(conf, arena, from, WEIR_BATCH_ADAPTER);
     const struct weir_conf_reasoning *r = &from->reasoning;
-    WEIR_STREAM_PACE(COPY, COPY, COPY)
+    WEIR_STREAM_PACE(COPY, COPY, COPY, COPY)
     o.reasoning_min_chars = r->inherits_min_chars ? WEIR_BATCH_INHERIT : r->min_chars_per_emit;
     o.reasoning_max_latency_ms = r->inherits_max_latency ? WEIR_BATCH_INHERIT : r->max_latency_ms;
     return o;

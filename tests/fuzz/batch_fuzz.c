@@ -63,7 +63,7 @@ static struct weir_chain_options settings(const uint8_t *s)
     o.dedup.mode = (s[0] & 64) != 0 ? WEIR_DEDUP_METRICS : WEIR_DEDUP_OFF;
     o.adapter.min_chars_per_emit = s[1] + 1u;
     o.adapter.max_latency_ms = s[2];
-    o.adapter.idle_flush_ms = s[3];
+    o.adapter.idle_flush_ms = s[3] == UINT8_MAX ? WEIR_BATCH_IDLE_AUTO : s[3];
     o.adapter.flush_on_sentence = (s[4] & 1) != 0;
     o.adapter.flush_on_tool_call = (s[4] & 2) != 0;
     o.adapter.first_emit_immediate = (s[4] & 4) != 0;
@@ -73,6 +73,7 @@ static struct weir_chain_options settings(const uint8_t *s)
     o.adapter.obfuscation = (enum weir_batch_obfuscation)((s[4] & 64) != 0);
     o.adapter.role_policy = (enum weir_batch_role)(s[5] % 4);
     o.business.role_policy = (enum weir_batch_role)(s[5] / 4 % 4);
+    o.business.hold_from = (enum weir_batch_hold)(s[5] / 128);
     o.adapter.ramp_factor = s[6] % 4 == 1 ? 0 : s[6] % 4;
     o.business.min_delta_chars = s[7];
     o.business.max_partial_count = s[8] % 8;

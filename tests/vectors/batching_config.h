@@ -41,6 +41,7 @@ static const struct batching_key batching_keys[] = {
     {"min_delta_chars", KEY_U32, BATCHING_STAGE(min_delta_chars), NULL},
     {"max_partial_count", KEY_U32, BATCHING_STAGE(max_partial_count), NULL},
     {"boundary", KEY_WORD, BATCHING_STAGE(boundary), "none sentence markdown"},
+    {"hold_from", KEY_WORD, BATCHING_STAGE(hold_from), "own first_text"},
     {"max_hold_ms", KEY_U32, BATCHING_STAGE(max_latency_ms), NULL},
     {"tool_call_gate", KEY_WORD, BATCHING_STAGE(tool_call_gate), "off closed finish"},
     {"tool_gate_emit_head", KEY_BOOL, BATCHING_STAGE(tool_gate_emit_head), NULL},
@@ -104,7 +105,10 @@ static inline const char *batching_set(const struct weir_json *j, uint32_t at,
         memcpy(out, &is_true, sizeof is_true);
         return is_true || weir_json_type(j, at) == WEIR_JSON_FALSE ? NULL : "config: not a boolean";
     default:
-        if (weir_json_u64(j, at, &number) != 0 || number >= UINT32_MAX) {
+        if (strcmp(key->name, "idle_flush_ms") == 0 &&
+            weir_json_string_eq(j, at, WEIR_SLICE("auto"))) {
+            number = WEIR_BATCH_IDLE_AUTO;
+        } else if (weir_json_u64(j, at, &number) != 0 || number >= UINT32_MAX) {
             return "config: not a number";
         }
         memcpy(out, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));

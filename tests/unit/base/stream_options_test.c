@@ -19,6 +19,9 @@ static const char *by(enum who who)
 #define NUMBER_ROW(key, member, default_, least, most, who, manual)                                \
     weir_buf_printf(to, "| `%s` | %u | %u to %u | %s | %s |\n", #key, (unsigned)(default_),        \
                     (unsigned)(least), (unsigned)(most), by(who), (manual));
+#define AUTO_ROW(key, member, default_, least, most, who, manual)                                  \
+    weir_buf_printf(to, "| `%s` | %u | %u to %u, `auto` | %s | %s |\n", #key,                      \
+                    (unsigned)(default_), (unsigned)(least), (unsigned)(most), by(who), (manual));
 #define REASONING_ROW(key, member, default_, least, most, who, manual)                             \
     weir_buf_printf(to, "| `reasoning.%s` | the same | %u to %u | %s | %s |\n", #key,              \
                     (unsigned)(least), (unsigned)(most), by(who), (manual));
@@ -33,7 +36,7 @@ static const char *by(enum who who)
 
 static void put_batching(struct weir_buf *to)
 {
-    WEIR_STREAM_PACE(NUMBER_ROW, FLAG_ROW, WORD_ROW)
+    WEIR_STREAM_PACE(NUMBER_ROW, AUTO_ROW, FLAG_ROW, WORD_ROW)
     WEIR_STREAM_REASONING(REASONING_ROW)
     WEIR_STREAM_JOINING(NUMBER_ROW, FLAG_ROW, WORD_ROW, LIST_ROW)
 }

@@ -178,7 +178,8 @@ static void test_words(void **state)
                  "c.yaml:11: error: `input_roles` must name at least one role\n");
     expect_route("name: a, output: {pii: {}}, history: false", "");
     expect_route("name: a, output: {pii: {}}, history: on",
-                 "c.yaml:11: error: `history` must be `off`, `warn` or `reject`, not `on`\n");
+                 "c.yaml:11: error: `history` must be `off`, `warn`, `reject` or `merge`, not "
+                 "`on`\n");
     expect_route("name: a, output: {pii: {}}, unknown_members: keep",
                  "c.yaml:11: error: `unknown_members` must be `drop` or `pass`, not `keep`\n");
     expect("openai: {builtin: demo}\nroutes: {}\n",

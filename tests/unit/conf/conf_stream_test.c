@@ -19,7 +19,7 @@ static void test_defaults(void **state)
     const struct weir_conf_batching *b = &s->policy.batching;
     assert_int_equal(b->mode, WEIR_BATCH_OFF);
     assert_int_equal(b->min_chars_per_emit, 120);
-    assert_int_equal(b->max_latency_ms, 250);
+    assert_int_equal(b->max_latency_ms, 200);
     assert_int_equal(b->idle_flush_ms, 0);
     assert_true(b->flush_on_sentence && b->flush_on_tool_call && b->first_emit_immediate);
     assert_int_equal(b->ramp_factor, 0);
@@ -36,6 +36,7 @@ static void test_defaults(void **state)
     assert_int_equal(c->max_partial_count, 8);
     assert_int_equal(c->boundary, WEIR_BATCH_BOUNDARY_MARKDOWN);
     assert_int_equal(c->max_hold_ms, 400);
+    assert_int_equal(c->hold_from, WEIR_BATCH_HOLD_FIRST_TEXT);
     assert_true(c->first_emit_immediate && c->flush_on_tool_call);
     assert_int_equal(c->tool_call_gate, WEIR_BATCH_GATE_CLOSED);
     assert_false(c->tool_gate_emit_head);
@@ -68,7 +69,8 @@ static void test_every_value(void **state)
         "    obfuscation: regenerate, latest_wins_fields: [timings, x],\n"
         "    append_array_fields: [], max_batch_bytes: 1024}\n"
         "  coalescer: {mode: metrics, min_delta_chars: 6, max_partial_count: 0, boundary: none,\n"
-        "    max_hold_ms: 7, first_emit_immediate: false, flush_on_tool_call: false,\n"
+        "    max_hold_ms: 7, hold_from: own, first_emit_immediate: false, flush_on_tool_call: "
+        "false,\n"
         "    role_policy: every, tool_call_gate: finish, tool_gate_emit_head: true,\n"
         "    max_tool_args_bytes: 8, max_tool_hold_ms: 9, on_incomplete: drop,\n"
         "    tool_gate_on_abort: release, tool_index_policy: repair}\n"
@@ -148,9 +150,20 @@ static void test_ranges(void **state)
         "batching: {max_latency_ms: 10001}",
         "c.yaml:3: error: `max_latency_ms` must be an integer from 0 to 10000, not the "
         "number `10001`\n");
-    expect_streaming("batching: {idle_flush_ms: 251}",
-                     "c.yaml:3: error: `idle_flush_ms` (251) must not exceed `max_latency_ms` "
-                     "(250)\n");
+    expect_streaming("batching: {idle_flush_ms: 201}",
+                     "c.yaml:3: error: `idle_flush_ms` (201) must not exceed `max_latency_ms` "
+                     "(200)\n");
+    expect_streaming("batching: {idle_flush_ms: soon}",
+                     "c.yaml:3: error: `idle_flush_ms` must be an integer from 0 to 10000 or "
+                     "`auto`, not the text `soon`\n");
+    expect_streaming("batching: {max_latency_ms: auto}",
+                     "c.yaml:3: error: `max_latency_ms` must be an integer from 0 to 10000, not "
+                     "the text `auto`\n");
+    expect_streaming("models: {m: {max_tokens: {default: 9, cap: 8}}}",
+                     "c.yaml:3: error: `max_tokens.default` (9) must not exceed `cap` (8)\n");
+    expect_streaming(
+        "models: {m: {max_tokens: {cap: 0}}}",
+        "c.yaml:3: error: `cap` must be an integer from 1 to 1000000000, not the number `0`\n");
     expect_streaming("batching: {mode: on, max_latency_ms: 0}", "");
     expect_streaming("batching: {ramp_factor: 1}",
                      "c.yaml:3: error: `ramp_factor` must be 0 or at least 2\n");
@@ -167,7 +180,8 @@ static void test_ranges(void **state)
                      "c.yaml:3: error: `mode` must be `off`, `metrics`, `safe` or `text`, not "
                      "`unsafe`; did you mean `safe`?\n");
     expect_streaming("models: {m: {dedup: {mode: safe}}}",
-                     "c.yaml:3: error: unknown key `dedup`; known keys: `batching`, `coalescer`\n");
+                     "c.yaml:3: error: unknown key `dedup`; known keys: `batching`, `coalescer`, "
+                     "`max_tokens`\n");
     expect_streaming("models: {m: 5}", "c.yaml:3: error: `m` must be a mapping, not the number "
                                        "`5`\n");
     expect_streaming("models: {'': {}}", "c.yaml:3: error: a model pattern has 1 to 256 bytes\n");
@@ -256,6 +270,45 @@ static void test_buffer_in_two_places(void **state)
     drop(&l);
 }
 
+static void test_idle_by_the_pace(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(DEMO "streaming: {batching: {idle_flush_ms: auto, max_latency_ms: "
+                                      "5}, models: {m: {batching: {idle_flush_ms: 3}}}}\n");
+    const struct weir_conf_streaming *s = &l.conf->streaming;
+    assert_int_equal(s->policy.batching.idle_flush_ms, WEIR_BATCH_IDLE_AUTO);
+    assert_int_equal(weir_conf_stream_resolve(s, NULL, WEIR_SLICE("m")).batching.idle_flush_ms, 3);
+    drop(&l);
+}
+
+/* The model's default is before the route's; of two caps the smaller counts for both. */
+static void test_max_tokens(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(
+        DEMO "streaming: {models: {both: {max_tokens: {default: 50, cap: 100}},\n"
+             "  cap: {max_tokens: {cap: 10}}, wide: {max_tokens: {default: 900}}}}\n"
+             "routes: [{name: r, unguarded: true, max_tokens: {default: 20, cap: 80}}]\n");
+    const struct weir_conf_max_tokens *route = &l.conf->routes[0].max_tokens;
+    const struct {
+        const char *model;
+        bool is_on_route;
+        uint32_t fallback, cap;
+    } cases[] = {
+        {"both", false, 50, 100}, {"cap", false, 0, 10},  {"wide", false, 900, 0},
+        {"x", false, 0, 0},       {"both", true, 50, 80}, {"cap", true, 10, 10},
+        {"wide", true, 80, 80},   {"x", true, 20, 80},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct weir_conf_max_tokens got =
+            weir_conf_stream_max_tokens(&l.conf->streaming, cases[i].is_on_route ? route : NULL,
+                                        weir_slice_cstr(cases[i].model));
+        assert_int_equal(got.fallback, cases[i].fallback);
+        assert_int_equal(got.cap, cases[i].cap);
+    }
+    drop(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +319,8 @@ int main(void)
         cmocka_unit_test(test_layers_are_checked_together),
         cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_buffer_in_two_places),
+        cmocka_unit_test(test_idle_by_the_pace),
+        cmocka_unit_test(test_max_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

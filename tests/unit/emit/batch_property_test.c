@@ -150,7 +150,8 @@ static struct weir_chain_options random_options(struct script *s)
     o.dedup.mode = script_pick(s, 2) == 0 ? WEIR_DEDUP_METRICS : WEIR_DEDUP_OFF;
     o.adapter.min_chars_per_emit = 1 + script_pick(s, 60);
     o.adapter.max_latency_ms = script_pick(s, 4) == 0 ? 0 : script_pick(s, 150);
-    o.adapter.idle_flush_ms = script_pick(s, 2) == 0 ? 0 : o.adapter.max_latency_ms / 3;
+    const uint32_t idle_ms[] = {0, o.adapter.max_latency_ms / 3, WEIR_BATCH_IDLE_AUTO};
+    o.adapter.idle_flush_ms = idle_ms[script_pick(s, 3)];
     o.adapter.flush_on_sentence = script_pick(s, 2) == 0;
     o.adapter.flush_on_tool_call = script_pick(s, 2) == 0;
     o.adapter.first_emit_immediate = script_pick(s, 2) == 0;
@@ -162,6 +163,7 @@ static struct weir_chain_options random_options(struct script *s)
     o.business.max_partial_count = script_pick(s, 5);
     o.business.boundary = (enum weir_batch_boundary)script_pick(s, 3);
     o.business.max_latency_ms = script_pick(s, 200);
+    o.business.hold_from = (enum weir_batch_hold)script_pick(s, 2);
     o.business.first_emit_immediate = script_pick(s, 2) == 0;
     o.business.tool_call_gate = (enum weir_batch_gate)script_pick(s, 3);
     o.business.tool_gate_emit_head = script_pick(s, 2) == 0;
@@ -241,8 +243,11 @@ static void text_is_never_late(void **state)
         struct weir_chain_options o = random_options(&s);
         struct run r = {.script = &s};
         play(&r, &o);
-        uint64_t most = (o.adapter.mode == WEIR_BATCH_ON ? o.adapter.max_latency_ms : 0) +
-                        (o.business.mode == WEIR_BATCH_ON ? o.business.max_latency_ms : 0);
+        uint64_t adapter_ms = o.adapter.mode == WEIR_BATCH_ON ? o.adapter.max_latency_ms : 0;
+        uint64_t business_ms = o.business.mode == WEIR_BATCH_ON ? o.business.max_latency_ms : 0;
+        uint64_t larger_ms = adapter_ms > business_ms ? adapter_ms : business_ms;
+        bool is_shared = o.business.hold_from == WEIR_BATCH_HOLD_FIRST_TEXT;
+        uint64_t most = is_shared ? larger_ms : adapter_ms + business_ms;
         for (size_t i = 0; i < r.in.n; i++) {
             const struct ledger_entry *a = &r.in.entries[i];
             const struct ledger_entry *b = ledger_find(&r.out, a->choice, a->channel, a->tool);
@@ -344,7 +349,7 @@ static void metrics_counts_what_on_would_do(void **state)
         o.business.max_tool_calls = 1 + script_pick(&s, 8);
         enum weir_batch_stage stage = seed % 2 == 0 ? WEIR_BATCH_ADAPTER : WEIR_BATCH_BUSINESS;
         struct weir_batch_options *one = stage == WEIR_BATCH_ADAPTER ? &o.adapter : &o.business;
-        o.adapter.mode = o.business.mode = WEIR_BATCH_OFF;
+        o.business.mode = WEIR_BATCH_OFF; /* the adapter may be on before it */
         one->mode = WEIR_BATCH_ON;
         struct run on = {.script = &s};
         play(&on, &o);
@@ -396,7 +401,7 @@ static void metrics_counts_what_guarded_streams_would_be(void **state)
         struct weir_chain_options o = random_options(&s);
         enum weir_batch_stage stage = seed % 2 == 0 ? WEIR_BATCH_ADAPTER : WEIR_BATCH_BUSINESS;
         struct weir_batch_options *one = stage == WEIR_BATCH_ADAPTER ? &o.adapter : &o.business;
-        o.adapter.mode = o.business.mode = WEIR_BATCH_OFF;
+        o.business.mode = WEIR_BATCH_OFF; /* the adapter may be on before it */
         one->max_batch_bytes = script_pick(&s, 3) == 0 ? 900 : 65536;
         one->mode = WEIR_BATCH_ON;
         struct run on = {.script = &s};

@@ -158,6 +158,12 @@ static void bad_values_say_what_is_wrong(void **state)
                                     "negative");
     assert_bad_header("min_chars=0", "x-stream-batching: min_chars_per_emit must be from 1 to "
                                      "65536");
+    assert_bad_header("idle_flush_ms=soon", "x-stream-batching: idle_flush_ms must be auto or a "
+                                            "whole number, not negative");
+    assert_bad_body("{\"idle_flush_ms\":\"soon\"}", "stream_options.batching: idle_flush_ms must "
+                                                    "be auto or a whole number, not negative");
+    assert_bad_body("{\"max_latency_ms\":\"auto\"}", "stream_options.batching: max_latency_ms must "
+                                                     "be a whole number, not negative");
     assert_bad_header("colour=red", "x-stream-batching: colour is not a known key");
     assert_bad_header("min_chars=5;;off", "x-stream-batching:  is neither a mode nor key=value");
 }
@@ -191,7 +197,7 @@ static void requests_set_what_the_table_opens(void **state)
 #define FIRST_OF(...) FIRST_OF_(__VA_ARGS__, )
 #define FIRST_OF_(first, ...) "\"" first "\""
 #define LIST(key, ...) try_key(#key, "[]", false);
-    WEIR_STREAM_PACE(NUMBER, FLAG, WORD)
+    WEIR_STREAM_PACE(NUMBER, NUMBER, FLAG, WORD)
     WEIR_STREAM_JOINING(NUMBER, FLAG, WORD, LIST)
 #undef NUMBER
 #undef FLAG
@@ -218,6 +224,27 @@ static void results_must_make_sense(void **state)
     assert_int_equal(options.idle_flush_ms, 50);
 }
 
+/* `auto` is no number: it is neither clamped nor compared. */
+static void an_idle_time_by_the_pace(void **state)
+{
+    (void)state;
+    struct weir_override o = {0};
+    struct weir_buf why = {0};
+    struct weir_batch_options options = weir_batch_defaults(WEIR_BATCH_ADAPTER);
+    assert_int_equal(parse_body(&o, "{\"idle_flush_ms\":\"auto\"}", &why), 0);
+    assert_int_equal(weir_override_apply(&o, &limits, &options, &why), 0);
+    assert_int_equal(options.idle_flush_ms, WEIR_BATCH_IDLE_AUTO);
+    o = (struct weir_override){0};
+    assert_int_equal(parse_body(&o, "{\"max_latency_ms\":50}", &why), 0);
+    assert_int_equal(weir_override_apply(&o, &limits, &options, &why), 0);
+    assert_int_equal(options.idle_flush_ms, WEIR_BATCH_IDLE_AUTO);
+    o = (struct weir_override){0};
+    options.idle_flush_ms = 0;
+    assert_int_equal(weir_override_parse_header(&o, WEIR_SLICE("idle_flush_ms=auto"), &why), 0);
+    assert_int_equal(weir_override_apply(&o, &limits, &options, &why), 0);
+    assert_int_equal(options.idle_flush_ms, WEIR_BATCH_IDLE_AUTO);
+}
+
 static void overrides_can_be_disabled(void **state)
 {
     (void)state;
@@ -242,6 +269,7 @@ int main(void)
         cmocka_unit_test(bad_values_say_what_is_wrong),
         cmocka_unit_test(requests_set_what_the_table_opens),
         cmocka_unit_test(results_must_make_sense),
+        cmocka_unit_test(an_idle_time_by_the_pace),
         cmocka_unit_test(overrides_can_be_disabled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

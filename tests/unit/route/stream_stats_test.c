@@ -90,7 +90,7 @@ static void what_left_is_counted_at_every_tap(void **state)
     expect_grown(w, COUNT(w));
     logged("end=done model=m route=api raw=4 adapter=3 business=3");
     logged("flushes=\"adapter.first=1 adapter.sentence=1 adapter.passthrough=1\"");
-    logged("batching=on coalescer=off min_chars=120 max_latency_ms=250");
+    logged("batching=on coalescer=off min_chars=120 max_latency_ms=200");
     outlet_close(&t);
 }
 
@@ -166,7 +166,8 @@ static void two_stages_count_once(void **state)
     };
     struct outlet t;
     outlet_sse(&t, "{batching: {mode: on, first_emit_immediate: false, max_latency_ms: 100},"
-                   " coalescer: {mode: on, first_emit_immediate: false, max_hold_ms: 200}}");
+                   " coalescer: {mode: on, first_emit_immediate: false, max_hold_ms: 200,"
+                   " hold_from: own}}");
     watch(w, COUNT(w));
     outlet_event(&t, TEXT("one"));
     fake_pass(t.f, 300);
