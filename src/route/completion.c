@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "obs/metric.h"
+#include "route/adjust.h"
 #include "route/aggregation.h"
 #include "route/batching.h"
 #include "route/env.h"
@@ -122,9 +123,33 @@ bool weir_completion_check_unary(struct weir_http_stream *s,
     return is_sense;
 }
 
+/* How much this model may write. The public program knows no such limit. False: refused. */
+static bool limit_tokens(struct reading *r)
+{
+    const struct weir_conf *conf = weir_request_of(r->s)->env->conf;
+    struct weir_adjust_options options = {
+        .is_chat = r->request.is_chat,
+        .max_tokens = weir_conf_stream_max_tokens(&conf->streaming, NULL, r->request.model_id),
+        .limits = {.max_depth = conf->limits.max_json_depth}};
+    if (r->is_fms) {
+        return true;
+    }
+    struct weir_adjust adjusted = weir_adjust(r->request.json, &options, &r->s->arena);
+    if (adjusted.conflict != NULL) {
+        weir_reply_error(r->s, 400, weir_slice_cstr(adjusted.conflict));
+        return false;
+    }
+    r->request.json = adjusted.json;
+    r->request.warnings = adjusted.warnings;
+    return true;
+}
+
 static void answer(struct reading *r)
 {
     struct weir_task_ctx *task = &weir_request_of(r->s)->task;
+    if (!limit_tokens(r)) {
+        return;
+    }
     struct weir_batching_request request = {
         .body = r->f.json,
         .model = r->request.model_id,

@@ -1,6 +1,7 @@
 #include "route/openai.h"
 
 #include "base/err.h"
+#include "route/adjust.h"
 #include "route/completion.h"
 #include "route/env.h"
 #include "route/history.h"
@@ -72,10 +73,39 @@ const struct weir_policy *weir_openai_policy(struct weir_request *request)
     return policy;
 }
 
-static struct reading *new_reading(struct weir_http_stream *s, const struct weir_json *body,
+/* The request as the route lets it be; NULL: it was refused with a 400. */
+static const struct weir_json *adjust(struct weir_http_stream *s, const struct weir_json *body,
+                                      bool is_chat, struct weir_slice *warnings)
+{
+    const struct weir_conf *conf = weir_request_of(s)->env->conf;
+    const struct weir_conf_route *route = weir_request_of(s)->guarded->conf;
+    uint32_t model = weir_json_get_set(body, 0, WEIR_SLICE("model"));
+    bool has_model = model != WEIR_JSON_NONE && weir_json_type(body, model) == WEIR_JSON_STRING;
+    struct weir_slice name =
+        has_model ? weir_json_string(body, model, &s->arena) : (struct weir_slice){0};
+    struct weir_adjust_options options = {
+        .is_chat = is_chat,
+        .merges_history = is_chat && route->history == WEIR_CONF_HISTORY_MERGE,
+        .max_tokens = weir_conf_stream_max_tokens(&conf->streaming, &route->max_tokens, name),
+        .limits = {.max_depth = conf->limits.max_json_depth}};
+    struct weir_adjust adjusted = weir_adjust(body, &options, &s->arena);
+    if (adjusted.conflict != NULL) {
+        weir_reply_error(s, 400, weir_slice_cstr(adjusted.conflict));
+        return NULL;
+    }
+    *warnings = adjusted.warnings;
+    return adjusted.json;
+}
+
+static struct reading *new_reading(struct weir_http_stream *s, const struct weir_json *sent,
                                    bool is_chat)
 {
     struct weir_request *request = weir_request_of(s);
+    struct weir_slice warnings;
+    const struct weir_json *body = adjust(s, sent, is_chat, &warnings);
+    if (body == NULL) {
+        return NULL;
+    }
     struct reading *r = weir_arena_zalloc(&s->arena, sizeof *r);
     r->s = s;
     r->guarded = request->guarded;
@@ -84,7 +114,8 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
                                                .json = body,
                                                .input = r->guarded->input,
                                                .output = r->guarded->output,
-                                               .policy = weir_openai_policy(request)};
+                                               .policy = weir_openai_policy(request),
+                                               .warnings = warnings};
     return r;
 }
 
@@ -226,7 +257,11 @@ static bool check_history(struct reading *r, uint32_t messages)
         weir_reply_error(r->s, 400, weir_slice_cstr(history.problems[0]));
         return false;
     }
-    r->request.warnings = weir_history_warnings(&history, &r->s->arena);
+    struct weir_slice before = r->request.warnings;
+    struct weir_slice more = weir_history_warnings(&history, &r->s->arena);
+    const char *comma = before.n != 0 && more.n != 0 ? "," : "";
+    r->request.warnings = weir_slice_cstr(weir_arena_printf(
+        &r->s->arena, "%.*s%s%.*s", (int)before.n, before.p, comma, (int)more.n, more.p));
     return true;
 }
 
@@ -256,7 +291,8 @@ static void decode_chat(struct weir_http_stream *s, const struct weir_json *body
 {
     struct reading *r = new_reading(s, body, true);
     uint32_t messages = WEIR_JSON_NONE;
-    if (!weir_openai_read_question(r->s, r->f.json, &weir_walk_chat, &r->request.asked)) {
+    if (r == NULL ||
+        !weir_openai_read_question(r->s, r->f.json, &weir_walk_chat, &r->request.asked)) {
         return;
     }
     if (read_chat(r, &messages) != 0) {
@@ -325,7 +361,8 @@ static int read_text(struct reading *r)
 static void decode_text(struct weir_http_stream *s, const struct weir_json *body)
 {
     struct reading *r = new_reading(s, body, false);
-    if (!weir_openai_read_question(r->s, r->f.json, &weir_walk_completions, &r->request.asked)) {
+    if (r == NULL ||
+        !weir_openai_read_question(r->s, r->f.json, &weir_walk_completions, &r->request.asked)) {
         return;
     }
     if (read_text(r) != 0) {

@@ -572,7 +572,7 @@ static void refuse_input(struct weir_cs *cs)
 /* What the first event is to take along. */
 static void prepare_lead(struct weir_cs *cs)
 {
-    if (cs->request.policy != NULL) {
+    if (cs->request.policy != NULL || cs->request.warnings.n != 0) {
         weir_completion_write_input(&cs->input, &cs->lead_detections);
         weir_completion_write_input_warnings(&cs->request, &cs->input, &cs->lead_warnings);
         cs->has_lead = cs->lead_detections.n != 0 || cs->lead_warnings.n != 0;
