@@ -225,6 +225,17 @@ void weir_batch__carry_init(struct weir_batch__carry *c, bool is_shadow)
     c->is_shadow = c->others.is_shadow = c->extras.is_shadow = c->found.is_shadow = is_shadow;
 }
 
+/* Events of the detection endpoints name their choice and its role, each of them. */
+static void join_note(const struct weir_batch *b, struct weir_batch__carry *c,
+                      const struct weir_batch__input *in)
+{
+    if (in->found.is_there && in->has_tools) {
+        bool has_role = in->role != WEIR_JSON_NONE && b->o.role_policy != WEIR_BATCH_ROLE_FIRST;
+        c->is_noted = c->found.is_there = true;
+        c->has_role = c->has_role || has_role;
+    }
+}
+
 void weir_batch__carry_join(struct weir_batch *b, struct weir_batch__carry *c,
                             const struct weir_batch__input *in, bool is_shared)
 {
@@ -238,6 +249,7 @@ void weir_batch__carry_join(struct weir_batch *b, struct weir_batch__carry *c,
     } else {
         join_fields(c, in, is_shared ? FIELD_USAGE : FIELDS_KEPT);
     }
+    join_note(b, c, in);
     if (is_shared) {
         return;
     }
@@ -273,13 +285,15 @@ void weir_batch__carry_unload(struct weir_batch__carry *c)
         c->spare = c->logprobs;
         c->logprobs = NULL;
     }
-    c->has_role = false;
     weir_findings_clear(&c->found);
+    c->found.is_there = c->is_noted;
+    c->has_role = c->has_role && c->is_noted;
     weir_buf_clear(&c->sse_id);
 }
 
 void weir_batch__carry_clear(struct weir_batch__carry *c)
 {
+    c->is_noted = false;
     weir_batch__carry_unload(c);
     for (unsigned f = 0; f < FIELDS_KEPT; f++) {
         weir_batch__empty(&c->fields[f]);

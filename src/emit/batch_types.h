@@ -132,6 +132,8 @@ struct weir_batch__carry {
     struct weir_buf sse_id;
     uint64_t identity; /* shadow: hash of id, object, model */
     bool has_role;
+    bool is_noted; /* tool calls that came with findings: each chunk of them has role and findings,
+                      if only an empty list */
     bool has_obfuscation;
     bool is_shadow;
 };

@@ -171,6 +171,14 @@ static enum weir_event_role role_of_batch(struct weir_cs_choice *choice)
     return is_first ? WEIR_ROLE_SET : WEIR_ROLE_REMOVED;
 }
 
+/* H and I: an event that leaves without text says all the same that its choice is looked at. Where
+ * nothing works on chunks events pass as they come. */
+static bool notes_choice(const struct weir_cs_choice *choice)
+{
+    const struct weir_cs *cs = choice->cs;
+    return !weir_cs__is_route(cs) && !cs->task->env->is_fms && choice->path != NULL;
+}
+
 /* ---- arriving ---- */
 
 /* An event without text keeps its place. NULL: it has left. */
@@ -339,14 +347,29 @@ static bool has_logprobs(const struct weir_json *json, const struct weir_event_c
     return weir_json_get_set(json, c->node, WEIR_SLICE("logprobs")) != WEIR_JSON_NONE;
 }
 
+static void write_part(struct weir_cs *cs, const struct weir_json *json,
+                       const struct weir_event_choice *c, const struct weir_event_cut *cut)
+{
+    weir_buf_clear(&cs->scratch->out);
+    weir_event_write_part(json, c, cs->request.is_chat, cut, &cs->scratch->out);
+}
+
 /* An event whose whole text was half a character keeps its place, without it. */
 static void add_emptied(struct weir_cs_choice *choice, struct weir_slice event, bool has_logprobs)
 {
-    struct weir_buf out = {0};
-    if (write_with_text(choice->cs, event, WEIR_SLICE(""), &out)) {
-        add_hollow(choice, weir_buf_slice(&out), has_logprobs);
+    struct weir_buf emptied = {0};
+    struct weir_json json;
+    struct weir_event_choice c;
+    if (write_with_text(choice->cs, event, WEIR_SLICE(""), &emptied) &&
+        weir_cs__read_single(choice->cs, weir_buf_slice(&emptied), &json, &c) == 0) {
+        struct weir_event_cut cut = {.with_usage = true,
+                                     .with_finish = true,
+                                     .with_logprobs = true,
+                                     .notes_choice = notes_choice(choice)};
+        write_part(choice->cs, &json, &c, &cut);
+        add_hollow(choice, weir_buf_slice(&choice->cs->scratch->out), has_logprobs);
     }
-    weir_buf_dispose(&out);
+    weir_buf_dispose(&emptied);
 }
 
 /* Only an escape can stand for half a character; a whole pair counts too, which does no harm. */
@@ -382,13 +405,6 @@ static void take_text(struct weir_cs_choice *choice, const struct weir_json *jso
     }
 }
 
-static void write_part(struct weir_cs *cs, const struct weir_json *json,
-                       const struct weir_event_choice *c, const struct weir_event_cut *cut)
-{
-    weir_buf_clear(&cs->scratch->out);
-    weir_event_write_part(json, c, cs->request.is_chat, cut, &cs->scratch->out);
-}
-
 /* Does a finish_reason wait? On routes always, for the end of the stream. */
 static bool holds_finish(const struct weir_cs_choice *choice, const struct weir_event_choice *c)
 {
@@ -400,7 +416,8 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
                        const struct weir_event_choice *c, bool with_usage)
 {
     struct weir_cs *cs = choice->cs;
-    struct weir_event_cut cut = {.part = WEIR_EVENT_REASONING};
+    struct weir_event_cut cut = {.part = WEIR_EVENT_REASONING,
+                                 .notes_choice = notes_choice(choice)};
     if (c->has_reasoning) {
         flush_high(choice);
         cut.role = role_in_place(choice);
@@ -420,6 +437,7 @@ static void take_parts(struct weir_cs_choice *choice, const struct weir_json *js
         cut = (struct weir_event_cut){.part = WEIR_EVENT_REST,
                                       .with_usage = with_usage,
                                       .with_finish = !weir_cs__is_route(cs),
+                                      .notes_choice = notes_choice(choice),
                                       .role = role_in_place(choice)};
         write_part(cs, json, c, &cut);
         add_plain(choice, weir_buf_slice(&cs->scratch->out));
@@ -625,6 +643,7 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
         struct weir_event_cut cut = {.with_usage = is_last,
                                      .with_finish = !holds_finish(choice, c),
                                      .with_logprobs = true,
+                                     .notes_choice = !c->has_text && notes_choice(choice),
                                      .role = c->has_text ? role_of_text(choice)
                                                          : role_in_place(choice)};
         write_part(cs, json, c, &cut);
@@ -731,6 +750,7 @@ static void add_ending(struct weir_cs_choice *choice, struct weir_cs_item *last,
     struct weir_event_cut cut = {.part = WEIR_EVENT_REST,
                                  .with_usage = true,
                                  .with_finish = true,
+                                 .notes_choice = notes_choice(choice),
                                  .role = role_in_place(choice)};
     struct weir_buf event = {0};
     weir_event_write_part(json, c, true, &cut, &event);

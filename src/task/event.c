@@ -209,10 +209,33 @@ static void remove_extras(struct weir_json_edit *e, const struct weir_json *json
     }
 }
 
+static void write_detections(struct weir_buf *out, uint64_t index,
+                             const struct weir_event_batch *batch)
+{
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("output"));
+    weir_json_write_begin_array(&w);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("choice_index"));
+    weir_json_write_u64(&w, index);
+    weir_json_write_key(&w, WEIR_SLICE("results"));
+    weir_json_write_begin_array(&w);
+    for (size_t i = 0; i < batch->n_findings; i++) {
+        weir_results_write_one(&w, WEIR_RESULTS_COMPLETION, batch->findings[i]);
+    }
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+}
+
 void weir_event_write_part(const struct weir_json *json, const struct weir_event_choice *c,
                            bool is_chat, const struct weir_event_cut *cut, struct weir_buf *out)
 {
     struct weir_json_edit e = {0};
+    struct weir_buf detections = {0};
     weir_json_edit_begin(&e, json);
     remove_other_choices(&e, json, c);
     keep_part(&e, json, c, is_chat ? cut->part : WEIR_EVENT_ALL);
@@ -234,8 +257,13 @@ void weir_event_write_part(const struct weir_json *json, const struct weir_event
     if (is_chat) {
         set_role(&e, json, c, cut->role);
     }
+    if (cut->notes_choice) {
+        write_detections(&detections, c->index, &(struct weir_event_batch){.n_findings = 0});
+        weir_json_edit_set(&e, 0, WEIR_SLICE("detections"), weir_buf_slice(&detections));
+    }
     weir_json_edit_write(&e, out);
     weir_json_edit_dispose(&e);
+    weir_buf_dispose(&detections);
 }
 
 bool weir_event_is_hollow(const struct weir_json *json, const struct weir_event_choice *c)
@@ -285,28 +313,6 @@ static void set_logprobs(struct weir_json_edit *e, const struct weir_json *json,
     } else if (batch->is_partial) {
         set_null(e, json, node, "logprobs");
     }
-}
-
-static void write_detections(struct weir_buf *out, uint64_t index,
-                             const struct weir_event_batch *batch)
-{
-    struct weir_json_write w;
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("output"));
-    weir_json_write_begin_array(&w);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("choice_index"));
-    weir_json_write_u64(&w, index);
-    weir_json_write_key(&w, WEIR_SLICE("results"));
-    weir_json_write_begin_array(&w);
-    for (size_t i = 0; i < batch->n_findings; i++) {
-        weir_results_write_one(&w, WEIR_RESULTS_COMPLETION, batch->findings[i]);
-    }
-    weir_json_write_end_array(&w);
-    weir_json_write_end_object(&w);
-    weir_json_write_end_array(&w);
-    weir_json_write_end_object(&w);
 }
 
 void weir_event_add_warnings(struct weir_json_edit *e, const struct weir_json *json,

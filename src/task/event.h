@@ -78,6 +78,7 @@ struct weir_event_cut {
     bool with_finish;
     bool with_logprobs;
     bool without_extras;
+    bool notes_choice; /* its `detections` name the choice, with an empty list of findings */
     enum weir_event_role role;
 };
 void weir_event_write_part(const struct weir_json *json, const struct weir_event_choice *choice,

@@ -253,6 +253,26 @@ static inline void hear_choice(struct talk *t, const struct weir_json *j, uint32
     hear_finish(t, choice, j, at);
 }
 
+/* H and I: every event notes every choice it has, whatever it says of it. */
+static inline void hear_noted(const struct talk *t, const struct weir_json *j, uint32_t choice)
+{
+    bool is_to_the_letter = !stream_is_route(t) && !t->env.is_fms && !t->is_unary;
+    if (!is_to_the_letter || !stream_has_chunked(t)) {
+        return;
+    }
+    uint32_t detections = weir_json_get_set(j, 0, WEIR_SLICE("detections"));
+    CHECK(detections != WEIR_JSON_NONE);
+    uint32_t output = weir_json_get_set(j, detections, WEIR_SLICE("output"));
+    CHECK(output != WEIR_JSON_NONE);
+    size_t n = 0;
+    uint32_t at = weir_json_first(j, output);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, output, at)) {
+        CHECK(weir_json_get(j, at, WEIR_SLICE("results")) != WEIR_JSON_NONE);
+        n += hear_u64(j, at, "choice_index") == hear_u64(j, choice, "index");
+    }
+    CHECK(n == 1);
+}
+
 static inline void hear_completion(struct talk *t, const struct weir_json *j)
 {
     uint32_t choices = weir_json_get(j, 0, WEIR_SLICE("choices"));
@@ -260,6 +280,7 @@ static inline void hear_completion(struct talk *t, const struct weir_json *j)
     uint32_t at = weir_json_first(j, choices);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(j, choices, at)) {
         hear_choice(t, j, at);
+        hear_noted(t, j, at);
     }
     hear_detections(t, j);
     uint32_t usage = weir_json_get_set(j, 0, WEIR_SLICE("usage"));

@@ -160,6 +160,7 @@ static struct weir_out *open_out(struct talk *t, uint64_t heartbeat_ms)
                                               .heartbeat_ms = heartbeat_ms};
     if (t->endpoint <= TEXT_ROUTE) {
         options.batching = &t->batching;
+        options.joins_findings = !t->env.is_fms;
     }
     t->out = weir_stream_out_new(&t->stream, &options);
     if (options.is_duplex) {

@@ -62,7 +62,7 @@ static void play(const char *output, const char *script)
 static void test_sentences(void **state)
 {
     (void)state;
-    play("a", ROLE "> 0\n"
+    play("a", ROLE "> 0 []\n"
                    "say 0 Hel\n"
                    "say 0 lo. This is\n"
                    "-\n"
@@ -72,7 +72,7 @@ static void test_sentences(void **state)
                    "answer a  This is bad.\n"
                    "> 0 \" This is bad.\" [a@15] !UNSUITABLE_OUTPUT\n"
                    "finish 0\n"
-                   "> 0 stop\n" USAGE "-\n"
+                   "> 0 stop []\n" USAGE "-\n"
                    "done\n"
                    "> - usage\n"
                    "> end\n");
@@ -95,7 +95,7 @@ static void test_slow_and_fast(void **state)
                 "answer b  Three\n"
                 "answer a  Three\n"
                 "> 0 \" Three\" []\n"
-                "> 0 stop\n"
+                "> 0 stop []\n"
                 "> end\n");
 }
 
@@ -129,18 +129,18 @@ static void test_choices_do_not_wait(void **state)
     play("a", "say 0 Zero.\n"
               "say 1 One.\n"
               "event {\"choices\":[{\"index\":2,\"delta\":{\"role\":\"assistant\"}}]}\n"
-              "> 2\n"
+              "> 2 []\n"
               "answer a One.\n"
               "> 1 \"One.\" []\n"
               "finish 1\n"
-              "> 1 stop\n"
+              "> 1 stop []\n"
               "finish 2\n"
-              "> 2 stop\n"
+              "> 2 stop []\n"
               "finish 0\n"
               "-\n"
               "answer a Zero.\n"
               "> 0 \"Zero.\" []\n"
-              "> 0 stop\n"
+              "> 0 stop []\n"
               "done\n"
               "> - !EMPTY_OUTPUT\n"
               "> end\n");
@@ -162,10 +162,10 @@ static void test_event_with_choices(void **state)
 static void test_tool_calls_only(void **state)
 {
     (void)state;
-    play("a", ROLE TOOLS "> 0\n"
-                         "> 0 tool_calls\n"
+    play("a", ROLE TOOLS "> 0 []\n"
+                         "> 0 tool_calls []\n"
                          "finish 0\n"
-                         "> 0 stop\n" USAGE "done\n"
+                         "> 0 stop []\n" USAGE "done\n"
                          "> - !EMPTY_OUTPUT usage\n"
                          "> end\n");
 }
@@ -177,15 +177,15 @@ static void test_other_payloads(void **state)
     play("a", "say 0 Look\n" TOOLS "-\n"
               "answer a Look\n" /* a built-in chunker ends its chunk there */
               "> 0 \"Look\" []\n"
-              "> 0 tool_calls\n"
+              "> 0 tool_calls []\n"
               "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hm.\","
               "\"reasoning_content\":\"why\",\"refusal\":\"no\"},\"logprobs\":{\"content\":[1]},"
               "\"finish_reason\":\"stop\"}],\"usage\":{\"n\":1}}\n"
-              "> 0 reasoning_content\n"
+              "> 0 reasoning_content []\n"
               "-\n"
               "answer a Hm.\n"
               "> 0 \"Hm.\" {\"content\":[1]} []\n"
-              "> 0 refusal stop usage\n"
+              "> 0 refusal stop [] usage\n"
               "done\n"
               "> end\n");
 }
@@ -244,7 +244,7 @@ static void test_text_after_finish(void **state)
               "say 0 B\n"
               "answer a A\n"
               "> 0 \"A\" []\n"
-              "> 0 stop\n"
+              "> 0 stop []\n"
               "done\n"
               "answer a B\n"
               "> 0 \"B\" []\n"
@@ -259,7 +259,7 @@ static void test_split_surrogates(void **state)
               "answer a A😀.\n"
               "> 0 \"A😀.\" []\n"
               "say 0 \\ud83d\n" /* nothing but the half: no end of a sentence */
-              "> 0 \"\"\n"
+              "> 0 \"\" []\n"
               "say 0 \\ude00 b\n"
               "say 0 \\ud83d\n"
               "say 0 c.\n"
@@ -268,11 +268,11 @@ static void test_split_surrogates(void **state)
               "> 0 \"😀 b\xEF\xBF\xBD"
               "c.\" []\n"
               "say 0 \\ud83d\n"
-              "> 0 \"\"\n"
+              "> 0 \"\" []\n"
               "finish 0\n" /* no other half will come */
               "answer a \xEF\xBF\xBD\n"
               "> 0 \"\xEF\xBF\xBD\" []\n"
-              "> 0 stop\n"
+              "> 0 stop []\n"
               "done\n"
               "> end\n");
 }
@@ -287,7 +287,7 @@ static void test_second_half_alone(void **state)
               "answer a A😀b.\n"
               "> 0 \"A😀b.\" []\n"
               "finish 0\n"
-              "> 0 stop\n"
+              "> 0 stop []\n"
               "done\n"
               "> end\n");
 }
@@ -299,16 +299,16 @@ static void test_second_half_alone(void **state)
 static void test_hollow_events(void **state)
 {
     (void)state;
-    play("a", EMPTY "> 0 \"\"\n"
+    play("a", EMPTY "> 0 \"\" []\n"
                     "say 0 This is b\n" EMPTY
                     "event {\"choices\":[{\"index\":0,\"delta\":{}}],\"usage\":{\"n\":1}}\n"
                     "event {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
                     "\"tool_calls\":[],\"refusal\":null},\"logprobs\":null}]}\n"
                     "say 0 ad\\ud83d\n" EMPTY "say 0 \\ude00.\n" EMPTY "answer a This is bad😀.\n"
                     "> 0 \"This is bad😀.\" [a@8] !UNSUITABLE_OUTPUT\n"
-                    "> 0 \"\"\n"
+                    "> 0 \"\" []\n"
                     "finish 0\n"
-                    "> 0 stop\n"
+                    "> 0 stop []\n"
                     "done\n"
                     "> end\n");
 }
@@ -329,9 +329,9 @@ static void test_hollow_logprobs(void **state)
               "{\"content\":[5]}}]}\n"
               "answer a A😀.\n"
               "> 0 \"A😀.\" {\"content\":[1,2,3,4]} []\n"
-              "> 0 \"\" {\"content\":[5]}\n"
+              "> 0 \"\" {\"content\":[5]} []\n"
               "finish 0\n"
-              "> 0 stop\n"
+              "> 0 stop []\n"
               "done\n"
               "> end\n");
 }
@@ -351,12 +351,12 @@ static void test_text_does_not_overtake(void **state)
               "chunk far 0 20\n"
               "answer f One bad two bad bad.\n"
               "> 0 \"One bad\" [f@4] !UNSUITABLE_OUTPUT\n"
-              "> 0 tool_calls\n"
+              "> 0 tool_calls []\n"
               "> 0 \" two b\" [f@12] !UNSUITABLE_OUTPUT\n"
-              "> 0 reasoning_content\n"
-              "> 0 refusal\n"
+              "> 0 reasoning_content []\n"
+              "> 0 refusal []\n"
               "> 0 \"ad bad.\" [f@16] !UNSUITABLE_OUTPUT\n"
-              "> 0 stop\n"
+              "> 0 stop []\n"
               "chunked far\n"
               "done\n"
               "> end\n");
@@ -367,9 +367,9 @@ static void test_text_does_not_overtake(void **state)
               "chunk far 0 11\n"
               "answer f One two end\n"
               "> 0 \"One\" []\n"
-              "> 0 reasoning_content\n"
+              "> 0 reasoning_content []\n"
               "> 0 \" two\" []\n"
-              "> 0 refusal\n"
+              "> 0 refusal []\n"
               "> 0 \" end\" []\n"
               "done\n"
               "chunked far\n"
@@ -386,7 +386,7 @@ static void test_finish_waits_for_what_is_no_text(void **state)
               "chunk far 0 7\n"
               "answer f One two\n"
               "> 0 \"One\" []\n"
-              "> 0 tool_calls\n"
+              "> 0 tool_calls []\n"
               "> 0 \" two\" {\"content\":[1]} stop [] usage\n"
               "chunked far\n"
               "done\n"
@@ -401,14 +401,16 @@ static void test_extras_leave_once(void **state)
          "event {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\",\"reasoning\":\"hm\","
          "\"refusal\":\"no\"},\"token_ids\":[1]}]}\n"
          "> {\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"hm\",\"role\":\"assistant\"}"
-         "}]}\n"
+         "}]"
+         ",\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
          "answer a Hi.\n"
          "> {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi.\",\"role\":\"assistant\"}"
          "}],\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
          "> {\"choices\":[{\"index\":0,\"delta\":{\"refusal\":\"no\",\"role\":\"assistant\"},"
-         "\"token_ids\":[1]}]}\n"
+         "\"token_ids\":[1]}]"
+         ",\"detections\":{\"output\":[{\"choice_index\":0,\"results\":[]}]}}\n"
          "finish 0\n"
-         "> 0 stop\n"
+         "> 0 stop []\n"
          "done\n"
          "> end\n");
 }
@@ -451,7 +453,7 @@ static void test_half_with_an_ending(void **state)
               "finish 0\n"
               "answer a \xEF\xBF\xBD\n"
               "> 0 \"\xEF\xBF\xBD\" []\n"
-              "> 0 stop\n"
+              "> 0 stop []\n"
               "done\n"
               "> end\n");
 }
@@ -464,7 +466,7 @@ static void test_whole_documents(void **state)
                        "> 0 \"Hi.\" []\n" USAGE "finish 0\n"
                        "answer a  bad\n"
                        "> 0 \" bad\" [a@4] !UNSUITABLE_OUTPUT\n"
-                       "> 0 stop\n"
+                       "> 0 stop []\n"
                        "-\n"
                        "done\n"
                        "calls 2\n"
@@ -633,7 +635,7 @@ static void test_held_ceiling(void **state)
                "chunked far\n"
                "answer f One.\n"
                "> 0 \"One.\" []\n"
-               "> 0 stop\n"
+               "> 0 stop []\n"
                "> end\n");
     stage_free(st);
 }
@@ -760,7 +762,7 @@ static const char LONG[] = ROLE TOOLS "say 0 One. Two\n"
                                       "answer a\n"
                                       "answer doc\n"
                                       "answer chat\n"
-                                      "> 0\n";
+                                      "> 0 []\n";
 
 static struct stage *new_long(void)
 {
@@ -830,7 +832,7 @@ static void test_refused_anywhere(void **state)
 {
     (void)state;
     size_t n_failed = 0;
-    size_t n = line_of(LONG, "> 0\n");
+    size_t n = line_of(LONG, "> 0 []\n");
     for (size_t at = 0; at <= n; at++) {
         struct stage *st = new_long();
         script_play(st, &CHAT, LONG, at);
