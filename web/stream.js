@@ -6,6 +6,7 @@
 const CHOSEN = ":chosen"; /* no route can be called so */
 const MAX_EVENTS = 5000;
 const SLOW_MS = 100;
+const MAX_REPORTED = 1000;
 const POLICY_WORDS = {
   annotate: "Findings ride along, nothing is changed.",
   block: "The first finding ends the answer.",
@@ -49,6 +50,10 @@ function newRun(request) {
     nEvents: 0,
     isScheduled: false,
     drawnAt: 0 /* the timeline and the events */,
+    id: "" /* of the answer, and the settings of its stream */,
+    streaming: null,
+    renderMs: [],
+    isReported: false,
   };
 }
 
@@ -143,6 +148,8 @@ async function send() {
       signal: r.abort.signal,
     });
     r.state = "live";
+    r.id = response.headers.get("x-request-id") ?? "unknown";
+    r.streaming = response.headers.get("x-weir-streaming");
     r.headers = ["route", "policy", "guarded"].map((name) => [name, response.headers.get(`x-weir-${name}`)]);
     schedule(r);
     await readStream(r, response);
@@ -173,8 +180,24 @@ function schedule(r) {
   r.isScheduled = true;
   requestAnimationFrame(() => {
     r.isScheduled = false;
-    if (r === run) drawRun(r);
+    if (r !== run) return;
+    const before = performance.now();
+    drawRun(r);
+    r.renderMs.push(performance.now() - before);
+    reportRender(r);
   });
+}
+
+/** Tells the gateway how long the page took to show the answer, under the settings of its stream. */
+function reportRender(r) {
+  const [, model, settings] = /^model=(.*); settings=(.*)$/.exec(r.streaming ?? "") ?? [];
+  if (r.isReported || r.state !== "done" || settings === undefined) return;
+  r.isReported = true;
+  ask(`/api/v1/streams/${encodeURIComponent(r.id)}/render`, {
+    method: "POST",
+    headers: requestHeaders(),
+    body: JSON.stringify({ ms: r.renderMs.slice(-MAX_REPORTED), model, settings }),
+  }).catch(() => {}); /* nobody waits for it */
 }
 
 function policyOf(r) {

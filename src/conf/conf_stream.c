@@ -275,8 +275,8 @@ static void fill_reasoning(struct weir_conf_batching *b)
     }
 }
 
-static const struct weir_conf_stream_model *
-longest_match(const struct weir_conf_streaming *streaming, struct weir_slice model)
+const struct weir_conf_stream_model *
+weir_conf_stream_match(const struct weir_conf_streaming *streaming, struct weir_slice model)
 {
     const struct weir_conf_stream_model *best = NULL;
     for (size_t i = 0; i < streaming->n_models && model.n <= MAX_MODEL_BYTES; i++) {
@@ -288,15 +288,22 @@ longest_match(const struct weir_conf_streaming *streaming, struct weir_slice mod
     return best;
 }
 
+struct weir_conf_stream_policy
+weir_conf_stream_resolve_as(const struct weir_conf_streaming *streaming,
+                            const struct weir_conf_stream_policy *route,
+                            const struct weir_conf_stream_model *match)
+{
+    struct weir_conf_stream_policy p = weir_conf__stream_lay(&streaming->policy, route);
+    p = weir_conf__stream_lay(&p, match != NULL ? &match->policy : NULL);
+    fill_reasoning(&p.batching);
+    return p;
+}
+
 struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_streaming *streaming,
                                                         const struct weir_conf_stream_policy *route,
                                                         struct weir_slice model)
 {
-    struct weir_conf_stream_policy p = weir_conf__stream_lay(&streaming->policy, route);
-    const struct weir_conf_stream_model *match = longest_match(streaming, model);
-    p = weir_conf__stream_lay(&p, match != NULL ? &match->policy : NULL);
-    fill_reasoning(&p.batching);
-    return p;
+    return weir_conf_stream_resolve_as(streaming, route, weir_conf_stream_match(streaming, model));
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -308,7 +315,7 @@ struct weir_conf_max_tokens weir_conf_stream_max_tokens(const struct weir_conf_s
                                                         const struct weir_conf_max_tokens *route,
                                                         struct weir_slice model)
 {
-    const struct weir_conf_stream_model *match = longest_match(streaming, model);
+    const struct weir_conf_stream_model *match = weir_conf_stream_match(streaming, model);
     struct weir_conf_max_tokens out = route != NULL ? *route : (struct weir_conf_max_tokens){0};
     if (match != NULL) {
         out.fallback = match->max_tokens.fallback != 0 ? match->max_tokens.fallback : out.fallback;

@@ -110,6 +110,14 @@ struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_s
                                                         const struct weir_conf_stream_policy *route,
                                                         struct weir_slice model);
 
+/* The same in two steps: the entry under `models` that counts (NULL: none), and what follows. */
+const struct weir_conf_stream_model *
+weir_conf_stream_match(const struct weir_conf_streaming *streaming, struct weir_slice model);
+struct weir_conf_stream_policy
+weir_conf_stream_resolve_as(const struct weir_conf_streaming *streaming,
+                            const struct weir_conf_stream_policy *route,
+                            const struct weir_conf_stream_model *match);
+
 /* How much `model` may write on a route that says `route` (NULL: none): the model's default is
  * before the route's, of two caps the smaller counts, and the default is not above it. */
 struct weir_conf_max_tokens weir_conf_stream_max_tokens(const struct weir_conf_streaming *streaming,

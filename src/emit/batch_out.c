@@ -33,7 +33,7 @@ static void count(struct weir_batch *b, const struct weir_batch__out *out)
     }
     if (out->n_cp != 0 && !b->is_shadow && !b->stats.has_ttft) {
         b->stats.has_ttft = true;
-        b->stats.added_ttft_ms = b->stamp - b->first_text_at;
+        b->stats.added_ttft_ms = b->stamp - b->stats.first_text_ms;
     }
 }
 

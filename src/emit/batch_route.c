@@ -301,9 +301,9 @@ static void note_arrival(struct weir_batch *b, const struct weir_batch__input *i
         return;
     }
     weir_batch_histogram_add(&b->stats.in_chars, weir_batch_chars_bounds, in->n_cp);
-    if (!b->has_text) {
-        b->has_text = true;
-        b->first_text_at = b->now;
+    if (!b->stats.has_text) {
+        b->stats.has_text = true;
+        b->stats.first_text_ms = b->now;
     }
 }
 

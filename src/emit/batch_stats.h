@@ -109,8 +109,10 @@ struct weir_batch_stats {
     struct weir_batch_counts would;
     struct weir_batch_histogram in_chars;   /* code points in each choice with text that came */
     struct weir_batch_histogram blocked_ms; /* times the downstream was blocked */
-    uint64_t added_ttft_ms;                 /* how long the first text waited here */
-    bool has_ttft;
+    uint64_t first_text_ms;                 /* when the first text came */
+    uint64_t added_ttft_ms;                 /* how long it waited here */
+    bool has_text;
+    bool has_ttft; /* it has left; never of what only counts */
     size_t most_buffered_bytes;
 };
 

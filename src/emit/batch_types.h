@@ -245,8 +245,6 @@ struct weir_batch {
     uint64_t n_said; /* by the model, as the latest event knows; 0: unknown */
     uint64_t n_left; /* chunks */
     uint64_t blocked_since;
-    uint64_t first_text_at;
-    bool has_text;
     size_t n_buffered;
     size_t n_retained; /* arguments of calls that left, kept to know their repetition */
 

@@ -201,6 +201,23 @@ static double ratio(uint64_t n_before, uint64_t n_after)
     return n_after != 0 ? (double)n_before / (double)n_after : 0;
 }
 
+/* When the first text left the last stage that held it; where nobody held it, when it came. */
+static void find_first_text(const struct weir_chain *c, struct weir_chain_report *out)
+{
+    const struct weir_batch *stages[] = {c->business, c->adapter};
+    for (size_t i = 0; i < 2; i++) {
+        const struct weir_batch_stats *s = stages[i] != NULL ? weir_batch_stats(stages[i]) : NULL;
+        bool is_left = s != NULL && s->has_ttft;
+        if (is_left || (s != NULL && s->has_text && !out->has_first_text)) {
+            out->has_first_text = true;
+            out->first_text_ms = s->first_text_ms + s->added_ttft_ms;
+        }
+        if (is_left) {
+            return;
+        }
+    }
+}
+
 void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out,
                        struct weir_buf *flushes)
 {
@@ -215,10 +232,12 @@ void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out
     if (c->business != NULL) {
         weir_batch_counts_text(counts_of(c->business), "business", flushes);
     }
+    find_first_text(c, out);
     if (last == NULL || counts_of(last)->text_flushes == 0) {
         return;
     }
     const struct weir_batch_counts *counts = counts_of(last);
+    out->hold_mean_ms = (double)counts->hold_ms.sum / (double)counts->hold_ms.n;
     out->avg_flush_chars = (double)counts->flush_chars / (double)counts->text_flushes;
     out->hold_p50_ms =
         weir_batch_histogram_quantile(&counts->hold_ms, weir_batch_hold_bounds_ms, 0.5);

@@ -55,9 +55,12 @@ struct weir_chain_report {
     double raw_per_chunk; /* chunks that came for each that left; of these, by stage: */
     double raw_per_adapter;
     double adapter_per_business;
-    double avg_flush_chars; /* these three of the last stage that is on or counts */
+    double avg_flush_chars; /* these four of the last stage that is on or counts */
+    double hold_mean_ms;
     uint64_t hold_p50_ms;
     uint64_t hold_p99_ms;
+    bool has_first_text; /* some stage knows when the first text left, that is then: */
+    uint64_t first_text_ms;
 };
 /* `flushes` gets the reasons that occurred, as weir_batch_counts_text writes them. */
 void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out,

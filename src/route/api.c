@@ -15,6 +15,7 @@
 #include "route/openai.h"
 #include "route/page.h"
 #include "route/registry.h"
+#include "route/render.h"
 #include "route/reply.h"
 #include "route/table.h"
 #include "route/vectors.h"
@@ -88,6 +89,15 @@ static const struct weir_conf_route *guard_of(const struct weir_conf *conf, stru
     }
     *below = weir_slice_sub(path, 1 + name.n, path.n);
     return weir_conf_route(conf, name);
+}
+
+static const struct weir_route_entry RENDER = {WEIR_RENDER_PATTERN, WEIR_HTTP_POST,
+                                               weir_render_begin, NULL};
+
+/* Under /api, and what is ours besides. NULL: nothing. */
+static const struct weir_route_entry *find_own(struct weir_slice path)
+{
+    return weir_render_is_path(path) ? &RENDER : weir_route_find(TABLE, COUNT(TABLE), path);
 }
 
 /* What stands below a route's name; the request is then that route's. NULL: nothing. */
@@ -251,7 +261,7 @@ void weir_api_begin(struct weir_http_stream *s)
         weir_reply_full(s);
         return;
     }
-    const struct weir_route_entry *entry = weir_route_find(TABLE, COUNT(TABLE), s->req.path);
+    const struct weir_route_entry *entry = find_own(s->req.path);
     if (entry == NULL) {
         entry = find_guarded(env, s);
     }

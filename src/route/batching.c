@@ -62,6 +62,77 @@ static struct weir_dedup_options dedup_of(const struct weir_conf_dedup *from)
     return o;
 }
 
+/* ---- settings in short ---- */
+
+static const char *mode_name(enum weir_batch_mode mode)
+{
+    static const char *const names[] = {
+        [WEIR_BATCH_OFF] = "off", [WEIR_BATCH_METRICS] = "metrics", [WEIR_BATCH_ON] = "on"};
+    return names[mode];
+}
+
+struct weir_slice weir_batching_settings(const struct weir_chain_options *chain,
+                                         struct weir_arena *arena)
+{
+    const struct weir_batch_options *a = &chain->adapter;
+    const struct weir_batch_options *b = &chain->business;
+    struct weir_buf out = {0};
+    weir_buf_printf(&out, "batching=%s", mode_name(a->mode));
+    if (a->mode != WEIR_BATCH_OFF) {
+        weir_buf_printf(&out, "/%u/%u/", (unsigned)a->min_chars_per_emit,
+                        (unsigned)a->max_latency_ms);
+        if (a->idle_flush_ms == WEIR_BATCH_IDLE_AUTO) {
+            weir_buf_append(&out, WEIR_SLICE("auto"));
+        } else {
+            weir_buf_printf(&out, "%u", (unsigned)a->idle_flush_ms);
+        }
+    }
+    weir_buf_printf(&out, ",coalescer=%s", mode_name(b->mode));
+    if (b->mode != WEIR_BATCH_OFF) {
+        weir_buf_printf(&out, "/%u/%u/%u", (unsigned)b->min_delta_chars,
+                        (unsigned)b->max_partial_count, (unsigned)b->max_latency_ms);
+    }
+    return weir_arena_take_buf(arena, &out);
+}
+
+#define ANY_MODEL WEIR_SLICE("*")
+
+static struct weir_slice profile_of(const struct weir_conf_stream_model *match)
+{
+    return match != NULL ? match->glob.s : ANY_MODEL;
+}
+
+static bool has_settings(const struct weir_conf *conf, const struct weir_conf_route *route,
+                         const struct weir_conf_stream_model *match, struct weir_slice settings,
+                         struct weir_arena *arena)
+{
+    struct weir_conf_stream_policy p = weir_conf_stream_resolve_as(
+        &conf->streaming, route != NULL ? &route->streaming : NULL, match);
+    struct weir_chain_options chain = {.adapter = adapter_of(conf, arena, &p.batching),
+                                       .business = business_of(conf, arena, &p, false)};
+    return weir_slice_eq(weir_batching_settings(&chain, arena), settings);
+}
+
+struct weir_batching_known weir_batching_known(const struct weir_conf *conf,
+                                               struct weir_slice profile,
+                                               struct weir_slice settings, struct weir_arena *arena)
+{
+    const struct weir_conf_streaming *streaming = &conf->streaming;
+    const struct weir_conf_stream_model *match = NULL;
+    for (size_t i = 0; i < streaming->n_models && match == NULL; i++) {
+        match = weir_slice_eq(streaming->models[i].glob.s, profile) ? &streaming->models[i] : NULL;
+    }
+    struct weir_batching_known known = {.is_profile =
+                                            match != NULL || weir_slice_eq(profile, ANY_MODEL)};
+    known.is_settings = has_settings(conf, NULL, match, settings, arena);
+    for (size_t i = 0; i < conf->n_routes && !known.is_settings; i++) {
+        known.is_settings = has_settings(conf, &conf->routes[i], match, settings, arena);
+    }
+    return known;
+}
+
+/* ---- what a request asks for ---- */
+
 /* The header first, all lines of it, then the body over it, key by key. */
 static int parse_override(const struct weir_http_stream *s, const struct weir_json *body,
                           struct weir_override *override, struct weir_buf *why)
@@ -128,9 +199,10 @@ int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching
     *out = (struct weir_batching){.model = request->model,
                                   .route = request->route != NULL ? request->route->name.s
                                                                   : WEIR_SLICE("api")};
-    struct weir_conf_stream_policy policy = weir_conf_stream_resolve(
-        &conf->streaming, request->route != NULL ? &request->route->streaming : NULL,
-        request->model);
+    const struct weir_conf_stream_model *match =
+        weir_conf_stream_match(&conf->streaming, request->model);
+    struct weir_conf_stream_policy policy = weir_conf_stream_resolve_as(
+        &conf->streaming, request->route != NULL ? &request->route->streaming : NULL, match);
     out->chain.dedup = dedup_of(&policy.dedup);
     out->chain.adapter = adapter_of(conf, &s->arena, &policy.batching);
     out->chain.business = business_of(conf, &s->arena, &policy, request->looks_at_tools);
@@ -139,6 +211,8 @@ int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching
         return 0;
     }
     int rc = apply_override(s, request, conf, out, why);
+    out->profile = profile_of(match);
+    out->settings = weir_batching_settings(&out->chain, &s->arena);
     out->is_used = rc == 0 && (out->chain.dedup.mode != WEIR_DEDUP_OFF ||
                                out->chain.adapter.mode != WEIR_BATCH_OFF ||
                                out->chain.business.mode != WEIR_BATCH_OFF);

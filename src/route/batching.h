@@ -19,6 +19,10 @@ struct weir_batching {
     bool is_used;                    /* some stage is on or counts */
     struct weir_slice model;         /* for metrics and the log */
     struct weir_slice route;
+    /* As the header `x-weir-streaming` says them, for who reports on the stream: the entry under
+     * `models` that counted (`*`: none), and the settings in short. Empty with compat fms. */
+    struct weir_slice profile;
+    struct weir_slice settings;
 };
 
 struct weir_batching_request {
@@ -31,6 +35,25 @@ struct weir_batching_request {
 /* 0, or WEIR_EINVAL and a sentence for a 400 in `why`. */
 int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching_request *request,
                           struct weir_batching *out, struct weir_buf *why);
+
+/*
+ * Settings in short, the same for the same ones: `batching=on/120/200/auto,coalescer=on/40/8/400`,
+ * that is min_chars_per_emit, max_latency_ms, idle_flush_ms; min_delta_chars, max_partial_count,
+ * max_hold_ms.
+ */
+struct weir_slice weir_batching_settings(const struct weir_chain_options *chain,
+                                         struct weir_arena *arena);
+
+/* Does the configuration know them: the entry under `models` (or `*`), and some route or /api where
+ * streams of such models have these settings, if no request asks for others? */
+struct weir_batching_known {
+    bool is_profile;
+    bool is_settings;
+};
+struct weir_batching_known weir_batching_known(const struct weir_conf *conf,
+                                               struct weir_slice profile,
+                                               struct weir_slice settings,
+                                               struct weir_arena *arena);
 
 /* For an answer that is not streamed: what the request asks for changes nothing, but what it says
  * must make sense. The same results. */

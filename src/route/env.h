@@ -55,6 +55,8 @@ struct weir_env {
     struct weir_arena arena; /* of what the server made from `conf`; borrows from it */
 };
 
+struct weir_stream_summary; /* route/stream_stats.h */
+
 struct weir_env *weir_env_ref(struct weir_env *env);
 void weir_env_unref(struct weir_env *env); /* NULL is fine */
 
@@ -77,7 +79,8 @@ struct weir_request {
     const char *pattern; /* the endpoint's path in the table; NULL: there is none */
     uint64_t started_ns; /* uv_hrtime */
     uint8_t parent_id[8];
-    bool has_parent; /* a trusted caller's span */
+    bool has_parent;                          /* a trusted caller's span */
+    const struct weir_stream_summary *stream; /* of an answer that was one; NULL: it was none */
 };
 
 static inline struct weir_request *weir_request_of(const struct weir_http_stream *s)

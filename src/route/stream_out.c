@@ -13,20 +13,34 @@ static _Thread_local struct weir_list running;
 
 /* ---- bytes ---- */
 
+/* What who reports on the stream must say again (route/render.h). Empty: nothing. */
+static struct weir_slice settings_of(const struct weir_stream_out *o)
+{
+    const struct weir_batching *b = o->options.batching;
+    if (b == NULL || b->settings.n == 0) {
+        return (struct weir_slice){0};
+    }
+    char *text =
+        weir_arena_printf(&o->stream->arena, "model=%.*s; settings=%.*s", (int)b->profile.n,
+                          b->profile.p, (int)b->settings.n, b->settings.p);
+    for (char *c = text; *c != '\0'; c++) {
+        *c = *c >= ' ' && *c <= '~' ? *c : '?'; /* a pattern may be any text, a header may not */
+    }
+    return weir_slice_cstr(text);
+}
+
 static void start(struct weir_stream_out *o)
 {
-    static const struct weir_http_field sse[] = {
-        {{"content-type", 12}, {"text/event-stream", 17}},
-        {{"cache-control", 13}, {"no-cache", 8}},
-        {{"x-accel-buffering", 17}, {"no", 2}},
-    };
-    static const struct weir_http_field ndjson[] = {
-        {{"content-type", 12}, {"application/x-ndjson", 20}},
-        {{"cache-control", 13}, {"no-cache", 8}},
-        {{"x-accel-buffering", 17}, {"no", 2}},
-    };
     const struct weir_request *request = weir_request_of(o->stream);
     if (!o->is_started) {
+        struct weir_slice settings = settings_of(o);
+        const struct weir_http_field fields[] = {
+            {WEIR_SLICE("content-type"), o->options.is_ndjson ? WEIR_SLICE("application/x-ndjson")
+                                                              : WEIR_SLICE("text/event-stream")},
+            {WEIR_SLICE("cache-control"), WEIR_SLICE("no-cache")},
+            {WEIR_SLICE("x-accel-buffering"), WEIR_SLICE("no")},
+            {WEIR_SLICE("x-weir-streaming"), settings},
+        };
         o->is_started = true;
         bool is_refused = request->seen != NULL &&
                           request->seen->outcome[WEIR_POLICY_INPUT] == WEIR_POLICY_BLOCKED;
@@ -36,8 +50,8 @@ static void start(struct weir_stream_out *o)
         weir_headers_set_model(o->stream);
         weir_http_stream_respond(
             o->stream, &(struct weir_http_response){.status = 200,
-                                                    .fields = o->options.is_ndjson ? ndjson : sse,
-                                                    .n_fields = 3,
+                                                    .fields = fields,
+                                                    .n_fields = settings.n != 0 ? 4 : 3,
                                                     .body = WEIR_HTTP_BODY_STREAM,
                                                     .keeps_writes = o->options.is_ndjson});
     }
@@ -272,6 +286,7 @@ static enum weir_flow push(struct weir_stream_out *o, const struct weir_event *e
  * then, is left alone: when it fires it looks at when the last one was. */
 static enum weir_flow sent_plain(struct weir_stream_out *o, size_t n_bytes)
 {
+    o->first_event_ms = o->n_events == 0 ? o->last_sent_ms : o->first_event_ms;
     o->n_events++;
     o->n_bytes += n_bytes;
     return answer(o);

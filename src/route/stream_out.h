@@ -57,6 +57,7 @@ struct weir_stream_out {
     uint64_t last_sent_ms;
     uint64_t n_events; /* without a chain: events and bytes of their data */
     uint64_t n_bytes;
+    uint64_t first_event_ms; /* without a chain: when the first of them left */
     struct weir_stream_out_options options;
     struct weir_timer timer;
     struct weir_post room;              /* resumes the task from outside of its calls */

@@ -400,9 +400,10 @@ static uint64_t would_be(const struct weir_stream_out *o, enum weir_batch_stage 
 }
 
 static void log_line(const struct weir_stream_out *o, enum weir_stream_out_end how,
-                     const struct weir_chain_report *r, struct weir_slice reasons)
+                     const struct weir_stream_summary *s, struct weir_slice reasons)
 {
     const struct weir_batching *b = o->options.batching;
+    const struct weir_chain_report *r = &s->report;
     WEIR_LOG_INFO(
         "stream", &weir_request_of(o->stream)->log, "stream ended",
         weir_log_cstr("end", end_name(how)), weir_log_str("model", b->model),
@@ -413,12 +414,38 @@ static void log_line(const struct weir_stream_out *o, enum weir_stream_out_end h
         weir_log_f64("business_ratio", r->adapter_per_business),
         weir_log_u64("would_adapter", would_be(o, WEIR_BATCH_ADAPTER)),
         weir_log_u64("would_business", would_be(o, WEIR_BATCH_BUSINESS)),
-        weir_log_f64("avg_chars", r->avg_flush_chars), weir_log_u64("hold_p50_ms", r->hold_p50_ms),
-        weir_log_u64("hold_p99_ms", r->hold_p99_ms), weir_log_str("flushes", reasons),
+        weir_log_u64("raw_avg_bytes", s->avg_bytes[0]),
+        weir_log_u64("adapter_avg_bytes", s->avg_bytes[1]),
+        weir_log_u64("business_avg_bytes", s->avg_bytes[2]),
+        weir_log_f64("avg_chars", r->avg_flush_chars),
+        weir_log_f64("hold_mean_ms", r->hold_mean_ms), weir_log_u64("hold_p50_ms", r->hold_p50_ms),
+        weir_log_u64("hold_p99_ms", r->hold_p99_ms), weir_log_u64("ttft_ms", s->ttft_ms),
+        weir_log_str("flushes", reasons), weir_log_str("profile", s->profile),
+        weir_log_str("settings", s->settings),
         weir_log_cstr("batching", mode_name(b->chain.adapter.mode)),
         weir_log_cstr("coalescer", mode_name(b->chain.business.mode)),
         weir_log_u64("min_chars", b->chain.adapter.min_chars_per_emit),
         weir_log_u64("max_latency_ms", b->chain.adapter.max_latency_ms));
+}
+
+static uint64_t average(uint64_t sum, uint64_t n)
+{
+    return n != 0 ? (sum + n / 2) / n : 0;
+}
+
+/* Makes the summary from its report. */
+static void summarise(const struct weir_stream_out *o, struct weir_stream_summary *s)
+{
+    const struct weir_chain_counts *taps = &s->report.taps;
+    const struct weir_batching *b = o->options.batching;
+    uint64_t first_ms = s->report.has_first_text ? s->report.first_text_ms : o->first_event_ms;
+    s->avg_bytes[0] = average(taps->raw_bytes, taps->raw_chunks);
+    s->avg_bytes[1] = average(taps->adapter_bytes, taps->adapter_chunks);
+    s->avg_bytes[2] = average(taps->business_bytes, taps->business_chunks);
+    s->profile = b->profile;
+    s->settings = b->settings;
+    s->has_first = s->report.has_first_text || o->n_events != 0;
+    s->ttft_ms = s->has_first ? first_ms - o->stream->started_ms : 0;
 }
 
 void weir_stream_stats_report(const struct weir_stream_out *o, enum weir_stream_out_end how)
@@ -427,17 +454,20 @@ void weir_stream_stats_report(const struct weir_stream_out *o, enum weir_stream_
     if (b == NULL) {
         return;
     }
-    struct weir_chain_report report = {0};
+    struct weir_stream_summary *s = weir_arena_zalloc(&o->stream->arena, sizeof *s);
+    struct weir_chain_report *report = &s->report;
     struct weir_buf reasons = {0};
     if (o->chain == NULL) { /* everything left as it came */
-        report.taps = (struct weir_chain_counts){o->n_events, o->n_bytes,  o->n_events,
-                                                 o->n_bytes,  o->n_events, o->n_bytes};
-        report.raw_per_chunk = report.raw_per_adapter = report.adapter_per_business = 1;
+        report->taps = (struct weir_chain_counts){o->n_events, o->n_bytes,  o->n_events,
+                                                  o->n_bytes,  o->n_events, o->n_bytes};
+        report->raw_per_chunk = report->raw_per_adapter = report->adapter_per_business = 1;
     } else {
-        weir_chain_report(o->chain, &report, &reasons);
+        weir_chain_report(o->chain, report, &reasons);
         add_chain(b, o->chain);
     }
-    add_taps(b, &report.taps);
-    log_line(o, how, &report, weir_slice_trim(weir_buf_slice(&reasons)));
+    add_taps(b, &report->taps);
+    summarise(o, s);
+    log_line(o, how, s, weir_slice_trim(weir_buf_slice(&reasons)));
     weir_buf_dispose(&reasons);
+    weir_request_of(o->stream)->stream = s;
 }

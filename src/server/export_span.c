@@ -128,6 +128,28 @@ static void write_answer(struct weir_buf *out, const struct weir_export_request 
     }
 }
 
+/* What was batched by which settings, and what it cost: to be seen beside each other. */
+static void write_stream(struct weir_buf *out, const struct weir_stream_summary *s)
+{
+    const struct weir_chain_counts *taps = &s->report.taps;
+    INT(out, "weir.stream.chunks.raw", (int64_t)taps->raw_chunks);
+    INT(out, "weir.stream.chunks.adapter", (int64_t)taps->adapter_chunks);
+    INT(out, "weir.stream.chunks.business", (int64_t)taps->business_chunks);
+    INT(out, "weir.stream.chunk_bytes.raw", (int64_t)s->avg_bytes[0]);
+    INT(out, "weir.stream.chunk_bytes.adapter", (int64_t)s->avg_bytes[1]);
+    INT(out, "weir.stream.chunk_bytes.business", (int64_t)s->avg_bytes[2]);
+    INT(out, "weir.stream.hold_mean_ms", (int64_t)s->report.hold_mean_ms);
+    INT(out, "weir.stream.hold_p50_ms", (int64_t)s->report.hold_p50_ms);
+    INT(out, "weir.stream.hold_p99_ms", (int64_t)s->report.hold_p99_ms);
+    if (s->has_first) {
+        INT(out, "weir.stream.ttft_ms", (int64_t)s->ttft_ms);
+    }
+    if (s->settings.n != 0) {
+        TEXT(out, "weir.stream.profile", s->profile);
+        TEXT(out, "weir.stream.settings", s->settings);
+    }
+}
+
 void weir_export_span_request(struct weir_buf *out, const struct weir_export_request *r)
 {
     char room[MAX_NAME_BYTES];
@@ -153,6 +175,9 @@ void weir_export_span_request(struct weir_buf *out, const struct weir_export_req
         INT(out, "weir.attempts", r->n_attempts);
     }
     write_answer(out, r);
+    if (r->stream != NULL) {
+        write_stream(out, r->stream);
+    }
     weir_proto_write_end(out, mark);
 }
 

@@ -6,6 +6,7 @@
 #include "client/client.h"
 #include "http/msg.h"
 #include "obs/trace.h"
+#include "route/stream_stats.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ struct weir_export_request {
     unsigned n_attempts;        /* servers that were asked for it */
     int status;                 /* 0: no answer was begun */
     bool is_cut;                /* the caller went before its end */
+    const struct weir_stream_summary *stream; /* what the answer was as a stream; NULL: none */
 };
 
 void weir_export_span_request(struct weir_buf *out, const struct weir_export_request *r);

@@ -71,6 +71,7 @@ void weir_export_worker_request(struct weir_export_worker *w, const struct weir_
                                               .n_attempts = r->model_report.n_attempts,
                                               .status = s->status,
                                               .is_cut = s->is_gone && !s->response_ended,
+                                              .stream = r->stream,
                                           });
     added(w);
 }

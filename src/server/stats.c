@@ -7,6 +7,7 @@
 #include "obs/process.h"
 #include "route/completion.h"
 #include "route/openai.h"
+#include "route/render.h"
 #include "route/reply.h"
 #include "route/stream_stats.h"
 #include "task/promise.h"
@@ -105,6 +106,7 @@ void weir_stats_declare(void)
     weir_reply_declare();
     info = weir_metric_declare(&INFO);
     weir_stream_stats_declare();
+    weir_render_declare();
     weir_completion_declare();
     weir_openai_declare();
     weir_promise_declare();

@@ -1,5 +1,6 @@
 """OTLP: what a collector gets, over HTTP and gRPC, and that nothing else suffers when it does not."""
 
+import json
 import signal
 import ssl
 import time
@@ -275,6 +276,44 @@ def test_a_streamed_answer(weir, service):
     assert server["start"] <= client["start"] and client["end"] <= server["end"]
     assert client["attributes"]["http.response.status_code"] == 200
     assert "status" not in client
+
+
+@pytest.mark.parametrize("mode", ["off", "metrics", "on"])
+def test_what_a_stream_was_is_on_its_span(weir, service, mode):
+    """Counts, sizes, times and settings, beside each other; the stream's line in the log has them too."""
+    chunk = {"choices": [{"index": 0, "delta": {"content": "word "}}]}
+    model, collector = service(lambda _: events(*[chunk] * 20, "[DONE]")), HttpCollector(service)
+    streaming = {"batching": {"mode": mode}, "models": {"m*": {"batching": {"idle_flush_ms": "auto"}}}}
+    routes = [{"name": "default", "unguarded": True}]
+    tree = config(openai={"service": model.config()}, streaming=streaming, routes=routes)
+    w = weir(tree, args=export("traces", collector))
+    chat = {"model": "m1", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+    answer = w.api.post("/v1/chat/completions", json=chat)
+    n_left = answer.text.count("data: {")
+    w.stop()
+    (server,) = collector.spans(kind=SERVER)
+    told = {
+        name.removeprefix("weir.stream."): value
+        for name, value in server["attributes"].items()
+        if name.startswith("weir.stream.")
+    }
+    assert told["chunks.raw"] == 20 and told["chunks.business"] == n_left
+    assert (n_left == 20) == (mode != "on") and told["chunks.adapter"] == n_left
+    assert told["chunk_bytes.raw"] == len(json.dumps(chunk)) <= told["chunk_bytes.business"]
+    assert (told["chunk_bytes.adapter"] > told["chunk_bytes.raw"]) == (mode == "on")
+    assert told["hold_mean_ms"] >= 0 and told["hold_p99_ms"] >= told["hold_p50_ms"]
+    assert 0 <= told["ttft_ms"] <= (server["end"] - server["start"]) / 1e6 + 1
+    settings = "batching=off" if mode == "off" else f"batching={mode}/120/200/auto"
+    assert told["profile"] == "m*" and told["settings"] == settings + ",coalescer=off"
+    assert answer.headers["x-weir-streaming"] == f"model=m*; settings={told['settings']}"
+
+    (line,) = w.log("stream ended")
+    fields = line
+    for name in ("raw", "adapter", "business"):
+        assert fields[name] == told[f"chunks.{name}"]
+        assert fields[f"{name}_avg_bytes"] == told[f"chunk_bytes.{name}"]
+    for name in ("hold_p50_ms", "hold_p99_ms", "ttft_ms", "profile", "settings"):
+        assert fields[name] == told[name]
 
 
 def test_spans_leave_without_an_end(weir, collector):

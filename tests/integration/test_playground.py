@@ -227,6 +227,16 @@ def test_nobody_complains_and_nothing_is_fetched(seen):
 
 
 @clients.needed
+def test_the_page_says_how_long_it_drew(seen, w):
+    def reported():
+        lines = w.health.get("/metrics").text.splitlines()
+        counts = [line for line in lines if line.startswith("weir_ui_render_seconds_count{")]
+        return counts and "other" not in counts[0] and float(counts[0].split()[-1]) > 0
+
+    harness.wait_until(reported, "a report of the page")
+
+
+@clients.needed
 def test_texts_and_offsets(seen):
     got = seen["functions"]
     # what is on the page stays there when more comes
