@@ -149,7 +149,7 @@ enum weir_dedup_mode {
     NUMBER(max_tool_args_bytes, max_tool_args_bytes, 65536, 1, 16777216, OPERATOR,                 \
         "a larger call leaves in pieces")                                                          \
     NUMBER(max_tool_hold_ms, max_tool_hold_ms, 30000, 1, 3600000, OPERATOR,                        \
-        "and so does an older one")                                                                \
+        "and so does an older one, and calls that together fill `max_stream_buffer_bytes`")        \
     WORD(on_incomplete, on_incomplete, weir_batch_drop, WEIR_BATCH_RELEASE, OPERATOR,              \
         "finished, but no valid JSON: `release` it as it came, or `drop` it. It is never repaired")\
     WORD(tool_gate_on_abort, tool_gate_on_abort, weir_batch_drop, WEIR_BATCH_DROP, OPERATOR,       \

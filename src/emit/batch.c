@@ -187,6 +187,16 @@ static void end_gates(struct weir_batch *b, enum weir_event_kind how)
     }
 }
 
+/* Calls that fill the engine would wait for what is not read until they have left: they leave as
+ * they are, the oldest first. While the caller takes no bytes, it is the caller who must read. */
+static void make_room(struct weir_batch *b)
+{
+    struct weir_batch__choice *c;
+    while (b->is_full && !b->is_blocked && (c = oldest_gate(b)) != NULL) {
+        weir_batch__gate_open(b, c);
+    }
+}
+
 static void on_event(struct weir_batch *b, const struct weir_event *e)
 {
     if (e->kind == WEIR_EVENT_CHUNK) {
@@ -211,6 +221,7 @@ enum weir_flow weir_batch_push(struct weir_batch *b, uint64_t now_ms, const stru
     b->n_said = e->n_said > b->n_said ? e->n_said : b->n_said;
     if (b->o.mode != WEIR_BATCH_OFF) {
         on_event(b, e);
+        make_room(b);
     }
     if (b->o.mode != WEIR_BATCH_ON) {
         weir_batch__out_untouched(b, e);
@@ -254,6 +265,7 @@ void weir_batch_blocked(struct weir_batch *b, uint64_t now_ms, bool is_blocked)
                              b->now - b->blocked_since);
     weir_batch__out_drain(b);
     send_deferred(b);
+    make_room(b);
     b->due = 0; /* look the deadlines up again: while blocked they were let pass */
 }
 

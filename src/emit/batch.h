@@ -30,7 +30,8 @@
  * - text waits at most max_latency_ms while the downstream takes bytes; two stages one after the
  *   other at most the sum of theirs, with `hold_from: first_text` at most the larger;
  * - a batch of several deltas has at most max_batch_bytes of text, however long it had to wait;
- * - memory is bounded: push answers FULL at max_stream_buffer_bytes.
+ * - memory is bounded: push answers FULL at max_stream_buffer_bytes, unless held tool calls can
+ *   make room by leaving in pieces.
  *
  * The engine does no I/O and reads no clock: `now_ms` comes with each call and never goes back (an
  * earlier value counts as the latest seen). Timers that are due fire first, whatever the call.

@@ -352,6 +352,55 @@ static void bad_options_are_named(void **state)
     assert_string_equal(why, "max_hold_ms must be from 0 to 10000");
 }
 
+/* Calls that the gate holds fill the engine: nothing would come that could let them go, because
+ * nothing is read any more. They leave as they are, and reading goes on. */
+static void a_gate_does_not_stall_its_stream(void **state)
+{
+    (void)state;
+    struct weir_batch_options o = options(WEIR_BATCH_BUSINESS);
+    struct sink s;
+    o.tool_call_gate = WEIR_BATCH_GATE_FINISH;
+    o.max_stream_buffer_bytes = 4096;
+    struct weir_batch *b = open_batch(&s, &o);
+    char chunk[512];
+    size_t n_sent = 0;
+    for (unsigned i = 0; i < 60; i++) {
+        snprintf(
+            chunk, sizeof chunk,
+            "{\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":%u,\"id\":\"i%u\","
+            "\"function\":{\"name\":\"f\",\"arguments\":\"[%0200u]\"}}]}}]}",
+            i / 20, i / 20, i);
+        assert_int_equal(push(b, i, chunk), WEIR_FLOW_OK);
+        n_sent += 202;
+    }
+    assert_true(s.n > 0 && weir_batch_buffered_bytes(b) < 4096);
+    for (size_t i = 0; i < s.n; i++) {
+        assert_int_equal(s.why[i], WEIR_BATCH_TOOL_LIMIT);
+    }
+    weir_batch_end(b, 99, WEIR_EVENT_DONE);
+    size_t n_left = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        for (const char *c = s.data[i]; (c = strchr(c, '[')) != NULL; c++) {
+            n_left += c[1] >= '0' && c[1] <= '9';
+        }
+    }
+    assert_int_equal(n_left * 202, n_sent); /* every fragment once */
+    close_batch(&s);
+
+    /* A caller who does not read is another matter: then the stream waits for the caller. */
+    b = open_batch(&s, &o);
+    weir_batch_blocked(b, 0, true);
+    enum weir_flow flow = WEIR_FLOW_OK;
+    for (unsigned i = 0; i < 60 && flow == WEIR_FLOW_OK; i++) {
+        flow = push(b, i, chunk);
+    }
+    assert_int_equal(flow, WEIR_FLOW_FULL);
+    assert_int_equal(s.n, 0);
+    weir_batch_blocked(b, 99, false);
+    assert_false(weir_batch_is_full(b));
+    close_batch(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +418,7 @@ int main(void)
         cmocka_unit_test(the_sse_id_of_the_last_input_stays),
         cmocka_unit_test(time_to_first_text_is_what_was_added),
         cmocka_unit_test(bad_options_are_named),
+        cmocka_unit_test(a_gate_does_not_stall_its_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
