@@ -116,10 +116,6 @@ struct weir_batch_stats {
     size_t most_buffered_bytes;
 };
 
-/* A counter by name: `flush.size`, `absorbed_empty`, `would.chunks`, `would.flush.first`, …
- * Returns 0 or WEIR_ENOTFOUND. */
-int weir_batch_stats_get(const struct weir_batch_stats *s, struct weir_slice name, uint64_t *out);
-
 /* Appends ` prefix.size=3 prefix.first=1`, the reasons that occurred: for a log line. */
 void weir_batch_counts_text(const struct weir_batch_counts *c, const char *prefix,
                             struct weir_buf *out);

@@ -1,6 +1,5 @@
 #include "emit/chain.h"
 
-#include "base/err.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -243,53 +242,4 @@ void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out
         weir_batch_histogram_quantile(&counts->hold_ms, weir_batch_hold_bounds_ms, 0.5);
     out->hold_p99_ms =
         weir_batch_histogram_quantile(&counts->hold_ms, weir_batch_hold_bounds_ms, 0.99);
-}
-
-static int stage_counter(const struct weir_batch *b, uint64_t n_chunks, struct weir_slice name,
-                         uint64_t *out)
-{
-    static const struct weir_batch_stats none;
-    if (b != NULL) {
-        return weir_batch_stats_get(weir_batch_stats(b), name, out);
-    }
-    int rc = weir_batch_stats_get(&none, name, out);
-    if (weir_slice_eq(name, WEIR_SLICE("flush.passthrough"))) {
-        *out = n_chunks;
-    }
-    return rc;
-}
-
-static int chunk_count(const struct weir_chain_counts *counts, struct weir_slice tap, uint64_t *out)
-{
-    if (weir_slice_eq(tap, WEIR_SLICE("raw"))) {
-        *out = counts->raw_chunks;
-    } else if (weir_slice_eq(tap, WEIR_SLICE("adapter"))) {
-        *out = counts->adapter_chunks;
-    } else if (weir_slice_eq(tap, WEIR_SLICE("business"))) {
-        *out = counts->business_chunks;
-    } else {
-        return WEIR_ENOTFOUND;
-    }
-    return 0;
-}
-
-int weir_chain_counter(const struct weir_chain *c, struct weir_slice name, uint64_t *out)
-{
-    static const struct weir_dedup_stats none;
-    struct weir_slice rest = name;
-    struct weir_slice tap = weir_slice_cut(&rest, '.');
-    if (weir_slice_eq(tap, WEIR_SLICE("chunk_count"))) {
-        return chunk_count(&c->counts, rest, out);
-    }
-    if (weir_slice_eq(tap, WEIR_SLICE("adapter"))) {
-        return stage_counter(c->adapter, c->counts.adapter_chunks, rest, out);
-    }
-    if (weir_slice_eq(tap, WEIR_SLICE("business"))) {
-        return stage_counter(c->business, c->counts.business_chunks, rest, out);
-    }
-    if (weir_slice_eq(tap, WEIR_SLICE("ingress"))) {
-        return weir_dedup_stats_get(c->dedup != NULL ? weir_dedup_stats(c->dedup) : &none, rest,
-                                    out);
-    }
-    return WEIR_ENOTFOUND;
 }

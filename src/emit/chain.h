@@ -66,8 +66,4 @@ struct weir_chain_report {
 void weir_chain_report(const struct weir_chain *c, struct weir_chain_report *out,
                        struct weir_buf *flushes);
 
-/* For tests: `chunk_count.raw`, `adapter.flush.size`, `business.would.chunks`,
- * `ingress.dup_text_seen`, … Returns 0 or WEIR_ENOTFOUND. */
-int weir_chain_counter(const struct weir_chain *c, struct weir_slice name, uint64_t *out);
-
 #endif

@@ -1,7 +1,6 @@
 #include "emit/dedup.h"
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "emit/jsonhash.h"
@@ -274,16 +273,4 @@ enum weir_dedup_verdict weir_dedup_see(struct weir_dedup *d, const struct weir_e
 const struct weir_dedup_stats *weir_dedup_stats(const struct weir_dedup *d)
 {
     return &d->stats;
-}
-
-int weir_dedup_stats_get(const struct weir_dedup_stats *s, struct weir_slice name, uint64_t *out)
-{
-#define GET_COUNT(field, text)                                                                     \
-    if (weir_slice_eq_cstr(name, text)) {                                                          \
-        *out = s->field;                                                                           \
-        return 0;                                                                                  \
-    }
-    WEIR_DEDUP_COUNT_MAP(GET_COUNT)
-#undef GET_COUNT
-    return WEIR_ENOTFOUND;
 }

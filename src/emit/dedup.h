@@ -58,7 +58,4 @@ enum weir_dedup_verdict weir_dedup_see(struct weir_dedup *d, const struct weir_e
 
 const struct weir_dedup_stats *weir_dedup_stats(const struct weir_dedup *d);
 
-/* By name, `dedup_dropped.sse_id`: 0 or WEIR_ENOTFOUND. */
-int weir_dedup_stats_get(const struct weir_dedup_stats *s, struct weir_slice name, uint64_t *out);
-
 #endif

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "emit/chain.h"
 #include "vectors/batching_config.h"
+#include "vectors/batching_counters.h"
 #include "wire/json.h"
 
 #include <stdio.h>
@@ -281,7 +282,7 @@ static void compare_counters(struct run *r, const struct weir_chain *chain, uint
         struct weir_slice name = weir_json_string(j, k, &r->arena);
         uint64_t want = 0;
         uint64_t got = 0;
-        if (weir_chain_counter(chain, name, &got) != 0) {
+        if (batching_counter(chain, name, &got) != 0) {
             problem(r, "no such counter: ", name);
         } else if (weir_json_u64(j, k + 1, &want) != 0 || want != got) {
             (void)weir_buf_printf(&r->problems, "    counter %.*s: expected %llu, got %llu\n",

@@ -1,6 +1,7 @@
 #include "base/err.h"
 #include "emit/chain.h"
 #include "unit/cmocka_all.h"
+#include "vectors/batching_counters.h"
 
 #define TEXT(word) "{\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" word "\"}}]}"
 
@@ -55,7 +56,7 @@ static void stages_that_are_off_touch_nothing(void **state)
     push(c, 9, data);
     assert_int_equal(s.n_chunks, 2);
     assert_false(weir_chain_next_deadline(c, &n));
-    assert_int_equal(weir_chain_counter(c, WEIR_SLICE("adapter.flush.passthrough"), &n), 0);
+    assert_int_equal(batching_counter(c, WEIR_SLICE("adapter.flush.passthrough"), &n), 0);
     assert_int_equal(n, 2);
     assert_null(weir_chain_stats(c, WEIR_BATCH_ADAPTER));
     assert_int_equal(weir_chain_counts(c).raw_bytes, 2 * (sizeof data - 1));
@@ -100,11 +101,11 @@ static void counters_have_names(void **state)
         struct weir_chain *c = weir_chain_new(&o, on_emit, &s);
         uint64_t n = 7;
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            assert_int_equal(weir_chain_counter(c, weir_slice_cstr(names[i]), &n), 0);
+            assert_int_equal(batching_counter(c, weir_slice_cstr(names[i]), &n), 0);
             assert_int_equal(n, 0);
         }
         for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-            assert_int_equal(weir_chain_counter(c, weir_slice_cstr(wrong[i]), &n), WEIR_ENOTFOUND);
+            assert_int_equal(batching_counter(c, weir_slice_cstr(wrong[i]), &n), WEIR_ENOTFOUND);
         }
         weir_chain_free(c);
     }
