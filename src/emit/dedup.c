@@ -23,12 +23,11 @@ struct window {
     size_t next;
 };
 
+enum rule { BY_ID, BY_SEQUENCE, BY_PAYLOAD, BY_TEXT, RULES };
+
 struct weir_dedup {
     struct weir_dedup_options o;
-    struct window ids;
-    struct window sequences;
-    struct window payloads;
-    struct window texts;
+    struct window windows[RULES];
     struct weir_json_tape tape;
     struct weir_json_tape tape_again;
     struct weir_buf scratch;
@@ -52,23 +51,18 @@ struct weir_dedup *weir_dedup_new(const struct weir_dedup_options *o)
     return d;
 }
 
-static void dispose_window(struct window *w)
-{
-    for (size_t i = 0; i < w->n; i++) {
-        weir_buf_dispose(&w->keys[i].bytes);
-    }
-    free(w->keys);
-}
-
 void weir_dedup_free(struct weir_dedup *d)
 {
     if (d == NULL) {
         return;
     }
-    dispose_window(&d->ids);
-    dispose_window(&d->sequences);
-    dispose_window(&d->payloads);
-    dispose_window(&d->texts);
+    for (size_t rule = 0; rule < RULES; rule++) {
+        struct window *w = &d->windows[rule];
+        for (size_t i = 0; i < w->n; i++) {
+            weir_buf_dispose(&w->keys[i].bytes);
+        }
+        free(w->keys);
+    }
     weir_json_tape_dispose(&d->tape);
     weir_json_tape_dispose(&d->tape_again);
     weir_buf_dispose(&d->scratch);
@@ -102,8 +96,9 @@ static void remember(struct weir_dedup *d, struct window *w, uint64_t hash, stru
 }
 
 /* Seen before? `*is_sure`: compared, not only hashed. Otherwise it is remembered. */
-static bool is_seen(struct weir_dedup *d, struct window *w, struct weir_slice bytes, bool *is_sure)
+static bool is_seen(struct weir_dedup *d, enum rule rule, struct weir_slice bytes, bool *is_sure)
 {
+    struct window *w = &d->windows[rule];
     uint64_t hash = weir_map_hash(bytes);
     const struct key *key = find(w, hash);
     if (key == NULL) {
@@ -114,13 +109,13 @@ static bool is_seen(struct weir_dedup *d, struct window *w, struct weir_slice by
     return true;
 }
 
-/* D1 and D2, and for D3 the value instead of the bytes. */
+/* The same of D3: the value is compared instead of the bytes. */
 static bool is_known_payload(struct weir_dedup *d, const struct weir_json *j, bool *is_sure)
 {
     uint64_t hash = weir_jsonhash(j, 0, &d->scratch);
-    const struct key *key = find(&d->payloads, hash);
+    const struct key *key = find(&d->windows[BY_PAYLOAD], hash);
     if (key == NULL) {
-        remember(d, &d->payloads, hash, j->src);
+        remember(d, &d->windows[BY_PAYLOAD], hash, j->src);
         return false;
     }
     struct weir_json again;
@@ -140,37 +135,37 @@ static bool has_progress(const struct weir_json *j)
            weir_json_type(j, choices) == WEIR_JSON_ARRAY && j->nodes[choices].n != 0;
 }
 
+/* Was the chunk delivered before, by this rule? */
+static bool is_again(struct weir_dedup *d, enum rule rule, const struct weir_event *e,
+                     const struct weir_json *j, bool *is_sure)
+{
+    if (rule == BY_ID) {
+        return e->sse_id.n != 0 && is_seen(d, rule, e->sse_id, is_sure);
+    }
+    if (j == NULL || rule == BY_PAYLOAD) {
+        return j != NULL && has_progress(j) && is_known_payload(d, j, is_sure);
+    }
+    uint32_t number = weir_json_get_set(j, 0, WEIR_SLICE("sequence_number"));
+    return number != WEIR_JSON_NONE && is_seen(d, rule, weir_json_raw(j, number), is_sure);
+}
+
 /* D1 to D3. Which counter a drop belongs to, or NULL to keep the chunk. */
 static uint64_t *see_delivery(struct weir_dedup *d, const struct weir_event *e,
                               const struct weir_json *j)
 {
-    bool is_safe = d->o.mode >= WEIR_DEDUP_SAFE;
+    uint64_t *const dropped[] = {&d->stats.dropped_sse_id, &d->stats.dropped_sequence,
+                                 &d->stats.dropped_progress};
     bool is_any = false;
-    bool is_sure = false;
-    if (e->sse_id.n != 0 && is_seen(d, &d->ids, e->sse_id, &is_sure)) {
-        is_any = true;
-        if (is_safe && is_sure) {
-            d->stats.candidates++;
-            return &d->stats.dropped_sse_id;
+    for (enum rule rule = BY_ID; rule <= BY_PAYLOAD; rule++) {
+        bool is_sure = false;
+        if (is_again(d, rule, e, j, &is_sure)) {
+            d->stats.candidates += !is_any;
+            is_any = true;
+            if (is_sure && d->o.mode >= WEIR_DEDUP_SAFE) {
+                return dropped[rule];
+            }
         }
     }
-    uint32_t number =
-        j != NULL ? weir_json_get_set(j, 0, WEIR_SLICE("sequence_number")) : WEIR_JSON_NONE;
-    if (number != WEIR_JSON_NONE && is_seen(d, &d->sequences, weir_json_raw(j, number), &is_sure)) {
-        is_any = true;
-        if (is_safe && is_sure) {
-            d->stats.candidates++;
-            return &d->stats.dropped_sequence;
-        }
-    }
-    if (j != NULL && has_progress(j) && is_known_payload(d, j, &is_sure)) {
-        is_any = true;
-        if (is_safe && is_sure) {
-            d->stats.candidates++;
-            return &d->stats.dropped_progress;
-        }
-    }
-    d->stats.candidates += is_any;
     return NULL;
 }
 
@@ -182,7 +177,7 @@ static bool see_text(struct weir_dedup *d, const struct weir_json *j, uint32_t i
     weir_buf_clear(&d->scratch);
     (void)weir_buf_printf(&d->scratch, "%u%c", (unsigned)index, channel);
     (void)weir_json_string_append(j, at, &d->scratch);
-    if (!is_seen(d, &d->texts, weir_buf_slice(&d->scratch), &is_sure)) {
+    if (!is_seen(d, BY_TEXT, weir_buf_slice(&d->scratch), &is_sure)) {
         return false;
     }
     d->stats.dup_text_seen++;

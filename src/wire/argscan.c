@@ -1,31 +1,29 @@
 #include "wire/argscan.h"
 
 enum state {
-    AT_VALUE,        /* a value must begin; also the start */
-    AT_VALUE_OR_END, /* behind [ */
-    AT_KEY,          /* behind a comma in an object */
-    AT_KEY_OR_END,   /* behind { */
-    AT_COLON,
-    AFTER_VALUE, /* comma or closing bracket; at depth 0 only white space */
-    IN_KEY,
-    IN_STRING,
-    IN_KEY_ESCAPE,
-    IN_STRING_ESCAPE,
-    IN_KEY_HEX, /* four states each: how many digits have come */
-    IN_STRING_HEX = IN_KEY_HEX + 4,
-    AFTER_MINUS = IN_STRING_HEX + 4,
-    AFTER_ZERO,
-    IN_DIGITS,
-    AFTER_POINT,
-    IN_FRACTION,
-    AFTER_E,
-    AFTER_SIGN,
-    IN_EXPONENT,
-    IN_LITERAL,
+    VALUE,        /* a value must begin; also the start */
+    VALUE_OR_END, /* behind [ */
+    KEY,          /* behind a comma in an object */
+    KEY_OR_END,   /* behind { */
+    COLON,
+    AFTER,  /* comma or closing bracket; at depth 0 only white space */
+    STRING, /* or a key: `is_key` */
+    ESCAPE,
+    HEX, /* four states: how many digits have come */
+    LITERAL = HEX + 4,
+    MINUS, /* from here on a number, how far it has come */
+    ZERO,
+    DIGITS,
+    POINT,
+    FRACTION,
+    EXPONENT_SIGN, /* behind the e */
+    EXPONENT_DIGIT,
+    EXPONENT,
 };
 
-/* `literal` holds the word's number in its upper half and the next position in its lower. */
-static const char *const words[] = {"true", "false", "null"};
+/* Each ends with a NUL; `literal` is the next place in it. */
+static const char words[] = "true\0false\0null";
+enum { WORD_TRUE = 0, WORD_FALSE = 5, WORD_NULL = 11 };
 
 static bool is_space(char c)
 {
@@ -48,6 +46,13 @@ static bool is_in_object(const struct weir_argscan *s)
     return s->depth != 0 && ((s->is_object[top / 64] >> (top % 64)) & 1) != 0;
 }
 
+/* Every step goes to a state and says whether the byte was right. */
+static bool go(struct weir_argscan *s, unsigned state, bool is_right)
+{
+    s->state = (uint8_t)state;
+    return is_right;
+}
+
 static bool open_container(struct weir_argscan *s, bool is_object)
 {
     if (s->depth == WEIR_ARGSCAN_DEPTH) {
@@ -57,8 +62,7 @@ static bool open_container(struct weir_argscan *s, bool is_object)
     uint64_t *word = &s->is_object[s->depth / 64];
     *word = is_object ? *word | bit : *word & ~bit;
     s->depth++;
-    s->state = is_object ? AT_KEY_OR_END : AT_VALUE_OR_END;
-    return true;
+    return go(s, is_object ? KEY_OR_END : VALUE_OR_END, true);
 }
 
 static bool close_container(struct weir_argscan *s, bool is_object)
@@ -67,178 +71,115 @@ static bool close_container(struct weir_argscan *s, bool is_object)
         return false;
     }
     s->depth--;
-    s->state = AFTER_VALUE;
-    return true;
+    return go(s, AFTER, true);
 }
 
-static bool begin_literal(struct weir_argscan *s, unsigned word)
+static bool begin_string(struct weir_argscan *s, bool is_key, char c)
 {
-    s->literal = (uint8_t)(word << 4 | 1);
-    s->state = IN_LITERAL;
-    return true;
+    s->is_key = is_key;
+    return go(s, STRING, c == '"');
 }
 
 static bool begin_value(struct weir_argscan *s, char c)
 {
     switch (c) {
     case '{':
-        return open_container(s, true);
     case '[':
-        return open_container(s, false);
+        return open_container(s, c == '{');
     case '"':
-        s->state = IN_STRING;
-        return true;
+        return begin_string(s, false, c);
     case 't':
-        return begin_literal(s, 0);
     case 'f':
-        return begin_literal(s, 1);
     case 'n':
-        return begin_literal(s, 2);
+        s->literal = (uint8_t)(1 + (c == 't' ? WORD_TRUE : c == 'f' ? WORD_FALSE : WORD_NULL));
+        return go(s, LITERAL, true);
     case '-':
-        s->state = AFTER_MINUS;
-        return true;
+        return go(s, MINUS, true);
     default:
-        s->state = c == '0' ? AFTER_ZERO : IN_DIGITS;
-        return is_digit(c);
+        return go(s, c == '0' ? ZERO : DIGITS, is_digit(c));
     }
-}
-
-static bool after_value(struct weir_argscan *s, char c)
-{
-    if (c == '}' || c == ']') {
-        return close_container(s, c == '}');
-    }
-    s->state = is_in_object(s) ? AT_KEY : AT_VALUE;
-    return c == ',' && s->depth != 0;
 }
 
 /* Between tokens. */
 static bool step_between(struct weir_argscan *s, char c)
 {
+    bool is_open = s->state == VALUE_OR_END || s->state == KEY_OR_END || s->state == AFTER;
     if (is_space(c)) {
         return true;
     }
+    if (is_open && (c == '}' || c == ']')) {
+        return (s->state == AFTER || (c == '}') == (s->state == KEY_OR_END)) &&
+               close_container(s, c == '}');
+    }
     switch (s->state) {
-    case AT_VALUE_OR_END:
-        return c == ']' ? close_container(s, false) : begin_value(s, c);
-    case AT_KEY_OR_END:
-        if (c == '}') {
-            return close_container(s, true);
-        }
-        s->state = IN_KEY;
-        return c == '"';
-    case AT_KEY:
-        s->state = IN_KEY;
-        return c == '"';
-    case AT_COLON:
-        s->state = AT_VALUE;
-        return c == ':';
-    case AFTER_VALUE:
-        return after_value(s, c);
+    case KEY:
+    case KEY_OR_END:
+        return begin_string(s, true, c);
+    case COLON:
+        return go(s, VALUE, c == ':');
+    case AFTER:
+        return go(s, is_in_object(s) ? KEY : VALUE, c == ',' && s->depth != 0);
     default:
         return begin_value(s, c);
     }
 }
 
-static bool step_escape(struct weir_argscan *s, char c)
-{
-    bool is_key = s->state == IN_KEY_ESCAPE;
-    if (c == 'u') {
-        s->state = is_key ? IN_KEY_HEX : IN_STRING_HEX;
-        return true;
-    }
-    s->state = is_key ? IN_KEY : IN_STRING;
-    return c != '\0' && strchr("\"\\/bfnrt", c) != NULL;
-}
-
 static bool step_string(struct weir_argscan *s, char c)
 {
-    bool is_key = s->state == IN_KEY;
-    if (c == '"') {
-        s->state = is_key ? AT_COLON : AFTER_VALUE;
-    } else if (c == '\\') {
-        s->state = is_key ? IN_KEY_ESCAPE : IN_STRING_ESCAPE;
+    if (s->state == ESCAPE) {
+        return go(s, c == 'u' ? HEX : STRING, c != '\0' && strchr("\"\\/bfnrtu", c) != NULL);
     }
-    return (unsigned char)c >= 0x20;
-}
-
-static bool step_hex(struct weir_argscan *s, char c)
-{
-    bool is_key = s->state < IN_STRING_HEX;
-    unsigned last = (is_key ? IN_KEY_HEX : IN_STRING_HEX) + 3u;
-    if (s->state == last) {
-        s->state = is_key ? IN_KEY : IN_STRING;
-    } else {
-        s->state++;
+    if (s->state >= HEX) {
+        return go(s, s->state == HEX + 3 ? (unsigned)STRING : s->state + 1u, is_hex(c));
     }
-    return is_hex(c);
+    unsigned end = s->is_key ? COLON : AFTER;
+    return go(s, c == '"' ? end : c == '\\' ? ESCAPE : STRING, (unsigned char)c >= 0x20);
 }
 
 static bool step_literal(struct weir_argscan *s, char c)
 {
-    const char *word = words[s->literal >> 4];
-    unsigned at = s->literal & 15u;
-    s->literal++;
-    if (word[at + 1] == '\0') {
-        s->state = AFTER_VALUE;
-    }
-    return word[at] == c;
+    bool is_right = words[s->literal++] == c;
+    return go(s, words[s->literal] == '\0' ? AFTER : LITERAL, is_right);
+}
+
+static bool is_whole_number(unsigned state)
+{
+    return state == ZERO || state == DIGITS || state == FRACTION || state == EXPONENT;
 }
 
 /* A number ends at the byte behind it, which is then looked at as what it is. */
-static bool end_number(struct weir_argscan *s, char c)
-{
-    s->state = AFTER_VALUE;
-    return step_between(s, c);
-}
-
 static bool step_number(struct weir_argscan *s, char c)
 {
-    switch (s->state) {
-    case AFTER_MINUS:
-        s->state = c == '0' ? AFTER_ZERO : IN_DIGITS;
-        return is_digit(c);
-    case AFTER_POINT:
-        s->state = IN_FRACTION;
-        return is_digit(c);
-    case AFTER_E:
-        s->state = c == '+' || c == '-' ? AFTER_SIGN : IN_EXPONENT;
-        return s->state == AFTER_SIGN || is_digit(c);
-    case AFTER_SIGN:
-        s->state = IN_EXPONENT;
-        return is_digit(c);
-    default:
-        break;
+    static const uint8_t after_digit[] = {
+        [MINUS] = DIGITS,      [DIGITS] = DIGITS,          [POINT] = FRACTION,
+        [FRACTION] = FRACTION, [EXPONENT_SIGN] = EXPONENT, [EXPONENT_DIGIT] = EXPONENT,
+        [EXPONENT] = EXPONENT,
+    };
+    if (is_digit(c) && s->state != ZERO) {
+        return go(s, s->state == MINUS && c == '0' ? ZERO : after_digit[s->state], true);
     }
-    if (is_digit(c) && s->state != AFTER_ZERO) {
-        return true;
+    if (c == '.' && (s->state == ZERO || s->state == DIGITS)) {
+        return go(s, POINT, true);
     }
-    if (c == '.' && (s->state == AFTER_ZERO || s->state == IN_DIGITS)) {
-        s->state = AFTER_POINT;
-        return true;
+    if ((c == 'e' || c == 'E') && is_whole_number(s->state) && s->state != EXPONENT) {
+        return go(s, EXPONENT_SIGN, true);
     }
-    if ((c == 'e' || c == 'E') && s->state != IN_EXPONENT) {
-        s->state = AFTER_E;
-        return true;
+    if ((c == '+' || c == '-') && s->state == EXPONENT_SIGN) {
+        return go(s, EXPONENT_DIGIT, true);
     }
-    return end_number(s, c);
+    bool is_whole = is_whole_number(s->state);
+    return go(s, AFTER, is_whole) && step_between(s, c);
 }
 
 static bool step(struct weir_argscan *s, char c)
 {
-    if (s->state <= AFTER_VALUE) {
+    if (s->state <= AFTER) {
         return step_between(s, c);
     }
-    if (s->state <= IN_STRING) {
+    if (s->state < LITERAL) {
         return step_string(s, c);
     }
-    if (s->state <= IN_STRING_ESCAPE) {
-        return step_escape(s, c);
-    }
-    if (s->state < AFTER_MINUS) {
-        return step_hex(s, c);
-    }
-    return s->state == IN_LITERAL ? step_literal(s, c) : step_number(s, c);
+    return s->state == LITERAL ? step_literal(s, c) : step_number(s, c);
 }
 
 static void count_brackets(struct weir_argscan *s, char c)
@@ -273,7 +214,5 @@ void weir_argscan_feed(struct weir_argscan *s, struct weir_slice text)
 
 bool weir_argscan_is_valid(const struct weir_argscan *s)
 {
-    bool is_number = s->state == AFTER_ZERO || s->state == IN_DIGITS || s->state == IN_FRACTION ||
-                     s->state == IN_EXPONENT;
-    return !s->is_bad && s->depth == 0 && (s->state == AFTER_VALUE || is_number);
+    return !s->is_bad && s->depth == 0 && (s->state == AFTER || is_whole_number(s->state));
 }

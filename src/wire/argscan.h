@@ -25,6 +25,7 @@ struct weir_argscan {
     uint8_t first;   /* first byte that is not white space, 0: none yet */
     uint8_t state;   /* of the grammar */
     uint8_t literal; /* which of true, false, null, and how much of it */
+    bool is_key;     /* of the string that is being read */
     bool in_string;  /* these two are the bracket counter's */
     bool in_escape;
     bool is_bad;
