@@ -18,10 +18,12 @@ struct weir_patterns {
     uint64_t serial; /* never used again, as an address may be */
 };
 
-/* A thread's working memory, large enough for the databases in `fitted`. */
+/* A thread's working memory, large enough for the databases in `fitted`, and for each of them a
+ * stream for whole texts: one kind of database serves those and texts that come in parts. */
 struct scratch {
     hs_scratch_t *memory;
     uint64_t fitted[N_FITTED];
+    hs_stream_t *wholes[N_FITTED];
     size_t oldest;
 };
 
@@ -29,9 +31,19 @@ static pthread_key_t scratch_key;
 static pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
 static atomic_uint_fast64_t last_serial;
 
+static void close_stream(hs_stream_t *stream)
+{
+    if (stream != NULL) {
+        hs_close_stream(stream, NULL, NULL, NULL);
+    }
+}
+
 static void free_scratch(void *p)
 {
     struct scratch *s = p;
+    for (size_t i = 0; i < N_FITTED; i++) {
+        close_stream(s->wholes[i]);
+    }
     hs_free_scratch(s->memory);
     free(s);
 }
@@ -53,18 +65,22 @@ static struct scratch *own_scratch(void)
     return s;
 }
 
-/* Asking the library whether the memory is large enough costs an allocation; so remember. */
-static hs_scratch_t *fit(struct scratch *s, const struct weir_patterns *p)
+/* Its place. Asking the library whether the memory is large enough costs an allocation; so
+ * remember. */
+static size_t fit(struct scratch *s, const struct weir_patterns *p)
 {
     for (size_t i = 0; i < N_FITTED; i++) {
         if (s->fitted[i] == p->serial) {
-            return s->memory;
+            return i;
         }
     }
+    size_t at = s->oldest;
     WEIR_ASSERT(hs_alloc_scratch(p->db, &s->memory) == HS_SUCCESS);
-    s->fitted[s->oldest] = p->serial;
-    s->oldest = (s->oldest + 1) % N_FITTED;
-    return s->memory;
+    close_stream(s->wholes[at]);
+    WEIR_ASSERT(hs_open_stream(p->db, 0, &s->wholes[at]) == HS_SUCCESS);
+    s->fitted[at] = p->serial;
+    s->oldest = (at + 1) % N_FITTED;
+    return at;
 }
 
 static bool is_word(char c)
@@ -99,7 +115,7 @@ static hs_database_t *compile(const struct weir_pattern *list, char *const *expr
     hs_database_t *db = NULL;
     hs_compile_error_t *error = NULL;
     hs_error_t rc = hs_compile_multi((const char *const *)exprs, flags, ids, (unsigned)n,
-                                     HS_MODE_BLOCK, NULL, &db, &error);
+                                     HS_MODE_STREAM, NULL, &db, &error);
     if (rc != HS_SUCCESS) {
         weir_buf_printf(why, "%s", error != NULL ? error->message : "cannot be compiled");
         db = NULL;
@@ -158,8 +174,47 @@ int weir_patterns_scan(const struct weir_patterns *p, struct weir_slice text,
         return WEIR_ELIMIT;
     }
     struct scan scan = {.on_match = on_match, .ctx = ctx};
-    hs_scratch_t *memory = fit(own_scratch(), p);
-    hs_error_t rc = hs_scan(p->db, text.p, (unsigned)text.n, 0, memory, on_event, &scan);
+    struct scratch *s = own_scratch();
+    hs_stream_t *stream = s->wholes[fit(s, p)];
+    hs_error_t rc = hs_scan_stream(stream, text.p, (unsigned)text.n, 0, s->memory, on_event, &scan);
+    WEIR_ASSERT(rc == HS_SUCCESS || rc == HS_SCAN_TERMINATED);
+    WEIR_ASSERT(hs_reset_stream(stream, 0, s->memory, NULL, NULL) == HS_SUCCESS);
+    return scan.rc;
+}
+
+struct weir_patterns_stream *weir_patterns_open(const struct weir_patterns *p)
+{
+    hs_stream_t *stream = NULL;
+    WEIR_ASSERT(hs_open_stream(p->db, 0, &stream) == HS_SUCCESS);
+    return (struct weir_patterns_stream *)stream;
+}
+
+void weir_patterns_close(struct weir_patterns_stream *stream)
+{
+    close_stream((hs_stream_t *)stream);
+}
+
+int weir_patterns_read(const struct weir_patterns *p, struct weir_patterns_stream *stream,
+                       struct weir_slice part, weir_patterns_match_fn on_match, void *ctx)
+{
+    if (part.n == 0) {
+        return 0;
+    }
+    if (part.n > UINT32_MAX) {
+        return WEIR_ELIMIT;
+    }
+    struct scan scan = {.on_match = on_match, .ctx = ctx};
+    struct scratch *s = own_scratch();
+    fit(s, p);
+    hs_error_t rc = hs_scan_stream((hs_stream_t *)stream, part.p, (unsigned)part.n, 0, s->memory,
+                                   on_event, &scan);
     WEIR_ASSERT(rc == HS_SUCCESS || rc == HS_SCAN_TERMINATED);
     return scan.rc;
+}
+
+size_t weir_patterns_stream_bytes(const struct weir_patterns *p)
+{
+    size_t n = 0;
+    WEIR_ASSERT(hs_stream_size(p->db, &n) == HS_SUCCESS);
+    return n;
 }

@@ -35,4 +35,21 @@ typedef int (*weir_patterns_match_fn)(void *ctx, unsigned id, size_t end_byte);
 int weir_patterns_scan(const struct weir_patterns *p, struct weir_slice text,
                        weir_patterns_match_fn on_match, void *ctx);
 
+/*
+ * The same for a text that comes in parts: ends count from the beginning of the first one, and a
+ * pattern may begin in one part and end in another. What was found does not depend on the cuts; of
+ * patterns that end at the same byte the order may.
+ */
+struct weir_patterns_stream;
+
+struct weir_patterns_stream *weir_patterns_open(const struct weir_patterns *p);
+void weir_patterns_close(struct weir_patterns_stream *stream); /* NULL is fine */
+
+/* The next part. 0, or what `on_match` stopped with: then close. */
+int weir_patterns_read(const struct weir_patterns *p, struct weir_patterns_stream *stream,
+                       struct weir_slice part, weir_patterns_match_fn on_match, void *ctx);
+
+/* What an open stream takes, in bytes. */
+size_t weir_patterns_stream_bytes(const struct weir_patterns *p);
+
 #endif

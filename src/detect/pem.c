@@ -7,19 +7,13 @@
 
 enum { MAX_LABEL = 48, MIN_RUN = 16 };
 
-static size_t find_text(struct weir_slice t, size_t from, const char *needle)
-{
-    const char *at = from < t.n ? memmem(t.p + from, t.n - from, needle, strlen(needle)) : NULL;
-    return at != NULL ? (size_t)(at - t.p) : t.n;
-}
-
 size_t weir_pem_label_end(struct weir_slice t, size_t at)
 {
     size_t stop = at + MAX_LABEL < t.n ? at + MAX_LABEL : t.n;
     struct weir_slice label = weir_slice_sub(t, at, stop);
-    size_t dashes = find_text(label, 0, "-----");
+    size_t dashes = weir_ascii_find(label, 0, "-----");
     struct weir_slice name = weir_slice_sub(label, 0, dashes);
-    bool is_private = find_text(name, 0, "PRIVATE KEY") < name.n;
+    bool is_private = memmem(name.p, name.n, "PRIVATE KEY", strlen("PRIVATE KEY")) != NULL;
     return dashes < label.n && is_private ? at + dashes + 5 : 0;
 }
 
@@ -27,7 +21,7 @@ size_t weir_pem_find_end(struct weir_slice t, size_t from)
 {
     static const char marker[] = "-----END ";
     size_t end = 0;
-    while (end == 0 && (from = find_text(t, from, marker)) < t.n) {
+    while (end == 0 && (from = weir_ascii_find(t, from, marker)) < t.n) {
         from += sizeof marker - 1;
         end = weir_pem_label_end(t, from);
     }

@@ -15,7 +15,7 @@
  * A text may have only a part of one. Offsets are bytes.
  */
 enum {
-    WEIR_PEM_MAX_BYTES = 16384, /* longer keys are not looked for */
+    WEIR_PEM_MAX_BYTES = 65536, /* what is longer is cut there */
     WEIR_PEM_MAX_LINE = 64,     /* of a BEGIN or END line */
 };
 

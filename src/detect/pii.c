@@ -13,7 +13,7 @@ struct kind {
     const char *name;
     const char *old_name; /* also taken, or NULL */
     const char *detection;
-    bool (*look)(struct weir_pii_look *l);
+    bool (*look)(struct weir_seek_look *l);
 };
 
 enum { EMAIL, CARD, IPV4, IPV6, PHONE, SSN, POST_CODE, IBAN, N_KINDS, MAX_KINDS = 64 };
@@ -113,55 +113,76 @@ int weir_pii_prepare(uint64_t mask, struct weir_buf *why)
     return is_ready ? 0 : WEIR_EUNSUPPORTED;
 }
 
-struct scan {
-    uint64_t mask;
-    struct weir_slice text;
-    struct weir_found *found;
-    size_t seen[MAX_KINDS];
-};
+/* ---- judging */
 
-/* `k` is the bit of the kind. */
-static int judge(struct scan *s, unsigned k, size_t end_byte)
+static unsigned kind_at(const struct weir_pii_seek *seek, unsigned id)
 {
-    if ((s->mask >> k & 1) == 0 || end_byte <= s->seen[k]) {
-        return 0;
-    }
-    struct weir_pii_look look = {
-        .text = s->text, .end = end_byte, .floor = s->seen[k], .seen = s->seen[k]};
-    const struct weir_pii_id *id = k >= N_KINDS ? &weir_pii__ids[k - N_KINDS] : NULL;
-    bool is_found = id != NULL ? weir_pii__id(id, &look) : kinds[k].look(&look);
-    s->seen[k] = look.seen;
-    if (!is_found) {
-        return 0;
-    }
-    s->seen[k] = look.to > look.seen ? look.to : look.seen;
-    const char *detection = look.detection != NULL ? look.detection
-                            : id != NULL           ? id->name
-                                                   : kinds[k].detection;
-    struct weir_found_span span = {
-        .start_byte = look.from,
-        .end_byte = look.to,
-        .detection = weir_slice_cstr(detection),
-        .detection_type = WEIR_SLICE("pii"),
-        .score = 1.0,
+    return seek->is_ids ? N_KINDS + id : kind_of[id];
+}
+
+static struct weir_seek_rule rule(const void *settings, unsigned id)
+{
+    static const unsigned char backs[N_KINDS] = {
+        [EMAIL] = 70, [CARD] = 34, [IPV4] = 64,      [IPV6] = 64,
+        [PHONE] = 21, [SSN] = 25,  [POST_CODE] = 10, [IBAN] = 14,
     };
-    return weir_found_add(s->found, &span);
+    enum { ID_BACK = 128 };
+    const struct weir_pii_seek *seek = settings;
+    unsigned k = kind_at(seek, id);
+    return (struct weir_seek_rule){
+        .group = (seek->mask >> k & 1) == 0 ? WEIR_SEEK_UNASKED
+                 : seek->is_ids             ? (unsigned char)id
+                                            : (unsigned char)k,
+        .back = seek->is_ids ? ID_BACK : backs[k],
+    };
 }
 
-static int on_match(void *ctx, unsigned id, size_t end_byte)
+static bool judge(const void *settings, unsigned id, struct weir_seek_look *l)
 {
-    return judge(ctx, kind_of[id], end_byte);
+    const struct weir_pii_seek *seek = settings;
+    unsigned k = kind_at(seek, id);
+    l->score = 1.0;
+    bool is_found = seek->is_ids ? weir_pii__id(&weir_pii__ids[id], l) : kinds[k].look(l);
+    if (l->kind == NULL) {
+        l->kind = seek->is_ids ? weir_pii__ids[id].name : kinds[k].detection;
+    }
+    return is_found;
 }
 
-static int on_id(void *ctx, unsigned id, size_t end_byte)
+struct weir_pii_seek weir_pii_seek(uint64_t mask, bool is_ids)
 {
-    return judge(ctx, N_KINDS + id, end_byte);
+    return (struct weir_pii_seek){.mask = mask, .is_ids = is_ids};
+}
+
+bool weir_pii_has(uint64_t mask, bool is_ids)
+{
+    return is_ids ? is_id(mask) : (mask & (((uint64_t)1 << N_KINDS) - 1)) != 0;
+}
+
+struct weir_seek_rules weir_pii_rules(const struct weir_pii_seek *seek)
+{
+    return (struct weir_seek_rules){
+        .patterns = seek->is_ids ? compiled_ids : compiled,
+        .rule = rule,
+        .judge = judge,
+        .settings = seek,
+        .type = "pii",
+        .n_groups = seek->is_ids ? weir_pii__n_ids : N_KINDS,
+    };
+}
+
+size_t weir_pii_tail(uint64_t mask, struct weir_slice text)
+{
+    return mask != 0 ? weir_pii__tail(text, is_id(mask)) : text.n;
 }
 
 int weir_pii_scan(uint64_t mask, struct weir_slice text, struct weir_found *found)
 {
-    struct scan scan = {.mask = mask, .text = text, .found = found};
-    bool has_kinds = (mask & (((uint64_t)1 << N_KINDS) - 1)) != 0;
-    int rc = has_kinds ? weir_patterns_scan(compiled, text, on_match, &scan) : 0;
-    return rc == 0 && is_id(mask) ? weir_patterns_scan(compiled_ids, text, on_id, &scan) : rc;
+    int rc = 0;
+    for (int is_ids = 0; is_ids < 2 && rc == 0; is_ids++) {
+        struct weir_pii_seek seek = weir_pii_seek(mask, is_ids != 0);
+        struct weir_seek_rules rules = weir_pii_rules(&seek);
+        rc = weir_pii_has(mask, is_ids != 0) ? weir_seek_scan(&rules, text, found) : 0;
+    }
+    return rc;
 }

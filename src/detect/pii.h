@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/slice.h"
 #include "detect/found.h"
+#include "detect/seek.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +39,21 @@ int weir_pii_prepare(uint64_t mask, struct weir_buf *why);
 
 /* Adds what the kinds in `mask` find. After prepare for them. 0 or WEIR_ELIMIT. */
 int weir_pii_scan(uint64_t mask, struct weir_slice text, struct weir_found *found);
+
+/*
+ * The same for texts that are still being written (detect/seek.h): of the two sets of patterns,
+ * which is asked for, and its rules. `seek` must outlive them.
+ */
+struct weir_pii_seek {
+    uint64_t mask;
+    bool is_ids; /* the kinds of pii_ids.c; else the others */
+};
+
+bool weir_pii_has(uint64_t mask, bool is_ids);
+struct weir_pii_seek weir_pii_seek(uint64_t mask, bool is_ids);
+struct weir_seek_rules weir_pii_rules(const struct weir_pii_seek *seek);
+
+/* Where the earliest finding may begin that no pattern has pointed at yet; text.n: nowhere. */
+size_t weir_pii_tail(uint64_t mask, struct weir_slice text);
 
 #endif

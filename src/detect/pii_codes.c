@@ -84,7 +84,7 @@ static size_t card_end(struct weir_slice t, size_t at)
     size_t n = 0;
     size_t group = 0; /* digits of the group we are in */
     size_t good = 0;
-    for (size_t i = at, n_groups = 1; i < t.n && n_groups <= MAX_GROUPS; i++) {
+    for (size_t i = at, n_groups = 1; n_groups <= MAX_GROUPS && weir_ascii_has(t, i); i++) {
         char c = t.p[i];
         if (weir_ascii_is_digit(c) && n < MAX_CARD) {
             digits[n++] = c;
@@ -160,7 +160,7 @@ static bool read_iban(struct weir_slice t, size_t from, size_t *to)
     size_t wanted = iban_length(upper(weir_ascii_at(t, from)), upper(weir_ascii_at(t, from + 1)));
     size_t n = 0;
     size_t i = from;
-    for (; i < t.n && n < wanted; i++) {
+    for (; n < wanted && weir_ascii_has(t, i); i++) {
         char c = t.p[i];
         bool is_joint = (c == ' ' || c == '-') && n > 0 && n % 4 == 0;
         if (weir_ascii_is_alnum(c)) {
@@ -197,9 +197,10 @@ static bool is_in_iban(struct weir_slice t, size_t from, size_t to)
 
 /* Every digit that is the twelfth or a later one of a run is a candidate: the card that begins
  * eleven digits before it is looked at, so each place once. */
-bool weir_pii__card(struct weir_pii_look *l)
+bool weir_pii__card(struct weir_seek_look *l)
 {
     size_t from = weir_pii__digits_back(l->text, l->end, CARD_LOOK, " -");
+    l->from = from;
     size_t to = from >= l->floor && can_begin(l->text, from) ? card_end(l->text, from) : 0;
     if (to <= from || is_in_iban(l->text, from, to)) {
         return false;
@@ -209,13 +210,14 @@ bool weir_pii__card(struct weir_pii_look *l)
     return true;
 }
 
-bool weir_pii__iban(struct weir_pii_look *l)
+bool weir_pii__iban(struct weir_seek_look *l)
 {
     enum { SHORTEST = 12, LONGEST = 14 };
     for (size_t back = SHORTEST; back <= LONGEST && back <= l->end; back++) {
         size_t from = l->end - back;
         bool can_start = weir_ascii_is_alpha(l->text.p[from]) &&
                          !weir_ascii_is_alnum(weir_ascii_before(l->text, from));
+        l->from = can_start && from < l->from ? from : l->from;
         if (can_start && from >= l->floor && read_iban(l->text, from, &l->to)) {
             l->from = from;
             return true;
@@ -275,7 +277,7 @@ static bool is_measure(struct weir_slice unit)
 }
 
 /* The one code that no area has, of a bank that is gone. */
-static bool is_girobank(struct weir_pii_look *l)
+static bool is_girobank(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t n = weir_ascii_before(t, l->end - 3) == ' ' ? 7 : 6;
@@ -291,7 +293,7 @@ static bool is_girobank(struct weir_pii_look *l)
 }
 
 /* Small letters need more: a word that says so, or a shape that is little else. */
-static bool is_said(struct weir_pii_look *l, size_t n_out, bool has_space)
+static bool is_said(struct weir_seek_look *l, size_t n_out, bool has_space)
 {
     static const char *const words[] = {"postcode", "post code", "postal code", NULL};
     struct weir_slice t = l->text;
@@ -300,7 +302,7 @@ static bool is_said(struct weir_pii_look *l, size_t n_out, bool has_space)
            weir_pii__is_after(t, l->from, words);
 }
 
-bool weir_pii__post_code(struct weir_pii_look *l)
+bool weir_pii__post_code(struct weir_seek_look *l)
 {
     if (is_girobank(l)) {
         return true;

@@ -372,7 +372,7 @@ static bool keeps_case(const struct weir_pii_id *id)
 }
 
 /* The last `n` letters and digits before `l->end`, in order: where they begin, or `l->end`. */
-static size_t spell_back(const struct weir_pii_id *id, const struct weir_pii_look *l, size_t n,
+static size_t spell_back(const struct weir_pii_id *id, const struct weir_seek_look *l, size_t n,
                          char *spelled)
 {
     struct weir_slice t = l->text;
@@ -431,9 +431,13 @@ static bool is_alone(struct weir_slice t, size_t from, size_t to, bool is_number
                      !weir_ascii_is_alnum(weir_ascii_at(t, to)) && weir_ascii_at(t, to) != '_';
 }
 
-bool weir_pii__id(const struct weir_pii_id *id, struct weir_pii_look *l)
+bool weir_pii__id(const struct weir_pii_id *id, struct weir_seek_look *l)
 {
     char spelled[MAX_SPELLED + 1];
+    for (size_t n = id->min; n <= id->max; n++) {
+        size_t from = spell_back(id, l, n, spelled);
+        l->from = from < l->end ? from : l->from;
+    }
     if (weir_ascii_is_alnum(weir_ascii_at(l->text, l->end))) {
         return false;
     }

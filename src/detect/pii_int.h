@@ -2,32 +2,24 @@
 #define WEIR_DETECT_PII_INT_H
 
 #include "base/slice.h"
+#include "detect/seek.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /*
- * The validators behind detect/pii.h. Each gets the place where a pattern ended and looks no
- * further back than `floor`, where the last look of this kind ended, or a fixed number of bytes.
+ * The validators behind detect/pii.h: judges (detect/seek.h) that say where a finding is. Each
+ * looks no further back than `floor`, where the last look of this kind ended, or a fixed number of
+ * bytes.
  */
-struct weir_pii_look {
-    struct weir_slice text;
-    size_t end;   /* of the candidate */
-    size_t floor; /* everything before it has been judged */
-    size_t seen;  /* out: judged up to here; the caller skips candidates that end before */
-    size_t from;  /* out: the finding */
-    size_t to;
-    const char *detection; /* out: what it is called, where the kind has more than one name */
-};
-
-bool weir_pii__email(struct weir_pii_look *l);
-bool weir_pii__ipv4(struct weir_pii_look *l);
-bool weir_pii__ipv6(struct weir_pii_look *l);
-bool weir_pii__card(struct weir_pii_look *l);
-bool weir_pii__iban(struct weir_pii_look *l);
-bool weir_pii__phone(struct weir_pii_look *l);
-bool weir_pii__ssn(struct weir_pii_look *l);
-bool weir_pii__post_code(struct weir_pii_look *l);
+bool weir_pii__email(struct weir_seek_look *l);
+bool weir_pii__ipv4(struct weir_seek_look *l);
+bool weir_pii__ipv6(struct weir_seek_look *l);
+bool weir_pii__card(struct weir_seek_look *l);
+bool weir_pii__iban(struct weir_seek_look *l);
+bool weir_pii__phone(struct weir_seek_look *l);
+bool weir_pii__ssn(struct weir_seek_look *l);
+bool weir_pii__post_code(struct weir_seek_look *l);
 
 /*
  * The kinds that only who asks for them gets: numbers that states, banks and makers give out, told
@@ -47,7 +39,7 @@ struct weir_pii_id {
 extern const struct weir_pii_id weir_pii__ids[];
 extern const size_t weir_pii__n_ids;
 
-bool weir_pii__id(const struct weir_pii_id *id, struct weir_pii_look *l);
+bool weir_pii__id(const struct weir_pii_id *id, struct weir_seek_look *l);
 
 /* Addresses of crypto currencies: their check sums. */
 bool weir_pii__is_bitcoin(const char *spelled, size_t n);
@@ -62,6 +54,10 @@ size_t weir_pii__digits_back(struct weir_slice t, size_t end, size_t n, const ch
 /* Nothing before or after `at` makes a longer number of it. */
 bool weir_pii__begins_number(struct weir_slice t, size_t at);
 bool weir_pii__ends_number(struct weir_slice t, size_t at);
+
+/* Where the earliest number, address or code may begin that no pattern has pointed at yet, in a
+ * text that goes on; text.n: nowhere. `has_ids`: kinds of pii_ids.c are asked for too. */
+size_t weir_pii__tail(struct weir_slice text, bool has_ids);
 
 /* Is one of the words (lower case, NULL at the end) in the 32 bytes before `at`? */
 bool weir_pii__is_after(struct weir_slice text, size_t at, const char *const *words);

@@ -59,7 +59,7 @@ static bool is_local(char c)
 static size_t foreign_letter(struct weir_slice t, size_t at)
 {
     size_t n = 1;
-    if (at >= t.n || (unsigned char)t.p[at] < 0xC0) {
+    if (!weir_ascii_has(t, at) || (unsigned char)t.p[at] < 0xC0) {
         return 0;
     }
     uint32_t cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
@@ -81,7 +81,7 @@ static size_t local_char_before(struct weir_slice t, size_t at)
     return 0;
 }
 
-static size_t local_start(const struct weir_pii_look *l, size_t at)
+static size_t local_start(const struct weir_seek_look *l, size_t at)
 {
     struct weir_slice t = l->text;
     size_t from = at;
@@ -105,7 +105,7 @@ static size_t domain_end(struct weir_slice t, size_t at)
     size_t good = at;
     size_t label = at;
     bool is_alpha = true;
-    for (size_t i = at; i < t.n + 1 && i - at <= MAX_DOMAIN; i++) {
+    for (size_t i = at; i - at <= MAX_DOMAIN; i++) {
         char c = weir_ascii_at(t, i);
         size_t n_foreign = foreign_letter(t, i);
         if (weir_ascii_is_alnum(c) || c == '-' || n_foreign != 0) {
@@ -176,7 +176,7 @@ static size_t skip_escapes(struct weir_slice t, size_t from, size_t at)
     return from;
 }
 
-bool weir_pii__email(struct weir_pii_look *l)
+bool weir_pii__email(struct weir_seek_look *l)
 {
     bool is_escaped = l->text.p[l->end - 2] != '@'; /* %40 */
     size_t at = l->end - (is_escaped ? 4 : 2);
@@ -184,8 +184,11 @@ bool weir_pii__email(struct weir_pii_look *l)
     l->seen = l->end;
     l->from = local_start(l, at);
     l->from = is_escaped ? skip_escapes(l->text, l->from, at) : l->from;
+    if (l->from == at || l->text.p[at - 1] == '.') {
+        return false;
+    }
     l->to = domain_end(l->text, host);
-    if (l->from == at || l->to == host || l->text.p[at - 1] == '.') {
+    if (l->to == host) {
         return false;
     }
     struct weir_slice domain = weir_slice_sub(l->text, host, l->to);
@@ -195,6 +198,8 @@ bool weir_pii__email(struct weir_pii_look *l)
 }
 
 /* ---- addresses */
+
+enum { MAX_RUN = 64 }; /* of what an address is made of: longer runs are something else */
 
 static bool is_quad(struct weir_slice s)
 {
@@ -270,16 +275,18 @@ static bool is_before_version(struct weir_slice t, size_t at)
 {
     static const char *const words[] = {" release", " version", " beta", " alpha", NULL};
     for (const char *const *w = words; *w != NULL; w++) {
-        size_t end = at + strlen(*w);
-        if (end <= t.n && weir_slice_eq_nocase(weir_slice_sub(t, at, end), weir_slice_cstr(*w))) {
+        if (weir_ascii_follows(t, at, *w)) {
             return true;
         }
     }
+    if (weir_ascii_at(t, at) != '-') {
+        return false;
+    }
     size_t i = at + 1;
-    while (weir_ascii_is_digit(weir_ascii_at(t, i))) {
+    while (i - at < MAX_RUN && weir_ascii_is_digit(weir_ascii_at(t, i))) {
         i++;
     }
-    return weir_ascii_at(t, at) == '-' && weir_ascii_is_alpha(weir_ascii_at(t, i));
+    return weir_ascii_is_alpha(weir_ascii_at(t, i));
 }
 
 /* nginx/1.25.3.1, but not host.example/8.8.8.8 or /from/8.8.8.8. */
@@ -324,7 +331,7 @@ static bool begins_ipv4(struct weir_slice t, size_t at)
     }
 }
 
-bool weir_pii__ipv4(struct weir_pii_look *l)
+bool weir_pii__ipv4(struct weir_seek_look *l)
 {
     static const char *const versions[] = {"version",  "release",  "build ", "section", "chapter",
                                            "firmware", "revision", "clause", "ver. ",   "paragraph",
@@ -332,10 +339,13 @@ bool weir_pii__ipv4(struct weir_pii_look *l)
     struct weir_slice t = l->text;
     size_t from = l->end;
     size_t to = l->end;
-    while (from > l->floor && (weir_ascii_is_digit(t.p[from - 1]) || t.p[from - 1] == '.')) {
+    while (from > l->floor && l->end - from < MAX_RUN &&
+           (weir_ascii_is_digit(t.p[from - 1]) || t.p[from - 1] == '.')) {
         from--;
     }
-    while (to < t.n && (weir_ascii_is_digit(t.p[to]) || t.p[to] == '.')) {
+    l->from = from;
+    while (to - l->end < MAX_RUN &&
+           (weir_ascii_is_digit(weir_ascii_at(t, to)) || weir_ascii_at(t, to) == '.')) {
         to++;
     }
     l->seen = to;
@@ -347,8 +357,8 @@ bool weir_pii__ipv4(struct weir_pii_look *l)
     }
     l->from = from;
     l->to = to;
-    return begins_ipv4(t, from) && !is_word_byte(weir_ascii_at(t, to)) &&
-           is_quad(weir_slice_sub(t, from, to)) && is_public_quad(weir_slice_sub(t, from, to)) &&
+    return is_quad(weir_slice_sub(t, from, to)) && is_public_quad(weir_slice_sub(t, from, to)) &&
+           begins_ipv4(t, from) && !is_word_byte(weir_ascii_at(t, to)) &&
            !weir_pii__is_after(t, from, versions) && !is_before_version(t, to);
 }
 
@@ -384,15 +394,16 @@ static bool is_subscript(struct weir_slice t, size_t at)
     return weir_ascii_before(t, at) == '[' && (is_word_byte(owner) || owner == ')' || owner == ']');
 }
 
-bool weir_pii__ipv6(struct weir_pii_look *l)
+bool weir_pii__ipv6(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t from = l->end;
     size_t to = l->end;
-    while (from > l->floor && is_ipv6_byte(t.p[from - 1])) {
+    while (from > l->floor && l->end - from < MAX_RUN && is_ipv6_byte(t.p[from - 1])) {
         from--;
     }
-    while (to < t.n && is_ipv6_byte(t.p[to])) {
+    l->from = from;
+    while (to - l->end < MAX_RUN && is_ipv6_byte(weir_ascii_at(t, to))) {
         to++;
     }
     l->seen = to;
@@ -455,16 +466,17 @@ static bool is_itin(const char *digits)
             (group >= 90 && group <= 92) || group >= 94);
 }
 
-bool weir_pii__ssn(struct weir_pii_look *l)
+bool weir_pii__ssn(struct weir_seek_look *l)
 {
     static const char *const words[] = {"ssn",  "social security", "soc sec", "social sec",
                                         "itin", "taxpayer",        "tax id",  NULL};
     struct weir_slice t = l->text;
+    bool is_loose;
+    size_t from = ssn_start(t, l->end, &is_loose);
+    l->from = from;
     if (!weir_pii__ends_number(t, l->end)) {
         return false;
     }
-    bool is_loose;
-    size_t from = ssn_start(t, l->end, &is_loose);
     char digits[9];
     size_t n = 0;
     for (size_t i = from; i < l->end && n < sizeof digits; i++) {
@@ -480,7 +492,7 @@ bool weir_pii__ssn(struct weir_pii_look *l)
     }
     l->from = from;
     l->to = l->end;
-    l->detection = digits[0] == '9' ? "us-itin" : NULL;
+    l->kind = digits[0] == '9' ? "us-itin" : NULL;
     bool is_named = weir_pii__is_after(t, from, words);
     bool begins = weir_ascii_before(t, from) == '#' ? is_named : weir_pii__begins_number(t, from);
     return begins && (!is_loose || is_named);

@@ -70,8 +70,7 @@ static size_t joint_length(struct weir_slice t, size_t at, struct written *w)
     enum { LONGEST = 2 };
     size_t n = 0;
     bool has_hard = false;
-    while (n < LONGEST && at + n < t.n && strchr(JOINTS, t.p[at + n]) != NULL &&
-           t.p[at + n] != '\0') {
+    while (n < LONGEST && weir_ascii_at(t, at + n) != '\0' && strchr(JOINTS, t.p[at + n]) != NULL) {
         char c = t.p[at + n++];
         has_hard = has_hard || c != ' ';
         w->has_bracket = w->has_bracket || (c == ')' && w->n_groups <= 2);
@@ -148,10 +147,8 @@ static size_t extension_end(struct weir_slice t, size_t at)
     size_t i = at + (weir_ascii_at(t, at) == ',');
     i += weir_ascii_at(t, i) == ' ';
     for (const char *const *m = marks; *m != NULL; m++) {
-        size_t n = strlen(*m);
-        if (i + n <= t.n &&
-            weir_slice_eq_nocase(weir_slice_sub(t, i, i + n), weir_slice_cstr(*m))) {
-            i += n;
+        if (weir_ascii_follows(t, i, *m)) {
+            i += strlen(*m);
             i += weir_ascii_at(t, i) == ' ';
             size_t to = i;
             while (to - i <= MAX_EXTENSION && weir_ascii_is_digit(weir_ascii_at(t, to))) {
@@ -314,7 +311,7 @@ static size_t exit_code(const struct written *w, bool has_plus, bool *is_interna
     return has_plus ? 0 : is_double ? 2 : is_american ? 3 : 0;
 }
 
-bool weir_pii__phone(struct weir_pii_look *l)
+bool weir_pii__phone(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     struct written w;
@@ -329,6 +326,7 @@ bool weir_pii__phone(struct weir_pii_look *l)
     begin -= has_plus;
     char before = weir_ascii_before(t, begin);
     bool begins = has_plus ? !weir_ascii_is_alnum(before) : weir_pii__begins_number(t, begin);
+    l->from = begin;
     if (begin < l->floor || !begins) {
         return false;
     }
@@ -346,6 +344,6 @@ bool weir_pii__phone(struct weir_pii_look *l)
     bool is_closed = to != 0 && memchr(t.p + from, ')', to - from) != NULL;
     l->from = is_opened && !is_closed && !has_plus ? from : begin;
     l->to = to != 0 ? extension_end(t, to) : 0;
-    l->detection = code == 1 ? "us-phone-number" : "phone-number";
+    l->kind = code == 1 ? "us-phone-number" : "phone-number";
     return to != 0;
 }

@@ -12,12 +12,19 @@
 static struct weir_patterns *compiled; /* as long as the process */
 static pthread_mutex_t compile_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static unsigned char *backs; /* of the shapes: from a finding's beginning to its prefix's end */
+
 static struct weir_patterns *compile(struct weir_buf *why)
 {
+    backs = weir_mem_zalloc(weir_secrets__n_shapes);
     size_t n = weir_secrets__n_shapes + weir_secrets__n_judges;
     struct weir_pattern *list = weir_mem_array(n, sizeof *list);
     for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
-        list[i].expr = weir_secrets__shapes[i].prefix;
+        const char *prefix = weir_secrets__shapes[i].prefix;
+        size_t n_prefix = strlen(prefix);
+        bool is_name = prefix[n_prefix - 1] == '=' || prefix[n_prefix - 1] == ' ';
+        backs[i] = is_name ? 0 : (unsigned char)n_prefix;
+        list[i].expr = prefix;
     }
     for (size_t i = 0; i < weir_secrets__n_judges; i++) {
         list[weir_secrets__n_shapes + i] = weir_secrets__judges[i].pattern;
@@ -66,100 +73,97 @@ static bool is_file(struct weir_slice t, size_t at)
     static const char *const endings[] = {".png",  ".jpg",  ".jpeg", ".gif", ".svg",
                                           ".webp", ".avif", ".ico",  ".css", ".woff"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t end = at + strlen(endings[i]);
-        if (end <= t.n &&
-            weir_slice_eq_nocase(weir_slice_sub(t, at, end), weir_slice_cstr(endings[i]))) {
+        if (weir_ascii_follows(t, at, endings[i])) {
             return true;
         }
     }
     return false;
 }
 
-static bool fits_shape(const struct weir_secret_shape *shape, struct weir_secret_look *l)
+static bool is_drawn(const struct weir_secret_shape *shape, struct weir_slice body)
 {
     const double least_bits = 2.5;
+    return (shape->class == WEIR_SECRET_CAPS || is_mixed(body)) &&
+           !weir_secrets__is_placeholder(body) && weir_secrets__entropy(body) >= least_bits;
+}
+
+/* Of tokens without a greatest length the first characters decide, whatever follows. */
+static bool is_open(const struct weir_secret_shape *shape, struct weir_seek_look *l, size_t to)
+{
+    enum { DECIDING = 48 };
+    size_t n = shape->min > DECIDING ? shape->min : DECIDING;
+    if (shape->max != WEIR_SECRET_OPEN || to - l->end < n) {
+        return false;
+    }
+    l->is_sure = l->resume != 0 || is_drawn(shape, weir_slice_sub(l->text, l->end, l->end + n));
+    l->resume = l->is_sure ? to : 0;
+    return true;
+}
+
+static bool fits_shape(const struct weir_secret_shape *shape, struct weir_seek_look *l)
+{
     struct weir_slice t = l->text;
     size_t from = l->end - strlen(shape->prefix);
-    if (weir_secrets__touches_word(weir_ascii_before(t, from))) {
+    if (weir_secrets__touches_word(weir_ascii_before(t, from)) || is_in_base64(t, from, l->end)) {
         return false;
     }
-    size_t to = weir_secrets__run(t, l->end, shape->class, (size_t)shape->max + 1);
+    bool has_limit = shape->max != WEIR_SECRET_OPEN;
+    size_t at = l->resume != 0 ? l->resume : l->end;
+    size_t to = weir_secrets__run(t, at, shape->class,
+                                  has_limit ? (size_t)shape->max + 1 : WEIR_SEEK_SURE_REACH);
+    bool is_over = is_open(shape, l, to);
     while (to > l->end && (t.p[to - 1] == '.' || t.p[to - 1] == '/')) {
         to--; /* the sentence's */
-    }
-    size_t n = to - l->end;
-    struct weir_slice body = weir_slice_sub(t, l->end, to);
-    if (is_in_base64(t, from, l->end) || is_file(t, to)) {
-        return false;
     }
     char last = t.p[l->end - 1];
     l->from = last == '=' || last == ' ' ? l->end : from;
     l->to = to;
     l->kind = shape->kind;
     l->score = 1.0;
-    return n >= shape->min && n <= shape->max &&
+    if (is_over) {
+        return l->is_sure;
+    }
+    size_t n = to - l->end;
+    return n >= shape->min && n <= shape->max && !is_file(t, to) &&
            !weir_secrets__touches_word(weir_ascii_at(t, to)) &&
-           (shape->class == WEIR_SECRET_CAPS || is_mixed(body)) &&
-           !weir_secrets__is_placeholder(body) && weir_secrets__entropy(body) >= least_bits;
+           is_drawn(shape, weir_slice_sub(t, l->end, to));
 }
 
-/* Names with values have a progress of their own: a value may be a vendor's. */
-enum { VENDOR, ASSIGNED, N_PROGRESS };
+/* ---- what is looked for, in texts and streams */
 
-struct scan {
-    struct weir_slice text;
-    bool is_piece;
-    struct weir_found *found;
-    size_t seen[N_PROGRESS]; /* the end of the last finding of a judge */
-};
-
-static bool is_found_by(struct scan *s, const struct weir_secret_judge *judge,
-                        struct weir_secret_look *look)
+static struct weir_seek_rule rule(const void *settings, unsigned id)
 {
-    size_t *seen = &s->seen[judge->is_named ? ASSIGNED : VENDOR];
-    look->floor = *seen;
-    bool is_found = look->end > *seen && judge->judge(look);
-    *seen = look->seen > *seen ? look->seen : *seen;
-    if (is_found && look->to > *seen && look->more == 0) {
-        *seen = look->to;
-    }
-    return is_found;
-}
-
-static int tell(struct scan *s, const struct weir_secret_look *look)
-{
-    struct weir_found_span span = {
-        .start_byte = look->from,
-        .end_byte = look->to,
-        .detection = weir_slice_cstr(look->kind),
-        .detection_type = WEIR_SLICE("secret"),
-        .score = look->score,
-        .edge = look->edge,
-    };
-    return weir_found_add(s->found, &span);
-}
-
-static int on_match(void *ctx, unsigned id, size_t end_byte)
-{
-    struct scan *s = ctx;
-    struct weir_secret_look look = {.text = s->text, .end = end_byte, .is_piece = s->is_piece};
+    (void)settings;
     if (id < weir_secrets__n_shapes) {
-        return fits_shape(&weir_secrets__shapes[id], &look) ? tell(s, &look) : 0;
+        return (struct weir_seek_rule){.group = WEIR_SEEK_ALONE, .back = backs[id]};
     }
-    const struct weir_secret_judge *judge = &weir_secrets__judges[id - weir_secrets__n_shapes];
-    bool is_found = is_found_by(s, judge, &look);
-    int rc = is_found ? tell(s, &look) : 0;
-    while (rc == 0 && look.more != 0 && judge->judge(&look)) {
-        rc = tell(s, &look);
-    }
-    return rc;
+    return weir_secrets__judges[id - weir_secrets__n_shapes].rule;
+}
+
+static bool judge(const void *settings, unsigned id, struct weir_seek_look *l)
+{
+    (void)settings;
+    return id < weir_secrets__n_shapes ? fits_shape(&weir_secrets__shapes[id], l)
+                                       : weir_secrets__judges[id - weir_secrets__n_shapes].judge(l);
+}
+
+static struct weir_seek_rules rules_of(const void *settings)
+{
+    return (struct weir_seek_rules){
+        .patterns = settings,
+        .rule = rule,
+        .judge = judge,
+        .type = "secret",
+        .n_groups = WEIR_SECRETS_N_GROUPS,
+    };
 }
 
 static int scan(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run)
 {
-    struct scan s = {.text = text, .is_piece = run->is_piece, .found = found};
-    return weir_patterns_scan(settings, text, on_match, &s);
+    struct weir_seek_rules rules = rules_of(settings);
+    rules.is_piece = run->is_piece;
+    return weir_seek_scan(&rules, text, found);
 }
 
 static const char *const members[] = {NULL};

@@ -8,7 +8,7 @@
 
 enum { MAX_CARRIED = 1024, MAX_OPTION = 128 };
 
-static bool is_found(struct weir_secret_look *l, size_t from, size_t to, const char *kind)
+static bool is_found(struct weir_seek_look *l, size_t from, size_t to, const char *kind)
 {
     l->from = from;
     l->to = to;
@@ -45,7 +45,7 @@ static bool is_header_value(struct weir_slice t, size_t at)
     return weir_ascii_before(t, at) == ':' || weir_ascii_before(t, at) == '=';
 }
 
-bool weir_secrets__basic_header(struct weir_secret_look *l)
+bool weir_secrets__basic_header(struct weir_seek_look *l)
 {
     enum { LEAST = 8 };
     if (!is_header_value(l->text, l->end - strlen("basic "))) {
@@ -67,7 +67,7 @@ bool weir_secrets__basic_header(struct weir_secret_look *l)
 static size_t carried_end(struct weir_slice t, size_t from)
 {
     size_t to = from;
-    while (to < t.n && to - from < MAX_CARRIED &&
+    while (to - from < MAX_CARRIED && weir_ascii_has(t, to) &&
            (weir_secrets__has(WEIR_SECRET_BASE64, t.p[to]) ||
             weir_secrets__has(WEIR_SECRET_URL_DOT, t.p[to]) || t.p[to] == '~' || t.p[to] == '%')) {
         to++;
@@ -78,7 +78,7 @@ static size_t carried_end(struct weir_slice t, size_t from)
     return to;
 }
 
-bool weir_secrets__bearer_header(struct weir_secret_look *l)
+bool weir_secrets__bearer_header(struct weir_seek_look *l)
 {
     size_t to = carried_end(l->text, l->end);
     is_found(l, l->end, to, "bearer_token");
@@ -86,7 +86,7 @@ bool weir_secrets__bearer_header(struct weir_secret_look *l)
 }
 
 /* `Authorization: Token …`: what stands after the name, a sign and perhaps one word. */
-bool weir_secrets__authorization(struct weir_secret_look *l)
+bool weir_secrets__authorization(struct weir_seek_look *l)
 {
     enum { MAX_SIGNS = 6 };
     static const char *const schemes[] = {"token ", "apikey ", "api-key ",  "key ", "geniekey ",
@@ -98,10 +98,8 @@ bool weir_secrets__authorization(struct weir_secret_look *l)
         from++;
     }
     for (const char *const *s = schemes; *s != NULL; s++) {
-        size_t n = strlen(*s);
-        if (from + n <= t.n &&
-            weir_slice_eq_nocase(weir_slice_sub(t, from, from + n), weir_slice_cstr(*s))) {
-            from += n;
+        if (weir_ascii_follows(t, from, *s)) {
+            from += strlen(*s);
             break;
         }
     }
@@ -117,13 +115,13 @@ bool weir_secrets__authorization(struct weir_secret_look *l)
 
 /* ---- shared access signatures: 32 bytes in base64, escaped for a URL */
 
-bool weir_secrets__signature(struct weir_secret_look *l)
+bool weir_secrets__signature(struct weir_seek_look *l)
 {
     enum { N_DIGITS = 43 };
     struct weir_slice t = l->text;
     size_t n = 0;
     size_t to = l->end;
-    for (; to < t.n && n < N_DIGITS; n++) {
+    for (; n < N_DIGITS && weir_ascii_has(t, to); n++) {
         bool is_escaped = t.p[to] == '%' && weir_ascii_is_hex(weir_ascii_at(t, to + 1)) &&
                           weir_ascii_is_hex(weir_ascii_at(t, to + 2));
         if (!is_escaped && (!weir_secrets__has(WEIR_SECRET_BASE64, t.p[to]) || t.p[to] == '=')) {
@@ -151,13 +149,13 @@ static bool ends_word(char c)
 static size_t word_end(struct weir_slice t, size_t at)
 {
     size_t to = at;
-    while (to < t.n && to - at < MAX_OPTION && !ends_word(t.p[to])) {
+    while (to - at < MAX_OPTION && weir_ascii_has(t, to) && !ends_word(t.p[to])) {
         to++;
     }
     return to;
 }
 
-static bool is_given(struct weir_secret_look *l, size_t from, size_t to)
+static bool is_given(struct weir_seek_look *l, size_t from, size_t to)
 {
     struct weir_slice value = weir_slice_sub(l->text, from, to);
     is_found(l, from, to, "password");
@@ -165,7 +163,7 @@ static bool is_given(struct weir_secret_look *l, size_t from, size_t to)
 }
 
 /* -u name:password, -u"name:password", --user 'name:password' */
-bool weir_secrets__user_option(struct weir_secret_look *l)
+bool weir_secrets__user_option(struct weir_seek_look *l)
 {
     enum { LEAST = 6 };
     struct weir_slice t = l->text;
@@ -183,12 +181,15 @@ bool weir_secrets__user_option(struct weir_secret_look *l)
 }
 
 /* mysql … -pPASSWORD, sshpass -p PASSWORD: on the same line. */
-bool weir_secrets__password_option(struct weir_secret_look *l)
+bool weir_secrets__password_option(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
-    size_t stop = l->end + MAX_OPTION < t.n ? l->end + MAX_OPTION : t.n;
-    for (size_t i = l->end; i + 3 < stop && t.p[i] != '\n'; i++) {
-        if (memcmp(t.p + i, " -p", 3) != 0) {
+    for (size_t i = l->end; i - l->end < MAX_OPTION && weir_ascii_has(t, i); i++) {
+        l->from = i; /* not before it */
+        if (t.p[i] == '\n') {
+            break;
+        }
+        if (!weir_ascii_follows(t, i, " -p")) {
             continue;
         }
         size_t from = i + 3;
@@ -201,51 +202,74 @@ bool weir_secrets__password_option(struct weir_secret_look *l)
 
 /* ---- manifests of Kubernetes */
 
-struct entry_line {
-    size_t key;   /* its first letter */
-    size_t value; /* behind the colon and a blank; `end` where there is none */
-    size_t end;   /* the newline, or the end of the text */
+/* What is known of the line at `l->end`. */
+enum line_state {
+    LINE_KIND,      /* `kind: Secret` ends there */
+    LINE_REST,      /* nothing to find in the rest of it */
+    LINE_REST_DATA, /* the same, below `data:` */
+    LINE_BEGINS,
+    LINE_BEGINS_DATA,
 };
 
-static struct entry_line read_line(struct weir_slice t, size_t at)
+/* Nine bytes in base64: shorter ones are `true` and `admin`. Of long ones the beginning decides. */
+static bool is_entry(struct weir_seek_look *l, size_t at)
 {
-    struct entry_line line = {.key = at};
-    while (weir_ascii_at(t, line.key) == ' ') {
-        line.key++;
-    }
-    size_t i = line.key;
-    while (i < t.n && t.p[i] != '\n' && t.p[i] != ':') {
-        i++;
-    }
-    line.value = i + (weir_ascii_at(t, i) == ':');
-    while (weir_ascii_at(t, line.value) == ' ') {
-        line.value++;
-    }
-    const char *newline = memchr(t.p + i, '\n', t.n - i);
-    line.end = newline != NULL ? (size_t)(newline - t.p) : t.n;
-    return line;
-}
-
-static bool is_key(struct weir_slice t, const struct entry_line *line, const char *name)
-{
-    size_t n = strlen(name);
-    return line->key + n <= t.n && memcmp(t.p + line->key, name, n) == 0;
-}
-
-/* Nine bytes in base64: shorter ones are `true` and `admin`. */
-static bool is_entry(struct weir_secret_look *l, const struct entry_line *line)
-{
-    enum { LEAST = 12, LONGEST = 65536 };
+    enum { LEAST = 12, SURE = 64 };
     struct weir_slice t = l->text;
-    size_t from = line->value + (weir_ascii_at(t, line->value) == '"');
-    size_t to = weir_secrets__run(t, from, WEIR_SECRET_BASE64, LONGEST);
-    struct weir_slice value = weir_slice_sub(t, from, to);
+    size_t from = at + (weir_ascii_at(t, at) == '"');
+    size_t to = weir_secrets__run(t, from, WEIR_SECRET_BASE64, WEIR_SEEK_SURE_REACH);
+    bool is_long = to - from >= SURE;
+    struct weir_slice value = weir_slice_sub(t, from, is_long ? from + SURE : to);
     is_found(l, from, to, "kubernetes_secret");
     l->score = 0.9;
-    char after = weir_ascii_at(t, to);
+    char after = is_long ? '\0' : weir_ascii_at(t, to);
     bool is_all = after == '\0' || after == '\n' || after == '\r' || after == '"';
-    return is_all && value.n >= LEAST && value.n % 4 == 0 && !weir_secrets__is_placeholder(value) &&
-           weir_secrets__entropy(value) >= 2.5;
+    bool is_good = is_all && value.n >= LEAST && value.n % 4 == 0 &&
+                   !weir_secrets__is_placeholder(value) && weir_secrets__entropy(value) >= 2.5;
+    l->is_sure = is_good && is_long;
+    l->more = to;
+    return is_good;
+}
+
+/* `  name: value`, below `data:`. Is the value a secret? */
+static bool is_entry_line(struct weir_seek_look *l, size_t key)
+{
+    enum { MAX_KEY = 256 };
+    struct weir_slice t = l->text;
+    size_t at = key;
+    while (at - key < MAX_KEY && weir_ascii_has(t, at) && t.p[at] != '\n' && t.p[at] != ':') {
+        at++;
+    }
+    if (weir_ascii_at(t, at) != ':') {
+        return false;
+    }
+    at++;
+    while (weir_ascii_at(t, at) == ' ') {
+        at++;
+    }
+    return is_entry(l, at);
+}
+
+/* The line that begins at `l->end`: what comes after it, or an entry was found. */
+static bool judge_line(struct weir_seek_look *l, bool *is_over)
+{
+    struct weir_slice t = l->text;
+    bool is_data = l->state == LINE_BEGINS_DATA;
+    size_t key = l->end;
+    l->from = key;
+    while (weir_ascii_at(t, key) == ' ') {
+        key++;
+    }
+    *is_over = weir_ascii_follows(t, key, "kind:") || weir_ascii_follows(t, key, "---");
+    bool is_indented = key > l->end;
+    if (*is_over || (is_data && is_indented && is_entry_line(l, key))) {
+        return !*is_over;
+    }
+    is_data = weir_ascii_follows(t, key, "data:") || (is_data && is_indented);
+    if (!weir_ascii_edge.is_met) {
+        l->state = is_data ? LINE_REST_DATA : LINE_REST;
+    }
+    return false;
 }
 
 /*
@@ -253,32 +277,42 @@ static bool is_entry(struct weir_secret_look *l, const struct entry_line *line)
  * data:
  *   name: YmFzZTY0
  *
- * To the next kind or document; `l->more` is the line to go on with.
+ * To the next kind or document, line by line: `l->end` moves along.
  */
-bool weir_secrets__manifest(struct weir_secret_look *l)
+bool weir_secrets__manifest(struct weir_seek_look *l)
 {
-    enum { REACH = 65536 };
     struct weir_slice t = l->text;
-    bool is_data = l->more != 0;
-    if (!is_data && !weir_ascii_is_space(weir_ascii_at(t, l->end))) {
-        return false;
+    bool is_over = l->state == LINE_KIND && !weir_ascii_is_space(weir_ascii_at(t, l->end));
+    if (l->resume != 0) {
+        l->end = l->resume;
+        l->resume = 0;
+        l->state = LINE_REST_DATA;
     }
-    const char *newline = memchr(t.p + l->end, '\n', t.n - l->end);
-    size_t at = is_data ? l->more : newline != NULL ? (size_t)(newline - t.p) + 1 : t.n;
-    size_t stop = l->end + REACH < t.n ? l->end + REACH : t.n;
-    l->more = 0;
-    while (at < stop) {
-        struct entry_line line = read_line(t, at);
-        if (is_key(t, &line, "kind:") || is_key(t, &line, "---")) {
-            return false;
+    size_t first = l->end;
+    while (!is_over) {
+        if (l->state < LINE_BEGINS) {
+            size_t newline = weir_ascii_find(t, l->end, "\n");
+            l->from = newline;
+            l->state = l->state == LINE_KIND ? LINE_REST : l->state;
+            l->end = newline < t.n ? newline + 1 : t.n;
+            l->goes_on = newline == t.n;
+            if (l->goes_on) {
+                return false;
+            }
+            l->state = l->state == LINE_REST_DATA ? LINE_BEGINS_DATA : LINE_BEGINS;
         }
-        bool is_entry_line = is_data && line.key > at && line.value < line.end;
-        is_data = is_key(t, &line, "data:") || (is_data && line.key > at);
-        at = line.end + 1;
-        if (is_entry_line && is_entry(l, &line)) {
-            l->more = at;
-            return true;
+        bool is_found = judge_line(l, &is_over);
+        /* how far a line may be looked at counts from its own beginning */
+        l->goes_on = weir_ascii_edge.is_met && l->is_cut && l->end != first;
+        if (l->goes_on || is_found) {
+            return is_found;
         }
+        if (l->state >= LINE_BEGINS && !l->is_cut) {
+            return false; /* more of the line must come */
+        }
+        l->state = l->state == LINE_BEGINS_DATA ? LINE_REST_DATA
+                   : l->state == LINE_BEGINS    ? LINE_REST
+                                                : l->state;
     }
     return false;
 }

@@ -2,8 +2,7 @@
 #define WEIR_DETECT_SECRETS_INT_H
 
 #include "base/slice.h"
-#include "detect/detection.h"
-#include "detect/patterns.h"
+#include "detect/seek.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,28 +37,27 @@ struct weir_secret_shape {
 extern const struct weir_secret_shape weir_secrets__shapes[];
 extern const size_t weir_secrets__n_shapes;
 
-/* A candidate and what became of it. */
-struct weir_secret_look {
-    struct weir_slice text;
-    size_t end;   /* where the pattern ended */
-    size_t floor; /* what is before has been judged by this judge */
-    bool is_piece;
-    size_t from; /* out: the finding */
-    size_t to;
-    size_t seen; /* out, where not found: no judge need look before it again */
-    size_t more; /* in and out: there is more to find from here on, ask again; 0: there is not */
-    const char *kind;
-    double score;
-    enum weir_detection_edge edge;
-};
+typedef bool (*weir_secret_judge_fn)(struct weir_seek_look *l);
 
-typedef bool (*weir_secret_judge_fn)(struct weir_secret_look *l);
+enum { WEIR_SECRET_OPEN = 512 }; /* a `max`: as long as it will */
+
+/* Where the earliest finding may begin that no pattern has pointed at yet, in a text that goes on;
+ * text.n: nowhere. `is_start`: it begins with the whole text. */
+size_t weir_secrets__tail(struct weir_slice text, bool is_start);
 
 /* A pattern, and the judge that decides about the places it points at. */
 struct weir_secret_judge {
     struct weir_pattern pattern;
     weir_secret_judge_fn judge;
-    bool is_named; /* it goes by what stands before: the value may have a vendor's shape as well */
+    struct weir_seek_rule rule;
+};
+
+/* What goes by a name before it has a progress of its own: the value may be a vendor's. */
+enum {
+    WEIR_SECRETS_VENDOR,
+    WEIR_SECRETS_ASSIGNED,
+    WEIR_SECRETS_MANIFEST,
+    WEIR_SECRETS_N_GROUPS,
 };
 
 extern const struct weir_secret_judge weir_secrets__judges[];
@@ -99,22 +97,26 @@ bool weir_secrets__is_identifier(struct weir_slice value);
 /* Bits per byte as the value's own frequencies give them. */
 double weir_secrets__entropy(struct weir_slice value);
 
+/* How much of a text may be the rest of a private key whose BEGIN line came before it: 0, or all of
+ * it that is body. */
+size_t weir_secrets__key_rest(struct weir_slice text);
+
 /* Is it name = value? `l->end` is the end of a word such as `password`. */
-bool weir_secrets__assignment(struct weir_secret_look *l);
-bool weir_secrets__assigned_password(struct weir_secret_look *l);
+bool weir_secrets__assignment(struct weir_seek_look *l);
+bool weir_secrets__assigned_password(struct weir_seek_look *l);
 /* After a short name such as `pass`, which is also a word of prose, and its sign. */
-bool weir_secrets__assigned_pass(struct weir_secret_look *l);
+bool weir_secrets__assigned_pass(struct weir_seek_look *l);
 
 /* What requests and commands carry: after `Basic `, after `Bearer `, after sig=, after `-u ` or
  * `--user `, after the name of a program that takes -pPASSWORD. */
-bool weir_secrets__basic_header(struct weir_secret_look *l);
-bool weir_secrets__bearer_header(struct weir_secret_look *l);
-bool weir_secrets__signature(struct weir_secret_look *l);
-bool weir_secrets__authorization(struct weir_secret_look *l); /* after `Authorization` */
-bool weir_secrets__user_option(struct weir_secret_look *l);
-bool weir_secrets__password_option(struct weir_secret_look *l);
+bool weir_secrets__basic_header(struct weir_seek_look *l);
+bool weir_secrets__bearer_header(struct weir_seek_look *l);
+bool weir_secrets__signature(struct weir_seek_look *l);
+bool weir_secrets__authorization(struct weir_seek_look *l); /* after `Authorization` */
+bool weir_secrets__user_option(struct weir_seek_look *l);
+bool weir_secrets__password_option(struct weir_seek_look *l);
 
 /* The entries of a Kubernetes manifest, after its `kind: Secret`: one for each call. */
-bool weir_secrets__manifest(struct weir_secret_look *l);
+bool weir_secrets__manifest(struct weir_seek_look *l);
 
 #endif

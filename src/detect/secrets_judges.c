@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static bool is_found(struct weir_secret_look *l, size_t from, size_t to, const char *kind)
+static bool is_found(struct weir_seek_look *l, size_t from, size_t to, const char *kind)
 {
     l->from = from;
     l->to = to;
@@ -21,14 +21,8 @@ static bool is_found(struct weir_secret_look *l, size_t from, size_t to, const c
 
 enum { MIN_BODY_RUN = 32, MIN_OPEN_RUN = 16 };
 
-static size_t find_text(struct weir_slice t, size_t from, const char *needle)
-{
-    const char *at = from < t.n ? memmem(t.p + from, t.n - from, needle, strlen(needle)) : NULL;
-    return at != NULL ? (size_t)(at - t.p) : t.n;
-}
-
 /* A key whose END line is not in the text: it goes on, or somebody talks about keys. */
-static bool judge_open_key(struct weir_secret_look *l, struct weir_slice rest, bool is_at_end)
+static bool judge_open_key(struct weir_seek_look *l, struct weir_slice rest, bool is_at_end)
 {
     enum weir_pem_sign sign = weir_pem_goes_on(rest);
     bool goes_on = is_at_end && l->is_piece;
@@ -40,27 +34,40 @@ static bool judge_open_key(struct weir_secret_look *l, struct weir_slice rest, b
     return sign == WEIR_PEM_YES || weir_pem_longest_run(rest) >= MIN_OPEN_RUN;
 }
 
-/* From its BEGIN line to its END line; without one, to the end of the text or 16 KiB. */
-static bool judge_private_key(struct weir_secret_look *l)
+/* Where the search for its end goes on; all before it is body. */
+static size_t search_from(const struct weir_seek_look *l, size_t body)
+{
+    return l->resume > body ? l->resume : body;
+}
+
+/*
+ * From its BEGIN line to its END line; without one, to the next BEGIN line, the end of the text or
+ * of what a finding may be. It is certain once there is a line of the body.
+ */
+static bool judge_private_key(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t begin = l->end - strlen("-----BEGIN ");
     size_t body = weir_pem_label_end(t, l->end);
+    l->from = begin;
     if (body == 0) {
         return false;
     }
+    size_t from = search_from(l, body);
     size_t limit = begin + WEIR_PEM_MAX_BYTES < t.n ? begin + WEIR_PEM_MAX_BYTES : t.n;
-    limit = find_text(weir_slice_sub(t, 0, limit), body, "-----BEGIN ");
-    size_t after = weir_pem_find_end(weir_slice_sub(t, 0, limit), body);
+    limit = weir_ascii_find(weir_slice_sub(t, 0, limit), from, "-----BEGIN ");
+    size_t after = weir_pem_find_end(weir_slice_sub(t, 0, limit), from);
     size_t to = after != 0 ? after : limit;
-    while ((unsigned char)weir_ascii_at(t, to) >> 6 == 2) {
+    while (to < t.n && (unsigned char)t.p[to] >> 6 == 2) {
         to--; /* not inside a character */
     }
     is_found(l, begin, to, "private_key");
     l->score = 1.0;
-    struct weir_slice rest = weir_slice_sub(t, body, to);
-    return after != 0 ? weir_pem_longest_run(rest) >= MIN_BODY_RUN
-                      : judge_open_key(l, rest, limit == t.n);
+    l->is_sure =
+        l->resume != 0 || weir_pem_longest_run(weir_slice_sub(t, body, to)) >= MIN_BODY_RUN;
+    l->resume = l->is_sure && to > body + WEIR_PEM_MAX_LINE ? to - WEIR_PEM_MAX_LINE : 0;
+    return after != 0 ? l->is_sure
+                      : l->is_sure || judge_open_key(l, weir_slice_sub(t, body, to), limit == t.n);
 }
 
 static bool is_body_byte(char c)
@@ -69,52 +76,63 @@ static bool is_body_byte(char c)
            c == '\\';
 }
 
-/* The rest of a key whose BEGIN line is not in this text. */
-static bool judge_key_end(struct weir_secret_look *l)
+size_t weir_secrets__key_rest(struct weir_slice t)
+{
+    size_t n = 0;
+    while (n < t.n && is_body_byte(t.p[n])) {
+        n++;
+    }
+    size_t run = weir_secrets__run(t, 0, WEIR_SECRET_BASE64, MIN_OPEN_RUN);
+    return run >= MIN_OPEN_RUN || run == n ? n : 0;
+}
+
+/* The rest of a key whose BEGIN line is not in this text: it is at the very beginning. */
+static bool judge_key_end(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t line = l->end - strlen("-----END ");
     size_t to = weir_pem_label_end(t, l->end);
-    size_t from = line;
-    while (from > l->floor && is_body_byte(t.p[from - 1])) {
-        from--;
-    }
-    is_found(l, from, to, "private_key");
+    bool is_rest = l->is_start && (l->is_piece || line <= WEIR_SEEK_REACH) &&
+                   weir_secrets__key_rest(weir_slice_sub(t, 0, line)) == line;
+    is_found(l, is_rest ? 0 : line, to, "private_key");
     l->edge = l->is_piece ? WEIR_EDGE_REST : WEIR_EDGE_NONE;
-    return to != 0 && from == 0 && weir_pem_longest_run(weir_slice_sub(t, 0, line)) >= MIN_BODY_RUN;
+    return to != 0 && is_rest && weir_pem_longest_run(weir_slice_sub(t, 0, line)) >= MIN_BODY_RUN;
 }
 
 /* PuTTY's form: "Private-Lines: 14" and as many lines of base64. */
-static bool judge_putty_key(struct weir_secret_look *l)
+static bool judge_putty_key(struct weir_seek_look *l)
 {
-    enum { MAX_LINES = 256, MAX_LINE = 128 };
+    enum { MAX_LINES = 256, MAX_LINE = 128, MAX_DIGITS = 6, MAX_ENDS = 4 };
     struct weir_slice t = l->text;
     size_t at = l->end;
-    while (weir_ascii_is_digit(weir_ascii_at(t, at))) {
+    while (at - l->end < MAX_DIGITS && weir_ascii_is_digit(weir_ascii_at(t, at))) {
         at++;
     }
-    while (weir_ascii_at(t, at) == '\r' || weir_ascii_at(t, at) == '\n') {
+    for (size_t i = 0;
+         i < MAX_ENDS && (weir_ascii_at(t, at) == '\r' || weir_ascii_at(t, at) == '\n'); i++) {
         at++;
     }
     size_t from = at;
     size_t to = at;
     for (size_t i = 0; i < MAX_LINES; i++) {
         size_t end = weir_secrets__run(t, at, WEIR_SECRET_BASE64, MAX_LINE);
-        if (end == at || (end < t.n && t.p[end] != '\n' && t.p[end] != '\r')) {
+        char c = weir_ascii_at(t, end);
+        if (end == at || (c != '\0' && c != '\n' && c != '\r')) {
             break;
         }
         to = end;
-        at = end + (weir_ascii_at(t, end) == '\r');
+        at = end + (c == '\r');
         at += weir_ascii_at(t, at) == '\n';
     }
     is_found(l, from, to, "private_key");
     l->score = 1.0;
-    return to - from >= MIN_BODY_RUN;
+    l->is_sure = to - from >= MIN_BODY_RUN;
+    return l->is_sure;
 }
 
 /* ---- JWT */
 
-enum { MAX_HEADER = 2048, MAX_PART = 65536, MIN_SIGNATURE = 20 };
+enum { MAX_HEADER = 1000, MIN_CLAIMS = 16, MIN_SIGNATURE = 20, MAX_SIGNATURE = 1024 };
 
 static bool has_alg(struct weir_slice header)
 {
@@ -128,49 +146,70 @@ static bool has_alg(struct weir_slice header)
     return is_jose;
 }
 
-static bool judge_jwt(struct weir_secret_look *l)
+/* Header and 16 characters of claims decide; the signature belongs to it. `l->resume`: the claims
+ * up to there were seen. */
+static bool judge_jwt(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t from = l->end - strlen("eyJ");
     if (weir_secrets__touches_word(weir_ascii_before(t, from))) {
         return false;
     }
+    l->from = from;
     size_t header = weir_secrets__run(t, from, WEIR_SECRET_URL, MAX_HEADER);
     if (weir_ascii_at(t, header) != '.') {
         return false;
     }
-    size_t claims = weir_secrets__run(t, header + 1, WEIR_SECRET_URL, MAX_PART);
-    if (weir_ascii_at(t, claims) != '.' || claims < header + 4) {
-        return false;
-    }
-    size_t to = weir_secrets__run(t, claims + 1, WEIR_SECRET_URL, MAX_PART);
+    size_t at = l->resume > header ? l->resume : header + 1;
+    size_t to = weir_secrets__run(t, at, WEIR_SECRET_URL, WEIR_SEEK_SURE_REACH);
+    size_t claims = to;
+    bool is_signed =
+        weir_ascii_at(t, to) == '.' && weir_secrets__has(WEIR_SECRET_URL, weir_ascii_at(t, to + 1));
+    to = is_signed ? weir_secrets__run(t, to + 1, WEIR_SECRET_URL, MAX_SIGNATURE) : to;
+    bool is_long = claims - header > MIN_CLAIMS;
+    bool is_short = claims - header > 3 && to - claims > MIN_SIGNATURE;
+    bool is_jose =
+        l->resume != 0 || ((is_long || is_short) && has_alg(weir_slice_sub(t, from, header)));
     is_found(l, from, to, "jwt");
     l->score = 1.0;
-    return to - claims > MIN_SIGNATURE && has_alg(weir_slice_sub(t, from, header));
+    l->is_sure = is_jose && is_long;
+    l->resume = l->is_sure ? claims : 0;
+    return is_jose;
 }
 
-/* A whole JWT in base64: "eyJ" begins as "ZXlK". */
-static bool judge_coded_jwt(struct weir_secret_look *l)
+/* A whole JWT in base64: "eyJ" begins as "ZXlK". Its beginning decides here too. */
+static bool judge_coded_jwt(struct weir_seek_look *l)
 {
-    enum { LEAST = 64 };
+    enum { LEAST = 64, LOOKED_AT = 1000 };
     struct weir_slice t = l->text;
     size_t from = l->end - strlen("ZXlK");
-    size_t to = weir_secrets__run(t, from, WEIR_SECRET_BASE64, MAX_PART);
-    if (weir_secrets__touches_word(weir_ascii_before(t, from)) || to - from < LEAST) {
+    if (weir_secrets__touches_word(weir_ascii_before(t, from))) {
         return false;
+    }
+    l->from = from;
+    size_t at = l->resume > from ? l->resume : from;
+    size_t to = weir_secrets__run(t, at, WEIR_SECRET_BASE64, WEIR_SEEK_SURE_REACH);
+    is_found(l, from, to, "jwt");
+    l->score = 1.0;
+    l->seen = to;
+    if (l->resume != 0) {
+        l->resume = to;
+        l->is_sure = true;
+        return true;
     }
     struct weir_arena arena = {0};
     struct weir_slice token;
+    size_t n = to - from < LOOKED_AT ? to - from : LOOKED_AT;
+    n -= n < to - from ? n % 4 : 0;
     bool is_jwt = false;
-    if (weir_base64_decode(&arena, WEIR_BASE64_STANDARD, weir_slice_sub(t, from, to), &token) ==
-        0) {
-        struct weir_secret_look inner = {.text = token, .end = strlen("eyJ")};
-        is_jwt = token.n > inner.end && judge_jwt(&inner) && inner.to == token.n;
+    if (n >= LEAST && weir_base64_decode(&arena, WEIR_BASE64_STANDARD,
+                                         weir_slice_sub(t, from, from + n), &token) == 0) {
+        struct weir_seek_look inner = {.text = token, .end = strlen("eyJ")};
+        is_jwt = token.n > inner.end && judge_jwt(&inner);
     }
     weir_arena_dispose(&arena);
-    l->seen = to;
-    is_found(l, from, to, "jwt");
-    l->score = 1.0;
+    l->is_sure = is_jwt;
+    l->resume = is_jwt ? to : 0;
     return is_jwt;
 }
 
@@ -216,20 +255,21 @@ static size_t scheme_start(struct weir_slice t, size_t at)
     return from;
 }
 
-static bool judge_url(struct weir_secret_look *l)
+static bool judge_url(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t colon = 0;
     size_t at = 0;
     size_t i = l->end;
-    for (; i < t.n && i - l->end < MAX_LOGIN && !ends_authority(t.p[i]); i++) {
+    size_t from = scheme_start(t, l->end - 3);
+    l->from = from;
+    for (; i - l->end < MAX_LOGIN && weir_ascii_has(t, i) && !ends_authority(t.p[i]); i++) {
         if (t.p[i] == ':' && colon == 0) {
             colon = i;
         } else if (t.p[i] == '@') {
             at = i;
         }
     }
-    size_t from = scheme_start(t, l->end - 3);
     if (colon == 0 || at < colon + 2 || at + 1 >= i || from == l->end - 3) {
         return false;
     }
@@ -242,7 +282,7 @@ static bool judge_url(struct weir_secret_look *l)
 
 /* ---- vendors without a prefix */
 
-static bool judge_mailchimp(struct weir_secret_look *l)
+static bool judge_mailchimp(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t dash = l->end - strlen("-usN");
@@ -255,7 +295,7 @@ static bool judge_mailchimp(struct weir_secret_look *l)
            !weir_secrets__is_placeholder(hex) && weir_secrets__entropy(hex) >= 2.5;
 }
 
-static bool judge_telegram(struct weir_secret_look *l)
+static bool judge_telegram(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t colon = l->end - strlen(":AA");
@@ -272,7 +312,7 @@ static bool judge_telegram(struct weir_secret_look *l)
            !weir_secrets__is_placeholder(key);
 }
 
-static bool judge_discord(struct weir_secret_look *l)
+static bool judge_discord(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t dot = l->end - 8; /* .abcdef. */
@@ -286,7 +326,7 @@ static bool judge_discord(struct weir_secret_look *l)
            !weir_secrets__is_placeholder(mac) && weir_secrets__entropy(mac) >= 3.0;
 }
 
-static bool judge_terraform(struct weir_secret_look *l)
+static bool judge_terraform(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t dot = l->end - strlen(".atlasv1.");
@@ -303,7 +343,7 @@ static bool is_azure(char c)
     return weir_secrets__has(WEIR_SECRET_URL_DOT, c) || c == '~';
 }
 
-static bool judge_azure_client(struct weir_secret_look *l)
+static bool judge_azure_client(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t from = l->end - 3; /* 8Q~ */
@@ -311,7 +351,8 @@ static bool judge_azure_client(struct weir_secret_look *l)
     while (from > 0 && l->end - from < 7 && is_azure(t.p[from - 1])) {
         from--;
     }
-    while (to < t.n && to - l->end < 36 && is_azure(t.p[to])) {
+    l->from = from;
+    while (to - l->end < 36 && weir_ascii_has(t, to) && is_azure(t.p[to])) {
         to++;
     }
     to -= to > l->end && t.p[to - 1] == '.';
@@ -320,7 +361,7 @@ static bool judge_azure_client(struct weir_secret_look *l)
     return l->end - from == 6 && to - l->end >= 31 && to - l->end <= 34;
 }
 
-static bool judge_airtable(struct weir_secret_look *l)
+static bool judge_airtable(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t from = l->end - strlen("pat.") - 14;
@@ -335,7 +376,7 @@ static bool judge_airtable(struct weir_secret_look *l)
 #define ZEROS "AAAAAAAAAAAAAAAAAAAA"
 
 /* Twitter's application tokens begin with zero bytes. */
-static bool judge_twitter(struct weir_secret_look *l)
+static bool judge_twitter(struct weir_seek_look *l)
 {
     enum { LEAST = 80, MOST = 140 };
     struct weir_slice t = l->text;
@@ -344,7 +385,9 @@ static bool judge_twitter(struct weir_secret_look *l)
     }
     size_t from = weir_secrets__run_back(t, l->end, WEIR_SECRET_ALNUM, 32);
     size_t to = l->end;
-    while (to < t.n && to - from <= MOST && (weir_ascii_is_alnum(t.p[to]) || t.p[to] == '%')) {
+    l->from = from;
+    while (to - from <= MOST && weir_ascii_has(t, to) &&
+           (weir_ascii_is_alnum(t.p[to]) || t.p[to] == '%')) {
         to++;
     }
     struct weir_slice body = weir_slice_sub(t, l->end, to);
@@ -357,7 +400,7 @@ static bool judge_twitter(struct weir_secret_look *l)
 }
 
 /* AAAAxxxxxxx:APA91b… of Google's cloud messaging. */
-static bool judge_messaging(struct weir_secret_look *l)
+static bool judge_messaging(struct weir_seek_look *l)
 {
     enum { LEAST = 120, MOST = 180 };
     struct weir_slice t = l->text;
@@ -370,7 +413,7 @@ static bool judge_messaging(struct weir_secret_look *l)
            to - l->end <= MOST;
 }
 
-static bool judge_maxmind(struct weir_secret_look *l)
+static bool judge_maxmind(struct weir_seek_look *l)
 {
     enum { BODY = 36 }; /* abcdef_… 29 more */
     struct weir_slice t = l->text;
@@ -384,7 +427,7 @@ static bool judge_maxmind(struct weir_secret_look *l)
 }
 
 /* https://NAME.webhook.office.com/webhookb2/… */
-static bool judge_teams(struct weir_secret_look *l)
+static bool judge_teams(struct weir_seek_look *l)
 {
     enum { LEAST = 90, MOST = 300, MAX_HOST = 40 };
     struct weir_slice t = l->text;
@@ -392,7 +435,7 @@ static bool judge_teams(struct weir_secret_look *l)
     size_t from = weir_secrets__run_back(t, host, WEIR_SECRET_URL_DOT, MAX_HOST);
     size_t n_scheme = strlen("https://");
     size_t to = l->end;
-    while (to < t.n && to - l->end <= MOST &&
+    while (to - l->end <= MOST && weir_ascii_has(t, to) &&
            (weir_secrets__has(WEIR_SECRET_URL_SLASH, t.p[to]) || t.p[to] == '@')) {
         to++;
     }
@@ -402,59 +445,72 @@ static bool judge_teams(struct weir_secret_look *l)
     return is_web && to - l->end >= LEAST && to - l->end <= MOST;
 }
 
-static bool judge_service_account(struct weir_secret_look *l)
+enum { MAX_SERVICE_TYPE = 32 };
+
+static bool judge_service_account(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     size_t stop = l->end + 512 < t.n ? l->end + 512 : t.n;
     size_t from =
-        find_text(weir_slice_sub(t, 0, l->end), l->end > 32 ? l->end - 32 : 0, "\"type\"");
+        weir_ascii_find(weir_slice_sub(t, 0, l->end),
+                        l->end > MAX_SERVICE_TYPE ? l->end - MAX_SERVICE_TYPE : 0, "\"type\"");
     is_found(l, from, l->end, "gcp_service_account");
-    return from < l->end && find_text(weir_slice_sub(t, 0, stop), l->end, "\"private_key") < stop;
+    return from < l->end &&
+           weir_ascii_find(weir_slice_sub(t, 0, stop), l->end, "\"private_key") < stop;
 }
 
 #define PASSWORD(word)                                                                             \
     {                                                                                              \
-        {word, true, false}, weir_secrets__assigned_password, true                                 \
+        {word, true, false}, weir_secrets__assigned_password,                                      \
+        {                                                                                          \
+            WEIR_SECRETS_ASSIGNED, 0                                                               \
+        }                                                                                          \
     }
 #define PASS(word)                                                                                 \
     {                                                                                              \
-        {word, true, false}, weir_secrets__assigned_pass, true                                     \
+        {word, true, false}, weir_secrets__assigned_pass,                                          \
+        {                                                                                          \
+            WEIR_SECRETS_ASSIGNED, 0                                                               \
+        }                                                                                          \
     }
 #define TOKEN(word)                                                                                \
     {                                                                                              \
-        {word, true, false}, weir_secrets__assignment, true                                        \
+        {word, true, false}, weir_secrets__assignment,                                             \
+        {                                                                                          \
+            WEIR_SECRETS_ASSIGNED, 0                                                               \
+        }                                                                                          \
     }
 
 const struct weir_secret_judge weir_secrets__judges[] = {
-    {{"-----BEGIN ", false, false}, judge_private_key, false},
-    {{"-----END ", false, false}, judge_key_end, false},
-    {{"Private-Lines: ", false, false}, judge_putty_key, false},
-    {{"eyJ", false, false}, judge_jwt, false},
-    {{"ZXlK", false, false}, judge_coded_jwt, false},
-    {{ZEROS, false, false}, judge_twitter, false},
-    {{":APA91b", false, false}, judge_messaging, false},
-    {{"_mmk", false, false}, judge_maxmind, false},
-    {{"webhook.office.com/webhookb2/", false, false}, judge_teams, false},
-    {{"kind: Secret", false, false}, weir_secrets__manifest, true},
-    {{"://", false, false}, judge_url, false},
-    {{"[0-9a-f]-us\\d", false, true}, judge_mailchimp, false},
-    {{"\\d:AA", false, true}, judge_telegram, false},
-    {{"[\\w-]\\.[\\w-]{6}\\.", false, true}, judge_discord, false},
-    {{".atlasv1.", false, false}, judge_terraform, false},
-    {{"\\dQ~", false, true}, judge_azure_client, false},
-    {{"pat[A-Za-z0-9]{14}\\.", false, true}, judge_airtable, false},
-    {{"\"service_account\"", false, false}, judge_service_account, false},
-    {{"basic ", true, false}, weir_secrets__basic_header, true},
-    {{"bearer ", true, false}, weir_secrets__bearer_header, true},
-    {{"[?&;]sig=", false, true}, weir_secrets__signature, true},
-    {{"authorization", true, false}, weir_secrets__authorization, true},
-    {{" -u", false, false}, weir_secrets__user_option, true},
-    {{"-user ", false, false}, weir_secrets__user_option, true},
-    {{"-user=", false, false}, weir_secrets__user_option, true},
-    {{"mysql", false, false}, weir_secrets__password_option, true},
-    {{"mariadb", false, false}, weir_secrets__password_option, true},
-    {{"sshpass", false, false}, weir_secrets__password_option, true},
-    {{"docker login", false, false}, weir_secrets__password_option, true},
+    {{"-----BEGIN ", false, false}, judge_private_key, {WEIR_SECRETS_VENDOR, 11}},
+    {{"-----END ", false, false}, judge_key_end, {WEIR_SEEK_ALONE, 9}},
+    {{"Private-Lines: ", false, false}, judge_putty_key, {WEIR_SECRETS_VENDOR, 0}},
+    {{"eyJ", false, false}, judge_jwt, {WEIR_SECRETS_VENDOR, 3}},
+    {{"ZXlK", false, false}, judge_coded_jwt, {WEIR_SECRETS_VENDOR, 4}},
+    {{ZEROS, false, false}, judge_twitter, {WEIR_SECRETS_VENDOR, 32}},
+    {{":APA91b", false, false}, judge_messaging, {WEIR_SECRETS_VENDOR, 19}},
+    {{"_mmk", false, false}, judge_maxmind, {WEIR_SECRETS_VENDOR, 41}},
+    {{"webhook.office.com/webhookb2/", false, false}, judge_teams, {WEIR_SECRETS_VENDOR, 77}},
+    {{"kind: Secret", false, false}, weir_secrets__manifest, {WEIR_SECRETS_MANIFEST, 0}},
+    {{"://", false, false}, judge_url, {WEIR_SECRETS_VENDOR, 35}},
+    {{"[0-9a-f]-us\\d", false, true}, judge_mailchimp, {WEIR_SECRETS_VENDOR, 37}},
+    {{"\\d:AA", false, true}, judge_telegram, {WEIR_SECRETS_VENDOR, 14}},
+    {{"[\\w-]\\.[\\w-]{6}\\.", false, true}, judge_discord, {WEIR_SECRETS_VENDOR, 41}},
+    {{".atlasv1.", false, false}, judge_terraform, {WEIR_SECRETS_VENDOR, 24}},
+    {{"\\dQ~", false, true}, judge_azure_client, {WEIR_SECRETS_VENDOR, 10}},
+    {{"pat[A-Za-z0-9]{14}\\.", false, true}, judge_airtable, {WEIR_SECRETS_VENDOR, 18}},
+    {{"\"service_account\"", false, false}, judge_service_account, {WEIR_SECRETS_VENDOR, 32}},
+    {{"basic ", true, false}, weir_secrets__basic_header, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"bearer ", true, false}, weir_secrets__bearer_header, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"[?&;]sig=", false, true}, weir_secrets__signature, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"authorization", true, false}, weir_secrets__authorization, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{" -u", false, false}, weir_secrets__user_option, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"-user ", false, false}, weir_secrets__user_option, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"-user=", false, false}, weir_secrets__user_option, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"mysql", false, false}, weir_secrets__password_option, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"mariadb", false, false}, weir_secrets__password_option, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"sshpass", false, false}, weir_secrets__password_option, {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"docker login", false, false}, weir_secrets__password_option, {WEIR_SECRETS_ASSIGNED, 0}},
     PASSWORD("password"),
     PASSWORD("passwd"),
     PASSWORD("passphrase"),
@@ -488,7 +544,7 @@ const struct weir_secret_judge weir_secrets__judges[] = {
       "application|license|subscription|root|session)[_ -]?key",
       true, true},
      weir_secrets__assignment,
-     true},
+     {WEIR_SECRETS_ASSIGNED, 0}},
     /* password, elsewhere */
     PASSWORD("passwort"),
     PASSWORD("kennwort"),

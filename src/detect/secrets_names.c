@@ -42,9 +42,7 @@ static bool follows(struct weir_slice t, size_t at, const char *word)
     if (weir_ascii_lower(weir_ascii_at(t, at)) != weir_ascii_lower(word[0])) {
         return false;
     }
-    size_t n = strlen(word);
-    return at + n <= t.n &&
-           weir_slice_eq_nocase(weir_slice_sub(t, at, at + n), weir_slice_cstr(word));
+    return weir_ascii_follows(t, at, word);
 }
 
 /* Bytes of the word that follows, of a list; 0: none does. */
@@ -85,8 +83,8 @@ static size_t skip_owner(struct weir_slice t, size_t at)
     bool may_link =
         (unsigned char)first >= 0x80 || (first != '\0' && strchr("tfdpz", first) != NULL);
     size_t n_link = weir_ascii_at(t, at) == ' ' && may_link ? length_of_any(t, at + 1, links) : 0;
-    size_t stop = at + REACH < t.n ? at + REACH : t.n;
-    for (size_t i = n_link != 0 ? at + 1 + n_link : stop; i < stop; i++) {
+    size_t stop = at + REACH;
+    for (size_t i = n_link != 0 ? at + 1 + n_link : stop; i < stop && weir_ascii_has(t, i); i++) {
         char c = t.p[i];
         if (weir_ascii_is_alpha(c)) {
             continue;
@@ -234,7 +232,7 @@ static size_t skip_type(struct weir_slice t, size_t at)
         return at;
     }
     size_t to = from + has_colon;
-    while (to < t.n && to - from < REACH && is_type_byte(t.p[to])) {
+    while (to - from < REACH && weir_ascii_has(t, to) && is_type_byte(t.p[to])) {
         to++;
     }
     size_t n_sign = weir_ascii_at(t, to) == ':' ? 0 : operator_length(t, to);
@@ -257,7 +255,7 @@ static size_t skip_tags(struct weir_slice t, size_t at)
     enum { MAX_TAG = 16 };
     static const char *const tags[] = {"<value>", "<string>", NULL};
     size_t to = at;
-    while (to < t.n && to - at < MAX_TAG && t.p[to] != '>') {
+    while (to - at < MAX_TAG && weir_ascii_has(t, to) && t.p[to] != '>') {
         to++;
     }
     size_t next = skip_white(t, to + 1);
@@ -283,7 +281,7 @@ static bool has_digit_word(struct weir_slice t, size_t at)
     enum { REACH = 24 };
     size_t n = 0;
     bool has_digit = false;
-    for (; n < REACH && at + n < t.n && !weir_ascii_is_space(t.p[at + n]); n++) {
+    for (; n < REACH && weir_ascii_has(t, at + n) && !weir_ascii_is_space(t.p[at + n]); n++) {
         has_digit = has_digit || weir_ascii_is_digit(t.p[at + n]);
     }
     return has_digit && n >= MIN_PASSWORD;
@@ -379,7 +377,7 @@ static bool is_label_end(struct weir_slice t, size_t at)
 static size_t quoted_end(struct weir_slice t, size_t at, char quote, bool is_escaped)
 {
     size_t to = at;
-    while (to < t.n && to - at <= MAX_VALUE && t.p[to] != quote && t.p[to] != '\n' &&
+    while (to - at <= MAX_VALUE && weir_ascii_has(t, to) && t.p[to] != quote && t.p[to] != '\n' &&
            !(is_escaped && t.p[to] == '\\')) {
         to++;
     }
@@ -389,8 +387,8 @@ static size_t quoted_end(struct weir_slice t, size_t at, char quote, bool is_esc
 static size_t bare_end(struct weir_slice t, size_t at)
 {
     size_t to = at;
-    while (to < t.n && to - at <= MAX_VALUE && !ends_bare(t.p[to]) && !ends_member(t, to) &&
-           !is_escape(t, to)) {
+    while (to - at <= MAX_VALUE && weir_ascii_has(t, to) && !ends_bare(t.p[to]) &&
+           !ends_member(t, to) && !is_escape(t, to)) {
         to++;
     }
     while (to > at && strchr(".?:)}]", t.p[to - 1]) != NULL) {
@@ -421,7 +419,7 @@ static bool has_space(struct weir_slice s)
 }
 
 /* In the name, the rest of it after `l->end` included, or the words before it. */
-static bool is_near(const struct weir_secret_look *l, const char *word)
+static bool is_near(const struct weir_seek_look *l, const char *word)
 {
     enum { REACH = 48 };
     size_t from = l->end > REACH ? l->end - REACH : 0;
@@ -434,7 +432,7 @@ static bool is_all(struct weir_slice s, enum weir_secret_class class)
 }
 
 /* Values whose shape says nothing, with a name that says all. */
-static bool is_named_vendor(struct weir_secret_look *l, struct weir_slice s)
+static bool is_named_vendor(struct weir_seek_look *l, struct weir_slice s)
 {
     if (s.n == 40 && is_all(s, WEIR_SECRET_BASE64) &&
         (is_near(l, "aws") || is_near(l, "secret_access_key") || is_near(l, "secretaccesskey"))) {
@@ -456,7 +454,7 @@ static bool is_named_vendor(struct weir_secret_look *l, struct weir_slice s)
  * (`nextToken`), a mark that makes a request unique (`clientToken`), a part of a resource's name
  * (arn:aws:…:secret:NAME), a type (AWS::SecretsManager::Secret).
  */
-static bool is_name_of_secret(const struct weir_secret_look *l, size_t end)
+static bool is_name_of_secret(const struct weir_seek_look *l, size_t end)
 {
     static const char *const marks[] = {
         "next",        "page",     "paging",   "pagina",    "continu", "starting", "sync",
@@ -477,7 +475,7 @@ static bool is_name_of_secret(const struct weir_secret_look *l, size_t end)
 }
 
 /* After a name that ends at `l->end`. */
-static bool find_value(struct weir_secret_look *l, struct value *v)
+static bool find_value(struct weir_seek_look *l, struct value *v)
 {
     struct weir_slice t = l->text;
     size_t end = skip_suffix(t, l->end);
@@ -491,6 +489,7 @@ static bool find_value(struct weir_secret_look *l, struct value *v)
     if (v->sign == SIGN_NONE || is_label ||
         !read_value(t, skip_wrapper(t, skip_blanks(t, at)), v) || v->s.n < MIN_PASSWORD) {
         l->seen = v->s.n > MAX_VALUE ? v->from + v->s.n : 0;
+        l->from = v->sign != SIGN_NONE && v->from > l->from ? v->from : l->from;
         return false;
     }
     l->from = v->from;
@@ -520,7 +519,7 @@ static bool is_said_of(struct weir_slice s)
            weir_slice_find(s, '=') < s.n || weir_slice_find(s, '\'') < s.n;
 }
 
-bool weir_secrets__assignment(struct weir_secret_look *l)
+bool weir_secrets__assignment(struct weir_seek_look *l)
 {
     struct value v = {0};
     if (!find_value(l, &v)) {
@@ -534,7 +533,7 @@ bool weir_secrets__assignment(struct weir_secret_look *l)
     return !is_request && weir_secrets__looks_like_token(v.s);
 }
 
-bool weir_secrets__assigned_password(struct weir_secret_look *l)
+bool weir_secrets__assigned_password(struct weir_seek_look *l)
 {
     struct value v = {0};
     if (!find_value(l, &v) || is_name(v.s)) {
@@ -546,7 +545,7 @@ bool weir_secrets__assigned_password(struct weir_secret_look *l)
                                          !(v.sign == SIGN_NEXT && is_said_of(v.s));
 }
 
-bool weir_secrets__assigned_pass(struct weir_secret_look *l)
+bool weir_secrets__assigned_pass(struct weir_seek_look *l)
 {
     while (!weir_ascii_is_alpha(l->text.p[l->end - 1])) {
         l->end--; /* the sign */

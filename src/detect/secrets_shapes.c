@@ -1,7 +1,7 @@
 /* The vendors' shapes. What a row does not say: no letter, digit, _ or - touches the finding. */
 #include "detect/secrets_int.h"
 
-#define ANY 512
+#define ANY WEIR_SECRET_OPEN
 
 const struct weir_secret_shape weir_secrets__shapes[] = {
     {"aws_access_key_id", "AKIA", WEIR_SECRET_CAPS, 16, 16},
@@ -136,7 +136,7 @@ const struct weir_secret_shape weir_secrets__shapes[] = {
     {"sourcegraph_token", "sgp_", WEIR_SECRET_WORD, 40, 64},
     {"fly_token", "FlyV1 ", WEIR_SECRET_BASE64, 60, ANY},
     {"fly_token", "fo1_", WEIR_SECRET_URL, 43, 43},
-    {"onepassword_token", "ops_eyJ", WEIR_SECRET_BASE64, 200, 2048},
+    {"onepassword_token", "ops_eyJ", WEIR_SECRET_BASE64, 200, ANY},
     {"typeform_token", "tfp_", WEIR_SECRET_URL_DOT, 44, 64},
     {"artifactory_token", "AKCp", WEIR_SECRET_ALNUM, 60, 80},
     {"clojars_token", "CLOJARS_", WEIR_SECRET_HEX, 60, 60},

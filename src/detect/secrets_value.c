@@ -41,7 +41,7 @@ bool weir_secrets__touches_word(char c)
 size_t weir_secrets__run(struct weir_slice t, size_t at, enum weir_secret_class class, size_t max)
 {
     size_t to = at;
-    while (to < t.n && to - at < max && weir_secrets__has(class, t.p[to])) {
+    while (to - at < max && weir_ascii_has(t, to) && weir_secrets__has(class, t.p[to])) {
         to++;
     }
     return to;

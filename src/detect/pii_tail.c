@@ -1,0 +1,122 @@
+/*
+ * What may be the beginning of something, at the end of a text that goes on: the word being
+ * written, and before it the groups of a number. Everything else can leave.
+ */
+#include "base/utf8.h"
+#include "detect/ascii.h"
+#include "detect/pii_int.h"
+
+#include <string.h>
+
+enum { MAX_WORD = 72, MAX_NUMBER = 64, MAX_GROUPS_BACK = 16 };
+
+/* What a mailbox, an address or a code is made of; beyond ASCII letters of spaced scripts. */
+static bool is_word_byte(char c)
+{
+    return weir_ascii_is_alnum(c) || (unsigned char)c >= 0x80 ||
+           (c != '\0' && strchr("._%+-'@:", c) != NULL);
+}
+
+static size_t word_start(struct weir_slice t)
+{
+    size_t from = t.n;
+    while (from > 0 && t.n - from < MAX_WORD && is_word_byte(t.p[from - 1])) {
+        if ((unsigned char)t.p[from - 1] >= 0x80) {
+            size_t at = weir_utf8_back(t, from, 1);
+            size_t n;
+            uint32_t cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
+            bool is_spaced =
+                cp < 0x0E00 || (cp >= 0x10A0 && cp < 0x1200) || (cp >= 0x1E00 && cp < 0x2000);
+            if (!is_spaced) {
+                break;
+            }
+            from = at;
+        } else {
+            from--;
+        }
+    }
+    return from;
+}
+
+static bool is_joint(char c)
+{
+    return c != '\0' && strchr(" -./()+", c) != NULL;
+}
+
+/* Digits with up to two joints between: where the first of them stands, with a bracket or a plus
+ * sign before it. */
+static size_t number_start(struct weir_slice t)
+{
+    size_t at = t.n;
+    size_t from = t.n;
+    size_t n_joints = 0;
+    while (at > 0 && t.n - at < MAX_NUMBER) {
+        char c = t.p[at - 1];
+        if (weir_ascii_is_digit(c)) {
+            from = at - 1;
+            n_joints = 0;
+        } else if (!is_joint(c) || ++n_joints > 2) {
+            break;
+        }
+        at--;
+    }
+    for (size_t i = 0; i < 2 && from > 0 && (t.p[from - 1] == '(' || t.p[from - 1] == '+'); i++) {
+        from--;
+    }
+    bool may_open = from == t.n && from > 0 && (t.p[from - 1] == '(' || t.p[from - 1] == '+');
+    return may_open ? from - 1 - (from > 1 && t.p[from - 2] == '+') : from;
+}
+
+static size_t alnum_start(struct weir_slice t, size_t end)
+{
+    size_t from = end;
+    while (from > 0 && weir_ascii_is_alnum(t.p[from - 1]) && end - from < MAX_NUMBER) {
+        from--;
+    }
+    return from;
+}
+
+static bool has_digit(struct weir_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (weir_ascii_is_digit(s.p[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Groups of letters and digits, with one joint between: IBANs (DE89 3704 …), postcodes (SW1A 1AA),
+ * national numbers (AB 12 34 56 C). A group before another has a digit, or is short where numbers
+ * may begin with letters alone.
+ */
+static size_t groups_start(struct weir_slice t, bool has_ids)
+{
+    const char *joints = has_ids ? " -./:+" : " -";
+    size_t from = alnum_start(t, t.n);
+    for (size_t i = 0; i < MAX_GROUPS_BACK && from > 0; i++) {
+        char joint = t.p[from - 1];
+        size_t before = alnum_start(t, from - 1);
+        struct weir_slice group = weir_slice_sub(t, before, from - 1);
+        bool is_short = has_ids && group.n > 0 && group.n <= 2;
+        bool is_giro = weir_slice_eq_cstr(group, "GIR");
+        if (joint == '\0' || strchr(joints, joint) == NULL || t.n - before > MAX_NUMBER ||
+            (!has_digit(group) && !is_short && !is_giro)) {
+            break;
+        }
+        from = before;
+    }
+    return from;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t weir_pii__tail(struct weir_slice t, bool has_ids)
+{
+    size_t from = least(word_start(t), number_start(t));
+    return least(from, groups_start(t, has_ids));
+}
