@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "detect/detect.h"
 #include "detect/found.h"
+#include "detect/reader.h"
 #include "io/offload.h"
 #include "wire/json.h"
 
@@ -46,6 +47,7 @@ struct weir_builtin_kind {
     /* 0, or WEIR_ELIMIT: the text was not seen whole, with the reason in run->why. */
     int (*scan)(const void *settings, struct weir_slice text, struct weir_found *found,
                 struct weir_builtin_run *run);
+    const struct weir_reader_ops *reader; /* NULL: it does not read along (detect/reader.h) */
     /* Is this too much for the loop? With it, the budget is larger. NULL: by the size alone. */
     bool (*is_heavy)(const void *settings, size_t n_bytes);
 };

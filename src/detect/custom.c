@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "detect/patterns.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -35,6 +36,7 @@ struct weir_custom {
     pcre2_code *code;
     char name[MAX_NAME_BYTES];
     size_t n_name; /* 0: it has none */
+    bool can_read;
 };
 
 static int refuse(pcre2_code *code, struct weir_buf *why, const char *what)
@@ -95,7 +97,12 @@ static struct weir_custom *compile(struct weir_slice pattern, uint32_t options,
 
 struct weir_custom *weir_custom_new(struct weir_slice pattern, struct weir_buf *why)
 {
-    return compile(pattern, PCRE2_UCP, NULL, why);
+    struct weir_custom *c = compile(pattern, PCRE2_UCP, NULL, why);
+    if (c != NULL) {
+        size_t width = weir_patterns_width(pattern);
+        c->can_read = width > 0 && width <= WEIR_READER_REACH;
+    }
+    return c;
 }
 
 int weir_custom_set_name(struct weir_custom *c, struct weir_slice name, struct weir_buf *why)
@@ -147,6 +154,7 @@ static int64_t cpu_us(void)
 struct run {
     const struct weir_custom *c;
     struct weir_slice text;
+    size_t from_byte; /* where that begins */
     pcre2_match_data *data;
     pcre2_match_context *limits;
     struct weir_found *found;
@@ -236,6 +244,70 @@ int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_
     int rc = run_all(&r, budget_us);
     pcre2_match_data_free(r.data);
     pcre2_match_context_free(r.limits);
+    return rc;
+}
+
+/* ---- in a text that is still being written */
+
+bool weir_custom_can_read(const struct weir_custom *c)
+{
+    return c->can_read;
+}
+
+/* All that starts in what has come. A match that wants to see more waits, and is let go where it
+ * wants to see too much. */
+static int read_on(struct run *r, bool is_end, size_t *at, size_t *low)
+{
+    uint32_t options = PCRE2_NOTEMPTY | PCRE2_NO_UTF_CHECK;
+    options |= is_end ? 0 : PCRE2_PARTIAL_HARD | PCRE2_NOTEOL;
+    *low = r->text.n;
+    while (*at < r->text.n) {
+        int rc = pcre2_match(r->c->code, (PCRE2_SPTR)r->text.p, r->text.n, *at, options, r->data,
+                             r->limits);
+        const PCRE2_SIZE *span = pcre2_get_ovector_pointer(r->data);
+        if (rc == PCRE2_ERROR_NOMATCH) {
+            *at = r->text.n;
+        } else if (rc == PCRE2_ERROR_PARTIAL && r->text.n - span[0] <= WEIR_READER_REACH) {
+            *at = span[0] > *at ? span[0] : *at;
+            *low = *at;
+            return 0;
+        } else if (rc == PCRE2_ERROR_PARTIAL) {
+            size_t n;
+            size_t from = span[0] > *at ? span[0] : *at;
+            weir_utf8_decode(weir_slice_sub(r->text, from, r->text.n), &n);
+            *at = from + n;
+        } else if (rc < 0) {
+            return explain(r, rc);
+        } else {
+            bool is_sound = span[0] < span[1] && span[1] > *at;
+            if (is_sound && add(r, r->from_byte + span[0], r->from_byte + span[1]) != 0) {
+                return WEIR_ELIMIT;
+            }
+            *at = is_sound ? span[1] : r->text.n;
+        }
+    }
+    return 0;
+}
+
+int weir_custom_read(const struct weir_custom *c, const struct weir_reader_text *t, size_t *at_byte,
+                     struct weir_reader_out *out)
+{
+    struct run r = {.c = c,
+                    .text = t->text,
+                    .from_byte = t->from_byte,
+                    .found = out->found,
+                    .why = &out->why};
+    size_t at = *at_byte - t->from_byte;
+    size_t low = 0;
+    r.data = pcre2_match_data_create(1, NULL);
+    r.limits = pcre2_match_context_create(NULL);
+    pcre2_set_match_limit(r.limits, MATCH_LIMIT);
+    pcre2_set_heap_limit(r.limits, HEAP_KIB);
+    int rc = read_on(&r, t->is_end, &at, &low);
+    pcre2_match_data_free(r.data);
+    pcre2_match_context_free(r.limits);
+    *at_byte = t->from_byte + at;
+    out->low_byte = t->from_byte + low < out->low_byte ? t->from_byte + low : out->low_byte;
     return rc;
 }
 

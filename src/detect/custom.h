@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/slice.h"
 #include "detect/found.h"
+#include "detect/reader.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,15 @@ void weir_custom_free(struct weir_custom *c);
  * not count. */
 int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_t *budget_us,
                      struct weir_found *found, const char **why);
+
+/* Is its greatest width known and small, so that it can read along with a text that is still being
+ * written? */
+bool weir_custom_can_read(const struct weir_custom *c);
+
+/* All matches so far that more text cannot change (detect/reader.h). `*at_byte` is where it goes on,
+ * 0 at first; out->low_byte is lowered to where a match may have begun. 0, or WEIR_ELIMIT. */
+int weir_custom_read(const struct weir_custom *c, const struct weir_reader_text *t, size_t *at_byte,
+                     struct weir_reader_out *out);
 
 /*
  * The language of JSON Schema's patterns, nearly: what \d and \w mean is ASCII, $ is the very end,

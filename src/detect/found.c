@@ -5,7 +5,9 @@
 #include "base/utf8.h"
 #include "talk/form.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_CAP = 16 };
 
@@ -73,19 +75,53 @@ static bool is_better(const struct weir_found_span *a, const struct weir_found_s
     return length(a) > length(b);
 }
 
+/*
+ * Spans that overlap, one with the next, are a heap: which of them stay is decided inside of it. A
+ * heap takes no more spans where it is as wide as a finding can be, or it might never be over.
+ */
+struct heap {
+    size_t from; /* index of its first span */
+    size_t to;
+    size_t end_byte;
+};
+
+static struct heap heap_at(const struct weir_found_span *spans, size_t n, size_t from,
+                           bool across_kinds)
+{
+    const struct weir_found_span *first = &spans[from];
+    struct heap h = {from, from + 1, first->end_byte};
+    while (h.to < n && spans[h.to].start_byte < h.end_byte &&
+           spans[h.to].start_byte < first->start_byte + WEIR_FOUND_HEAP_BYTES &&
+           (across_kinds || weir_slice_eq(first->detection, spans[h.to].detection))) {
+        h.end_byte = spans[h.to].end_byte > h.end_byte ? spans[h.to].end_byte : h.end_byte;
+        h.to++;
+    }
+    return h;
+}
+
+/* Those of a heap that stay are moved to `out`: how many. `out` is not behind the heap. */
+static size_t pick(const struct weir_found_span *spans, struct heap h, struct weir_found_span *out)
+{
+    size_t kept = 0;
+    for (size_t i = h.from; i < h.to; i++) {
+        bool meets = kept != 0 && spans[i].start_byte < out[kept - 1].end_byte;
+        if (!meets) {
+            out[kept++] = spans[i];
+        } else if (is_better(&spans[i], &out[kept - 1])) {
+            out[kept - 1] = spans[i];
+        }
+    }
+    return kept;
+}
+
 /* `spans` is sorted so that overlaps are neighbours. */
 static size_t drop_overlaps(struct weir_found_span *spans, size_t n, bool across_kinds)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct weir_found_span *last = kept != 0 ? &spans[kept - 1] : NULL;
-        bool meets = last != NULL && spans[i].start_byte < last->end_byte &&
-                     (across_kinds || weir_slice_eq(last->detection, spans[i].detection));
-        if (!meets) {
-            spans[kept++] = spans[i];
-        } else if (is_better(&spans[i], last)) {
-            *last = spans[i];
-        }
+    for (size_t i = 0; i < n;) {
+        struct heap h = heap_at(spans, n, i, across_kinds);
+        kept += pick(spans, h, spans + kept);
+        i = h.to;
     }
     return kept;
 }
@@ -140,6 +176,44 @@ static void fill(const struct weir_found *f, const struct weir_found_finish *o,
             .edge = s->edge,
         };
     }
+}
+
+static void sort(struct weir_found *f, bool across_kinds)
+{
+    if (f->n > 1) {
+        qsort(f->spans, f->n, sizeof *f->spans, across_kinds ? by_start : by_kind);
+    }
+}
+
+size_t weir_found_settle(struct weir_found *f, const struct weir_found_settle *options,
+                         struct weir_found *out)
+{
+    size_t low_byte = options->low_byte;
+    size_t left = 0;
+    size_t first_byte = SIZE_MAX;
+    f->n = drop_low_scores(f->spans, f->n, options->threshold);
+    sort(f, options->across_kinds);
+    for (size_t i = 0; i < f->n;) {
+        struct heap h = heap_at(f->spans, f->n, i, options->across_kinds);
+        size_t start_byte = f->spans[i].start_byte;
+        bool is_wide = low_byte > start_byte && low_byte - start_byte >= WEIR_FOUND_HEAP_BYTES;
+        if (h.end_byte <= low_byte || is_wide) {
+            size_t n = pick(f->spans, h, f->spans + i);
+            for (size_t k = 0; k < n; k++) {
+                weir_found_add(out, &f->spans[i + k]);
+            }
+        } else {
+            first_byte = start_byte < first_byte ? start_byte : first_byte;
+            memmove(f->spans + left, f->spans + i, (h.to - h.from) * sizeof *f->spans);
+            left += h.to - h.from;
+        }
+        i = h.to;
+    }
+    f->n = left;
+    if (out->n > 1) {
+        qsort(out->spans, out->n, sizeof *out->spans, by_start);
+    }
+    return first_byte;
 }
 
 struct weir_detect_list weir_found_finish(struct weir_found *f,

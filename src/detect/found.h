@@ -27,6 +27,9 @@ struct weir_found_span {
  * people has as many. */
 enum { WEIR_FOUND_MAX = 65536 };
 
+/* Findings that overlap one another are no more than that from the first to the last beginning. */
+enum { WEIR_FOUND_HEAP_BYTES = 65536 };
+
 /* All-zero is empty. */
 struct weir_found {
     struct weir_found_span *spans; /* on the heap, kept from text to text */
@@ -55,5 +58,20 @@ struct weir_found_finish {
 struct weir_detect_list weir_found_finish(struct weir_found *f,
                                           const struct weir_found_finish *options,
                                           struct weir_arena *arena);
+
+/*
+ * For a text that is still being written: which of the spans so far stay, whatever comes, given
+ * that all still to come begin at low_byte or behind it. Moves them to `out`, in order of start,
+ * drops those that lose and keeps the others in `f`: the first of these begins at the byte
+ * returned; SIZE_MAX: none is left.
+ */
+struct weir_found_settle {
+    size_t low_byte;
+    double threshold;
+    bool across_kinds;
+};
+
+size_t weir_found_settle(struct weir_found *f, const struct weir_found_settle *options,
+                         struct weir_found *out);
 
 #endif

@@ -218,3 +218,37 @@ size_t weir_patterns_stream_bytes(const struct weir_patterns *p)
     WEIR_ASSERT(hs_stream_size(p->db, &n) == HS_SUCCESS);
     return n;
 }
+
+/* SIZE_MAX: not known. */
+static size_t width_of(const char *expr, unsigned flags)
+{
+    hs_expr_info_t *info = NULL;
+    hs_compile_error_t *error = NULL;
+    size_t width = SIZE_MAX;
+    if (hs_expression_info(expr, flags, &info, &error) == HS_SUCCESS &&
+        info->max_width != UINT32_MAX) {
+        width = info->max_width;
+    }
+    hs_free_compile_error(error);
+    free(info);
+    return width;
+}
+
+/* The library has no word boundaries among Unicode's words. Without them its classes are ASCII's,
+ * and where it counts one byte there may be four. */
+size_t weir_patterns_width(struct weir_slice expr)
+{
+    enum { LONGEST_LETTER = 4 };
+    const unsigned flags = HS_FLAG_UTF8 | HS_FLAG_ALLOWEMPTY;
+    char *copy = weir_mem_alloc(expr.n + 1);
+    memcpy(copy, expr.p, expr.n);
+    copy[expr.n] = '\0';
+    size_t width = SIZE_MAX;
+    if (strlen(copy) == expr.n) {
+        width = width_of(copy, flags | HS_FLAG_UCP);
+        size_t ascii = width == SIZE_MAX ? width_of(copy, flags) : SIZE_MAX;
+        width = ascii <= SIZE_MAX / LONGEST_LETTER ? ascii * LONGEST_LETTER : width;
+    }
+    free(copy);
+    return width;
+}

@@ -49,6 +49,10 @@ void weir_patterns_close(struct weir_patterns_stream *stream); /* NULL is fine *
 int weir_patterns_read(const struct weir_patterns *p, struct weir_patterns_stream *stream,
                        struct weir_slice part, weir_patterns_match_fn on_match, void *ctx);
 
+/* The most bytes that a match of an expression (UTF-8, Unicode classes) can have; SIZE_MAX: no
+ * limit, or the library does not know. */
+size_t weir_patterns_width(struct weir_slice expr);
+
 /* What an open stream takes, in bytes. */
 size_t weir_patterns_stream_bytes(const struct weir_patterns *p);
 

@@ -110,6 +110,25 @@ static size_t groups_start(struct weir_slice t, bool has_ids)
     return from;
 }
 
+/* GB29 NWBK 601: the first twelve letters and digits of an IBAN. */
+static size_t iban_start(struct weir_slice t)
+{
+    enum { LONGEST = 13 };
+    size_t stop = t.n > LONGEST ? t.n - LONGEST : 0;
+    size_t from = t.n;
+    for (size_t at = t.n; at > stop; at--) {
+        char c = t.p[at - 1];
+        if (!weir_ascii_is_alnum(c) && c != ' ') {
+            break;
+        }
+        bool is_begun = at + 2 < t.n && weir_ascii_is_alpha(c) && weir_ascii_is_alpha(t.p[at]) &&
+                        weir_ascii_is_digit(t.p[at + 1]) && weir_ascii_is_digit(t.p[at + 2]) &&
+                        !weir_ascii_is_alnum(weir_ascii_before(t, at - 1));
+        from = is_begun ? at - 1 : from;
+    }
+    return from;
+}
+
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -118,5 +137,5 @@ static size_t least(size_t a, size_t b)
 size_t weir_pii__tail(struct weir_slice t, bool has_ids)
 {
     size_t from = least(word_start(t), number_start(t));
-    return least(from, groups_start(t, has_ids));
+    return least(least(from, iban_start(t)), groups_start(t, has_ids));
 }

@@ -153,6 +153,101 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     return rc;
 }
 
+/* ---- reading along */
+
+struct reader {
+    struct weir_seek kinds[2]; /* the usual ones and those of pii_ids.c; all-zero: not asked for */
+    size_t at_bytes[];         /* of the custom patterns: they have looked up to there */
+};
+
+static size_t reader_size(const void *settings)
+{
+    const struct settings *s = settings;
+    return sizeof(struct reader) + s->n_customs * sizeof(size_t);
+}
+
+static void reader_init(void *state, const void *settings)
+{
+    const struct settings *s = settings;
+    struct reader *r = state;
+    for (int is_ids = 0; is_ids < 2; is_ids++) {
+        struct weir_pii_seek seek = weir_pii_seek(s->mask, is_ids != 0);
+        struct weir_seek_rules rules = weir_pii_rules(&seek);
+        if (weir_pii_has(s->mask, is_ids != 0)) {
+            weir_seek_init(&r->kinds[is_ids], &rules);
+        }
+    }
+}
+
+static void reader_dispose(void *state)
+{
+    struct reader *r = state;
+    weir_seek_dispose(&r->kinds[0]);
+    weir_seek_dispose(&r->kinds[1]);
+}
+
+static int read_kinds(struct reader *r, const struct settings *s, const struct weir_reader_text *t,
+                      struct weir_reader_out *out)
+{
+    int rc = 0;
+    for (int is_ids = 0; is_ids < 2 && rc == 0; is_ids++) {
+        struct weir_pii_seek seek = weir_pii_seek(s->mask, is_ids != 0);
+        struct weir_seek_rules rules = weir_pii_rules(&seek);
+        if (weir_pii_has(s->mask, is_ids != 0)) {
+            rc = weir_seek_read(&r->kinds[is_ids], &rules, t, out->found);
+            size_t low = weir_seek_low(&r->kinds[is_ids]);
+            out->low_byte = low < out->low_byte ? low : out->low_byte;
+        }
+    }
+    return rc;
+}
+
+static int reader_read(void *state, const void *settings, const struct weir_reader_text *t,
+                       struct weir_reader_out *out)
+{
+    struct reader *r = state;
+    const struct settings *s = settings;
+    size_t last_byte = out->low_byte;
+    out->low_byte = t->from_byte + weir_pii_tail(s->mask, t->text);
+    int rc = read_kinds(r, s, t, out);
+    for (size_t i = 0; i < s->n_customs && rc == 0; i++) {
+        rc = weir_custom_read(s->customs[i], t, &r->at_bytes[i], out);
+    }
+    out->low_byte = out->low_byte > last_byte ? out->low_byte : last_byte;
+    return rc;
+}
+
+static size_t reader_footprint(const void *state, const void *settings)
+{
+    const struct reader *r = state;
+    const struct settings *s = settings;
+    size_t bytes = 0;
+    for (int is_ids = 0; is_ids < 2; is_ids++) {
+        struct weir_pii_seek seek = weir_pii_seek(s->mask, is_ids != 0);
+        struct weir_seek_rules rules = weir_pii_rules(&seek);
+        bytes += r->kinds[is_ids].stream != NULL ? weir_seek_footprint(&r->kinds[is_ids], &rules) : 0;
+    }
+    return bytes;
+}
+
+static bool can_read(const void *settings)
+{
+    const struct settings *s = settings;
+    for (size_t i = 0; i < s->n_customs; i++) {
+        if (!weir_custom_can_read(s->customs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct weir_reader_ops reader = {.size = reader_size,
+                                              .init = reader_init,
+                                              .dispose = reader_dispose,
+                                              .read = reader_read,
+                                              .footprint = reader_footprint,
+                                              .can_read = can_read};
+
 static const char *const members[] = {"regex", NULL};
 
 const struct weir_builtin_kind weir_detect_regex = {.name = "regex",
@@ -160,4 +255,5 @@ const struct weir_builtin_kind weir_detect_regex = {.name = "regex",
                                                     .needs = "regex",
                                                     .make = make,
                                                     .free = free_settings,
-                                                    .scan = scan};
+                                                    .scan = scan,
+                                                    .reader = &reader};

@@ -6,6 +6,7 @@
 #include "detect/secrets_int.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* Pattern ids: the shapes first, then the judges. */
@@ -17,6 +18,7 @@ static unsigned char *backs; /* of the shapes: from a finding's beginning to its
 static struct weir_patterns *compile(struct weir_buf *why)
 {
     backs = weir_mem_zalloc(weir_secrets__n_shapes);
+    weir_secrets__prepare_tail();
     size_t n = weir_secrets__n_shapes + weir_secrets__n_judges;
     struct weir_pattern *list = weir_mem_array(n, sizeof *list);
     for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
@@ -110,7 +112,7 @@ static bool fits_shape(const struct weir_secret_shape *shape, struct weir_seek_l
     bool has_limit = shape->max != WEIR_SECRET_OPEN;
     size_t at = l->resume != 0 ? l->resume : l->end;
     size_t to = weir_secrets__run(t, at, shape->class,
-                                  has_limit ? (size_t)shape->max + 1 : WEIR_SEEK_SURE_REACH);
+                                  has_limit ? (size_t)shape->max + 1 : SIZE_MAX);
     bool is_over = is_open(shape, l, to);
     while (to > l->end && (t.p[to - 1] == '.' || t.p[to - 1] == '/')) {
         to--; /* the sentence's */
@@ -166,7 +168,54 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     return weir_seek_scan(&rules, text, found);
 }
 
+/* ---- reading along */
+
+static size_t reader_size(const void *settings)
+{
+    (void)settings;
+    return sizeof(struct weir_seek);
+}
+
+static void reader_init(void *state, const void *settings)
+{
+    struct weir_seek_rules rules = rules_of(settings);
+    weir_seek_init(state, &rules);
+}
+
+static void reader_dispose(void *state)
+{
+    weir_seek_dispose(state);
+}
+
+static int reader_read(void *state, const void *settings, const struct weir_reader_text *t,
+                       struct weir_reader_out *out)
+{
+    struct weir_seek_rules rules = rules_of(settings);
+    int rc = weir_seek_read(state, &rules, t, out->found);
+    size_t low = weir_seek_low(state);
+    size_t tail = t->from_byte + weir_secrets__tail(t->text, t->from_byte == 0);
+    low = tail < low ? tail : low;
+    out->low_byte = low > out->low_byte ? low : out->low_byte;
+    return rc;
+}
+
+static size_t reader_footprint(const void *state, const void *settings)
+{
+    struct weir_seek_rules rules = rules_of(settings);
+    return weir_seek_footprint(state, &rules);
+}
+
+static const struct weir_reader_ops reader = {.size = reader_size,
+                                              .init = reader_init,
+                                              .dispose = reader_dispose,
+                                              .read = reader_read,
+                                              .footprint = reader_footprint};
+
 static const char *const members[] = {NULL};
 
-const struct weir_builtin_kind weir_detect_secrets = {
-    .name = "secrets", .members = members, .across_kinds = true, .make = make, .scan = scan};
+const struct weir_builtin_kind weir_detect_secrets = {.name = "secrets",
+                                                      .members = members,
+                                                      .across_kinds = true,
+                                                      .make = make,
+                                                      .scan = scan,
+                                                      .reader = &reader};

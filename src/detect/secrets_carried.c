@@ -4,6 +4,7 @@
 #include "detect/secrets_int.h"
 #include "wire/base64.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { MAX_CARRIED = 1024, MAX_OPTION = 128 };
@@ -217,7 +218,7 @@ static bool is_entry(struct weir_seek_look *l, size_t at)
     enum { LEAST = 12, SURE = 64 };
     struct weir_slice t = l->text;
     size_t from = at + (weir_ascii_at(t, at) == '"');
-    size_t to = weir_secrets__run(t, from, WEIR_SECRET_BASE64, WEIR_SEEK_SURE_REACH);
+    size_t to = weir_secrets__run(t, from, WEIR_SECRET_BASE64, SIZE_MAX);
     bool is_long = to - from >= SURE;
     struct weir_slice value = weir_slice_sub(t, from, is_long ? from + SURE : to);
     is_found(l, from, to, "kubernetes_secret");

@@ -44,6 +44,9 @@ enum { WEIR_SECRET_OPEN = 512 }; /* a `max`: as long as it will */
 /* Where the earliest finding may begin that no pattern has pointed at yet, in a text that goes on;
  * text.n: nowhere. `is_start`: it begins with the whole text. */
 size_t weir_secrets__tail(struct weir_slice text, bool is_start);
+void weir_secrets__prepare_tail(void); /* once, before the first */
+
+enum { WEIR_SECRETS_SERVICE_BACK = 40 }; /* from `"service_account"`'s end to its `"type"` */
 
 /* A pattern, and the judge that decides about the places it points at. */
 struct weir_secret_judge {

@@ -6,6 +6,7 @@
 #include "wire/base64.h"
 #include "wire/json.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static bool is_found(struct weir_seek_look *l, size_t from, size_t to, const char *kind)
@@ -78,12 +79,14 @@ static bool is_body_byte(char c)
 
 size_t weir_secrets__key_rest(struct weir_slice t)
 {
-    size_t n = 0;
+    size_t n = weir_secrets__run(t, 0, WEIR_SECRET_BASE64, MIN_OPEN_RUN);
+    if (n < MIN_OPEN_RUN && n < t.n) {
+        return 0;
+    }
     while (n < t.n && is_body_byte(t.p[n])) {
         n++;
     }
-    size_t run = weir_secrets__run(t, 0, WEIR_SECRET_BASE64, MIN_OPEN_RUN);
-    return run >= MIN_OPEN_RUN || run == n ? n : 0;
+    return n;
 }
 
 /* The rest of a key whose BEGIN line is not in this text: it is at the very beginning. */
@@ -92,7 +95,7 @@ static bool judge_key_end(struct weir_seek_look *l)
     struct weir_slice t = l->text;
     size_t line = l->end - strlen("-----END ");
     size_t to = weir_pem_label_end(t, l->end);
-    bool is_rest = l->is_start && (l->is_piece || line <= WEIR_SEEK_REACH) &&
+    bool is_rest = l->is_start && (l->is_piece || line <= WEIR_READER_REACH) &&
                    weir_secrets__key_rest(weir_slice_sub(t, 0, line)) == line;
     is_found(l, is_rest ? 0 : line, to, "private_key");
     l->edge = l->is_piece ? WEIR_EDGE_REST : WEIR_EDGE_NONE;
@@ -161,7 +164,7 @@ static bool judge_jwt(struct weir_seek_look *l)
         return false;
     }
     size_t at = l->resume > header ? l->resume : header + 1;
-    size_t to = weir_secrets__run(t, at, WEIR_SECRET_URL, WEIR_SEEK_SURE_REACH);
+    size_t to = weir_secrets__run(t, at, WEIR_SECRET_URL, SIZE_MAX);
     size_t claims = to;
     bool is_signed =
         weir_ascii_at(t, to) == '.' && weir_secrets__has(WEIR_SECRET_URL, weir_ascii_at(t, to + 1));
@@ -188,7 +191,7 @@ static bool judge_coded_jwt(struct weir_seek_look *l)
     }
     l->from = from;
     size_t at = l->resume > from ? l->resume : from;
-    size_t to = weir_secrets__run(t, at, WEIR_SECRET_BASE64, WEIR_SEEK_SURE_REACH);
+    size_t to = weir_secrets__run(t, at, WEIR_SECRET_BASE64, SIZE_MAX);
     is_found(l, from, to, "jwt");
     l->score = 1.0;
     l->seen = to;
@@ -199,8 +202,9 @@ static bool judge_coded_jwt(struct weir_seek_look *l)
     }
     struct weir_arena arena = {0};
     struct weir_slice token;
-    size_t n = to - from < LOOKED_AT ? to - from : LOOKED_AT;
-    n -= n < to - from ? n % 4 : 0;
+    size_t n = weir_slice_find(weir_slice_sub(t, from, to), '=');
+    n = n < LOOKED_AT ? n : LOOKED_AT;
+    n -= n % 4; /* so that it can be decoded, and what follows cannot change that */
     bool is_jwt = false;
     if (n >= LEAST && weir_base64_decode(&arena, WEIR_BASE64_STANDARD,
                                          weir_slice_sub(t, from, from + n), &token) == 0) {
@@ -445,18 +449,23 @@ static bool judge_teams(struct weir_seek_look *l)
     return is_web && to - l->end >= LEAST && to - l->end <= MOST;
 }
 
-enum { MAX_SERVICE_TYPE = 32 };
-
+/* "type": "service_account", with a key in the same object. */
 static bool judge_service_account(struct weir_seek_look *l)
 {
+    enum { REACH = 512 };
     struct weir_slice t = l->text;
-    size_t stop = l->end + 512 < t.n ? l->end + 512 : t.n;
-    size_t from =
-        weir_ascii_find(weir_slice_sub(t, 0, l->end),
-                        l->end > MAX_SERVICE_TYPE ? l->end - MAX_SERVICE_TYPE : 0, "\"type\"");
-    is_found(l, from, l->end, "gcp_service_account");
-    return from < l->end &&
-           weir_ascii_find(weir_slice_sub(t, 0, stop), l->end, "\"private_key") < stop;
+    size_t n_type = strlen("\"type\"");
+    size_t at = l->end - strlen("\"service_account\"");
+    while (at > 0 && l->end - at < WEIR_SECRETS_SERVICE_BACK - n_type &&
+           (weir_ascii_is_space(t.p[at - 1]) || t.p[at - 1] == ':')) {
+        at--;
+    }
+    if (at < n_type || memcmp(t.p + at - n_type, "\"type\"", n_type) != 0) {
+        return false;
+    }
+    size_t stop = l->end + REACH < t.n ? l->end + REACH : t.n;
+    is_found(l, at - n_type, l->end, "gcp_service_account");
+    return weir_ascii_find(weir_slice_sub(t, 0, stop), l->end, "\"private_key") < stop;
 }
 
 #define PASSWORD(word)                                                                             \
@@ -499,7 +508,7 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     {{".atlasv1.", false, false}, judge_terraform, {WEIR_SECRETS_VENDOR, 24}},
     {{"\\dQ~", false, true}, judge_azure_client, {WEIR_SECRETS_VENDOR, 10}},
     {{"pat[A-Za-z0-9]{14}\\.", false, true}, judge_airtable, {WEIR_SECRETS_VENDOR, 18}},
-    {{"\"service_account\"", false, false}, judge_service_account, {WEIR_SECRETS_VENDOR, 32}},
+    {{"\"service_account\"", false, false}, judge_service_account, {WEIR_SECRETS_VENDOR, WEIR_SECRETS_SERVICE_BACK}},
     {{"basic ", true, false}, weir_secrets__basic_header, {WEIR_SECRETS_ASSIGNED, 0}},
     {{"bearer ", true, false}, weir_secrets__bearer_header, {WEIR_SECRETS_ASSIGNED, 0}},
     {{"[?&;]sig=", false, true}, weir_secrets__signature, {WEIR_SECRETS_ASSIGNED, 0}},

@@ -37,12 +37,18 @@ size_t weir_seek_low(const struct weir_seek *s)
     return low;
 }
 
+size_t weir_seek_footprint(const struct weir_seek *s, const struct weir_seek_rules *rules)
+{
+    return weir_patterns_stream_bytes(rules->patterns) + s->cap * sizeof *s->waiting +
+           (rules->n_groups + 1) * sizeof *s->seen;
+}
+
 /* ---- one candidate */
 
 struct run {
     struct weir_seek *s;
     const struct weir_seek_rules *rules;
-    const struct weir_seek_text *t;
+    const struct weir_reader_text *t;
     struct weir_found *found;
 };
 
@@ -108,7 +114,7 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, u
 {
     struct weir_seek_look l;
     bool is_found;
-    bool is_met = look_once(r, c, WEIR_SEEK_REACH, &l, &is_found);
+    bool is_met = look_once(r, c, WEIR_READER_REACH, &l, &is_found);
     if (is_met && l.is_cut && l.goes_on) {
         c->end = r->t->from_byte + l.end;
         c->state = l.state;
@@ -116,9 +122,9 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, u
         return AGAIN;
     }
     if (is_met && l.is_cut && l.is_sure) {
-        is_met = look_once(r, c, WEIR_SEEK_SURE_REACH, &l, &is_found);
+        is_met = look_once(r, c, WEIR_READER_SURE_REACH, &l, &is_found);
     }
-    c->end = r->t->from_byte + l.end;
+    c->end = l.state != 0 ? r->t->from_byte + l.end : c->end;
     c->state = l.state;
     if (is_met && !l.is_cut && !r->t->is_end) {
         c->low = r->t->from_byte + l.from;
@@ -204,7 +210,7 @@ static bool is_word_only(struct weir_slice s)
 }
 
 int weir_seek_read(struct weir_seek *s, const struct weir_seek_rules *rules,
-                   const struct weir_seek_text *t, struct weir_found *found)
+                   const struct weir_reader_text *t, struct weir_found *found)
 {
     struct run r = {.s = s, .rules = rules, .t = t, .found = found};
     size_t to_byte = t->from_byte + t->text.n;
@@ -227,7 +233,7 @@ int weir_seek_scan(const struct weir_seek_rules *rules, struct weir_slice text,
     size_t seen[WEIR_SEEK_ALONE] = {0};
     WEIR_ASSERT(rules->n_groups <= WEIR_SEEK_ALONE);
     struct weir_seek s = {.seen = seen};
-    struct weir_seek_text t = {.text = text, .is_end = true};
+    struct weir_reader_text t = {.text = text, .is_end = true};
     struct run r = {.s = &s, .rules = rules, .t = &t, .found = found};
     int rc = weir_patterns_scan(rules->patterns, text, on_match, &r);
     rc = rc == 0 ? try_all(&r) : rc;

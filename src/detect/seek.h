@@ -4,6 +4,7 @@
 #include "base/slice.h"
 #include "detect/found.h"
 #include "detect/patterns.h"
+#include "detect/reader.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,11 +22,8 @@
  * (detect/ascii.h). At the end of the text every candidate is decided.
  */
 enum {
-    WEIR_SEEK_REACH = 1024,       /* bytes behind a candidate without a certain beginning */
-    WEIR_SEEK_SURE_REACH = 65536, /* behind one that is certain: then it is closed */
-    WEIR_SEEK_CONTEXT = 256,      /* bytes before a candidate that judges may look at */
-    WEIR_SEEK_ALONE = 63,         /* a group: its candidates know nothing of each other */
-    WEIR_SEEK_UNASKED = 64,       /* a group: nobody wants to know */
+    WEIR_SEEK_ALONE = 63,   /* a group: its candidates know nothing of each other */
+    WEIR_SEEK_UNASKED = 64, /* a group: nobody wants to know */
 };
 
 /* A candidate, and what became of it. Offsets are of `text`. */
@@ -88,17 +86,13 @@ struct weir_seek {
 void weir_seek_init(struct weir_seek *s, const struct weir_seek_rules *rules);
 void weir_seek_dispose(struct weir_seek *s); /* safe on all-zero */
 
-/* The text as far as it is kept and has come. */
-struct weir_seek_text {
-    struct weir_slice text;
-    size_t from_byte; /* where it begins */
-    bool is_end;      /* no more follows */
-};
-
-/* Goes on to the end of `t`, which begins no later than the mark less WEIR_SEEK_CONTEXT. Adds
+/* Goes on to the end of `t`, which begins no later than the mark less WEIR_READER_CONTEXT. Adds
  * findings (their offsets are of the whole text). 0, or WEIR_ELIMIT. */
 int weir_seek_read(struct weir_seek *s, const struct weir_seek_rules *rules,
-                   const struct weir_seek_text *t, struct weir_found *found);
+                   const struct weir_reader_text *t, struct weir_found *found);
+
+/* Memory behind it, in bytes. */
+size_t weir_seek_footprint(const struct weir_seek *s, const struct weir_seek_rules *rules);
 
 /* The candidates that wait: no finding of theirs begins before it. SIZE_MAX: none waits. */
 size_t weir_seek_low(const struct weir_seek *s);

@@ -2,15 +2,12 @@
  * Precision and recall of the built-in detectors on the labelled texts of tests/quality, printed
  * and gated. A line is {"text", "found": [{"detection", "text"}]}; a finding counts as right when
  * its kind and its exact text are listed.
- *
- * {{alnum:36}} in a text stands for 36 characters of a class, drawn the same way every time, so
- * that no token that looks real stands in the tree. {{alnum:36:2}} is the second of its line,
- * wherever it stands; without a number they are counted from the text's or finding's beginning.
  */
 #include "unit/cmocka_all.h"
 
 #include "base/mem.h"
 #include "detect/registry.h"
+#include "unit/detect/quality_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,85 +57,6 @@ struct tally {
     size_t n_other_family;
 };
 
-#define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
-static const struct {
-    const char *name;
-    const char *letters;
-} classes[] = {
-    {"alnum", ALNUM},
-    {"upper", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"},
-    {"hex", "0123456789abcdef"},
-    {"digit", "123456789"},
-    {"lower", "abcdefghijklmnopqrstuvwxyz0123456789"},
-    {"caps", "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"},
-    {"url", ALNUM "-_"},
-    {"b64", ALNUM "+/"},
-    {"bech", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"},
-};
-
-/* NULL: no class. */
-static const char *class_of(struct weir_slice name)
-{
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        if (weir_slice_eq_cstr(name, classes[i].name)) {
-            return classes[i].letters;
-        }
-    }
-    return NULL;
-}
-
-static void draw(struct weir_buf *out, const char *class, uint64_t n, uint64_t seed)
-{
-    uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
-    for (uint64_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        weir_buf_append_byte(out, class[(state >> 33) % strlen(class)]);
-    }
-}
-
-struct macro {
-    const char *letters;
-    uint64_t n;
-    uint64_t number;
-};
-
-/* class:n or class:n:number; false where it is something else in double braces. */
-static bool read_macro(struct weir_slice s, struct macro *m)
-{
-    m->letters = class_of(weir_slice_cut(&s, ':'));
-    struct weir_slice n = weir_slice_cut(&s, ':');
-    bool is_numbered = s.p != NULL;
-    return m->letters != NULL && weir_slice_u64(n, &m->n) == 0 &&
-           (!is_numbered || weir_slice_u64(s, &m->number) == 0);
-}
-
-static struct weir_slice expand(struct weir_slice s, size_t row, struct weir_arena *arena)
-{
-    struct weir_buf out = {0};
-    struct macro m = {0};
-    while (s.n != 0) {
-        const char *open = memmem(s.p, s.n, "{{", 2);
-        const char *close = open != NULL ? memmem(open, s.n - (size_t)(open - s.p), "}}", 2) : NULL;
-        size_t before = close != NULL ? (size_t)(open - s.p) : s.n;
-        weir_buf_append(&out, weir_slice_sub(s, 0, before));
-        if (close == NULL) {
-            break;
-        }
-        struct weir_slice whole = weir_slice_make(open, (size_t)(close - open) + 2);
-        m.number++;
-        if (read_macro(weir_slice_sub(whole, 2, whole.n - 2), &m)) {
-            draw(&out, m.letters, m.n, row * 1000 + m.number);
-        } else {
-            weir_buf_append(&out, whole);
-        }
-        s = weir_slice_sub(s, before + whole.n, s.n);
-    }
-    struct weir_slice result = weir_arena_dup(arena, weir_buf_slice(&out));
-    weir_buf_dispose(&out);
-    return result;
-}
-
 struct line {
     struct weir_json json;
     struct weir_arena arena;
@@ -150,7 +68,7 @@ static struct weir_slice member(struct line *l, uint32_t object, const char *nam
 {
     uint32_t at = weir_json_get(&l->json, object, weir_slice_cstr(name));
     assert_int_not_equal(at, WEIR_JSON_NONE);
-    return expand(weir_json_string(&l->json, at, &l->arena), l->row, &l->arena);
+    return quality_expand(weir_json_string(&l->json, at, &l->arena), l->row, &l->arena);
 }
 
 static bool is_same(struct line *l, uint32_t expected, const struct weir_detection *d)
@@ -239,19 +157,6 @@ static void judge_line(const struct set *set, const struct weir_builtin *b,
     weir_arena_dispose(&l.arena);
 }
 
-static void read_file(const char *kind, struct weir_buf *out)
-{
-    char path[512];
-    char block[4096];
-    snprintf(path, sizeof path, "%s/tests/quality/%s.jsonl", WEIR_SOURCE_DIR, kind);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    for (size_t n; (n = fread(block, 1, sizeof block, f)) != 0;) {
-        weir_buf_append(out, weir_slice_make(block, n));
-    }
-    fclose(f);
-}
-
 static void judge_set(const struct set *set)
 {
     struct weir_builtin b;
@@ -261,7 +166,7 @@ static void judge_set(const struct set *set)
     assert_int_equal(weir_detect_builtin_init(&b, weir_slice_cstr(set->kind), WEIR_SLICE("q"),
                                               weir_slice_cstr(set->params), &why),
                      0);
-    read_file(set->file, &file);
+    quality_read_file(set->file, &file);
     struct weir_slice rest = weir_buf_slice(&file);
     while (rest.p != NULL) {
         struct weir_slice source = weir_slice_cut(&rest, '\n');

@@ -1,0 +1,61 @@
+#ifndef WEIR_DETECT_READER_H
+#define WEIR_DETECT_READER_H
+
+#include "base/slice.h"
+#include "detect/found.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What a kind of built-in detector needs to read along with a text that is still being written.
+ * detect/reading.h joins the readers of a channel: this is the side of the detector.
+ *
+ *   text so far   ····password = hun         ···· has been let go of
+ *                              └ low_byte    whatever follows, no finding begins before it
+ *
+ * A reader tells raw findings as soon as nothing still to come can change them, and `low_byte`.
+ * What they overlap with, the threshold, code points and the mark are the reading's matter. For
+ * every way to cut a text the findings are those of the kind's `scan` of the whole text.
+ *
+ * So a rule decides by what stands before and by its own match; it looks ahead only inside a
+ * candidate, which is let go after 1,024 bytes. What is certain from its beginning on may be longer
+ * (65,536 bytes).
+ */
+enum {
+    WEIR_READER_REACH = 1024,       /* bytes of a candidate without a certain beginning */
+    WEIR_READER_SURE_REACH = 65536, /* of one whose beginning decides: then it is closed */
+    WEIR_READER_CONTEXT = 256,      /* bytes before low_byte that are kept */
+};
+
+/* The text as far as it is kept and has come. It ends between code points. */
+struct weir_reader_text {
+    struct weir_slice text;
+    size_t from_byte; /* where it begins, counted from the beginning of the whole */
+    bool is_end;      /* no more follows */
+};
+
+struct weir_reader_out {
+    struct weir_found *found; /* to add to; offsets count from the beginning of the whole */
+    size_t low_byte;          /* to set: no finding still to come begins before it */
+    double threshold;         /* findings with a lower score are dropped */
+    const char *why;          /* to set with WEIR_ELIMIT, static */
+};
+
+/* Any state is a block of the reading, zeroed, aligned for pointers. */
+struct weir_reader_ops {
+    size_t (*size)(const void *settings);
+    void (*init)(void *state, const void *settings);
+    void (*dispose)(void *state);
+    /* Goes on to the end of `t`, which begins WEIR_READER_CONTEXT before the last low_byte, or
+     * earlier. 0, or WEIR_ELIMIT. */
+    int (*read)(void *state, const void *settings, const struct weir_reader_text *t,
+                struct weir_reader_out *out);
+    /* What it has beside its state, in bytes. */
+    size_t (*footprint)(const void *state, const void *settings);
+    /* Can these settings read along? NULL: all can. */
+    bool (*can_read)(const void *settings);
+};
+
+#endif

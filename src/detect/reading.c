@@ -1,0 +1,335 @@
+/*
+ * The text that readers still need is in one buffer: WEIR_READER_CONTEXT bytes before the lowest
+ * of their low_bytes, and all that has come since. It is moved to the front only now and then.
+ */
+#include "detect/reading.h"
+
+#include "base/assert.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "detect/builtin_int.h"
+#include "io/loop.h"
+
+#include <stdlib.h>
+
+enum { HTTP_UNPROCESSABLE = 422, SLACK_BYTES = 128 };
+
+struct one {
+    struct weir_reading *reading;
+    const struct weir_builtin *builtin;
+    struct weir_slice params;
+    double threshold;
+    struct weir_builtin_made *made;
+    struct weir_builtin_wait *wait; /* for its parameters; in the arena, or NULL */
+    void *state;
+    struct weir_found raw;     /* told by the reader, but not certain to stay */
+    struct weir_found settled; /* certain: with the last push */
+    struct weir_detection *items;
+    size_t cap_items;
+    size_t low_byte; /* the reader's */
+    size_t mark_byte;
+    size_t mark_cp;
+    size_t n_raw; /* ever */
+    struct weir_fault *fault; /* in the arena; NULL: none */
+};
+
+struct weir_reading {
+    struct weir_loop *loop;
+    weir_reading_ready_fn on_ready;
+    void *ctx;
+    struct weir_buf text;
+    size_t from_byte; /* of the text kept */
+    struct one *ones;
+    size_t n;
+    size_t n_waiting; /* for their parameters */
+    struct weir_arena arena;
+    bool has_ended;
+};
+
+bool weir_reading_can(const struct weir_detector *detector)
+{
+    const struct weir_builtin *b = weir_builtin_of(detector);
+    const struct weir_reader_ops *ops = b != NULL ? b->kind->reader : NULL;
+    return ops != NULL && (ops->can_read == NULL || ops->can_read(b->made->settings));
+}
+
+/* ---- making */
+
+struct weir_reading *weir_reading_new(struct weir_loop *loop, weir_reading_ready_fn on_ready,
+                                      void *ctx)
+{
+    struct weir_reading *r = weir_mem_zalloc(sizeof *r);
+    r->loop = loop;
+    r->on_ready = on_ready;
+    r->ctx = ctx;
+    return r;
+}
+
+static void fail(struct one *o, int err, struct weir_slice message)
+{
+    struct weir_slice shown = weir_fault_message(&o->reading->arena, message);
+    o->fault = weir_arena_alloc(&o->reading->arena, sizeof *o->fault);
+    *o->fault = (struct weir_fault){
+        .origin = WEIR_FAULT_DETECTOR,
+        .id = o->builtin->base.id,
+        .err = err,
+        .status = HTTP_UNPROCESSABLE,
+        .message = shown,
+        .why = shown,
+    };
+}
+
+/* `made` NULL: its parameters cannot be read, for the reason in `why`. */
+static void take_made(struct one *o, struct weir_builtin_made *made, struct weir_slice why)
+{
+    const struct weir_reader_ops *ops = o->builtin->kind->reader;
+    if (made == NULL) {
+        fail(o, WEIR_EINVAL, why);
+        return;
+    }
+    if (ops == NULL || (ops->can_read != NULL && !ops->can_read(made->settings))) {
+        fail(o, WEIR_EINVAL,
+             WEIR_SLICE("these parameters cannot read along with a stream: the detector needs a "
+                        "chunker_id"));
+        return;
+    }
+    o->made = weir_builtin__ref(made);
+    o->state = weir_mem_zalloc(ops->size(made->settings));
+    ops->init(o->state, made->settings);
+}
+
+static void on_made(void *ctx, struct weir_builtin_made *made, struct weir_slice why)
+{
+    struct one *o = ctx;
+    struct weir_reading *r = o->reading;
+    take_made(o, made, why);
+    if (--r->n_waiting == 0) {
+        r->on_ready(r->ctx);
+    }
+}
+
+static void make_here(struct one *o)
+{
+    struct weir_buf why = {0};
+    struct weir_builtin_made *made = weir_builtin__make(
+        o->builtin->kind, weir_builtin__merge(o->builtin, o->params, &o->reading->arena), &why);
+    take_made(o, made, weir_buf_slice(&why));
+    weir_builtin__unref(made);
+    weir_buf_dispose(&why);
+}
+
+void weir_reading_add(struct weir_reading *r, const struct weir_detector *detector,
+                      struct weir_slice params, double threshold)
+{
+    r->ones = weir_mem_realloc(r->ones, (r->n + 1) * sizeof *r->ones);
+    struct one *o = &r->ones[r->n++];
+    *o = (struct one){.reading = r,
+                      .builtin = weir_builtin_of(detector),
+                      .params = params,
+                      .threshold = threshold};
+    WEIR_ASSERT(o->builtin != NULL);
+}
+
+void weir_reading_start(struct weir_reading *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        struct one *o = &r->ones[i];
+        struct weir_builtin_made *made = weir_builtin__find(o->builtin, o->params);
+        if (made != NULL) {
+            take_made(o, made, WEIR_SLICE(""));
+            weir_builtin__unref(made);
+        } else if (r->loop == NULL) {
+            make_here(o);
+        } else {
+            r->n_waiting++;
+            o->wait = weir_arena_zalloc(&r->arena, sizeof *o->wait);
+            o->wait->fn = on_made;
+            o->wait->ctx = o;
+            weir_builtin__await(o->builtin, o->params, r->loop, o->wait);
+        }
+    }
+}
+
+void weir_reading_free(struct weir_reading *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        struct one *o = &r->ones[i];
+        if (o->wait != NULL) {
+            weir_builtin__leave(o->wait);
+        }
+        if (o->made != NULL) {
+            o->made->kind->reader->dispose(o->state);
+        }
+        weir_builtin__unref(o->made);
+        free(o->state);
+        weir_found_dispose(&o->raw);
+        weir_found_dispose(&o->settled);
+        free(o->items);
+    }
+    weir_buf_dispose(&r->text);
+    weir_arena_dispose(&r->arena);
+    free(r->ones);
+    free(r);
+}
+
+bool weir_reading_is_ready(const struct weir_reading *r)
+{
+    return r->n_waiting == 0;
+}
+
+/* ---- reading */
+
+static struct weir_slice between(const struct weir_reading *r, size_t from_byte, size_t to_byte)
+{
+    return weir_slice_sub(weir_buf_slice(&r->text), from_byte - r->from_byte,
+                          to_byte - r->from_byte);
+}
+
+/* Spans may overlap across kinds, but their starts only grow, and none lies before the mark. */
+static void fill(struct one *o)
+{
+    const struct weir_reading *r = o->reading;
+    size_t at_byte = o->mark_byte;
+    size_t at_cp = o->mark_cp;
+    if (o->settled.n > o->cap_items) {
+        o->cap_items = o->settled.n;
+        o->items = weir_mem_realloc(o->items, o->cap_items * sizeof *o->items);
+    }
+    for (size_t i = 0; i < o->settled.n; i++) {
+        const struct weir_found_span *s = &o->settled.spans[i];
+        WEIR_ASSERT(s->start_byte >= at_byte);
+        at_cp += weir_utf8_count(between(r, at_byte, s->start_byte));
+        at_byte = s->start_byte;
+        struct weir_slice text = between(r, s->start_byte, s->end_byte);
+        o->items[i] = (struct weir_detection){
+            .has_span = true,
+            .start_cp = at_cp,
+            .end_cp = at_cp + weir_utf8_count(text),
+            .text = text,
+            .detection = s->detection,
+            .detection_type = s->detection_type,
+            .detector_id = o->builtin->base.id,
+            .score = s->score,
+        };
+    }
+}
+
+static void settle(struct one *o, size_t low_byte)
+{
+    const struct weir_reading *r = o->reading;
+    size_t mark_byte = low_byte;
+    if (o->raw.n != 0) {
+        struct weir_found_settle options = {.low_byte = low_byte,
+                                            .threshold = o->threshold,
+                                            .across_kinds = o->made->kind->across_kinds};
+        size_t first_byte = weir_found_settle(&o->raw, &options, &o->settled);
+        mark_byte = first_byte < mark_byte ? first_byte : mark_byte;
+        fill(o);
+    }
+    WEIR_ASSERT(mark_byte >= o->mark_byte);
+    o->mark_cp += weir_utf8_count(between(r, o->mark_byte, mark_byte));
+    o->mark_byte = mark_byte;
+}
+
+static int read_on(struct one *o, const struct weir_reader_text *t)
+{
+    size_t n_before = o->raw.n;
+    struct weir_reader_out out = {.found = &o->raw,
+                                  .low_byte = o->low_byte,
+                                  .threshold = o->threshold,
+                                  .why = "too much was found"};
+    o->settled.n = 0;
+    int rc = o->made->kind->reader->read(o->state, o->made->settings, t, &out);
+    o->n_raw += o->raw.n - n_before;
+    if (rc != 0 || o->n_raw > WEIR_FOUND_MAX) {
+        fail(o, WEIR_ELIMIT, weir_slice_cstr(out.why));
+        return WEIR_ELIMIT;
+    }
+    size_t to_byte = t->from_byte + t->text.n;
+    WEIR_ASSERT(out.low_byte >= o->low_byte && out.low_byte <= to_byte);
+    o->low_byte = t->is_end ? to_byte : out.low_byte;
+    settle(o, o->low_byte);
+    return 0;
+}
+
+static int read_all(struct weir_reading *r)
+{
+    struct weir_reader_text t = {
+        .text = weir_buf_slice(&r->text), .from_byte = r->from_byte, .is_end = r->has_ended};
+    int rc = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        struct one *o = &r->ones[i];
+        int one_rc = o->fault != NULL ? o->fault->err : read_on(o, &t);
+        rc = rc == 0 ? one_rc : rc;
+    }
+    return rc;
+}
+
+/* Before text is added, since what was found last points into it. */
+static void let_go(struct weir_reading *r)
+{
+    size_t keep_byte = r->from_byte + r->text.n;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct one *o = &r->ones[i];
+        size_t own = o->mark_byte < o->low_byte ? o->mark_byte : o->low_byte;
+        keep_byte = own < keep_byte && o->made != NULL ? own : keep_byte;
+    }
+    size_t n = keep_byte - r->from_byte;
+    if (n > WEIR_READER_CONTEXT + SLACK_BYTES) {
+        n = weir_utf8_floor(weir_buf_slice(&r->text), n - WEIR_READER_CONTEXT);
+        weir_buf_consume(&r->text, n);
+        r->from_byte += n;
+    }
+}
+
+int weir_reading_push(struct weir_reading *r, struct weir_slice text)
+{
+    WEIR_ASSERT(r->n_waiting == 0 && !r->has_ended);
+    let_go(r);
+    weir_buf_append(&r->text, text);
+    return read_all(r);
+}
+
+int weir_reading_end(struct weir_reading *r)
+{
+    WEIR_ASSERT(r->n_waiting == 0 && !r->has_ended);
+    r->has_ended = true;
+    return read_all(r);
+}
+
+size_t weir_reading_mark_cp(const struct weir_reading *r, size_t index)
+{
+    return r->ones[index].mark_cp;
+}
+
+struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t index)
+{
+    const struct one *o = &r->ones[index];
+    return (struct weir_detect_list){.items = o->items, .n = o->settled.n};
+}
+
+const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t index)
+{
+    return r->ones[index].fault;
+}
+
+size_t weir_reading_footprint(const struct weir_reading *r)
+{
+    size_t bytes = sizeof *r + r->text.cap;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct one *o = &r->ones[i];
+        bytes += sizeof *o + (o->raw.cap + o->settled.cap) * sizeof o->raw.spans[0] +
+                 o->cap_items * sizeof o->items[0];
+        if (o->made != NULL) {
+            const struct weir_reader_ops *ops = o->made->kind->reader;
+            bytes += ops->size(o->made->settings) + ops->footprint(o->state, o->made->settings);
+        }
+    }
+    return bytes;
+}

@@ -1,0 +1,345 @@
+/*
+ * Detectors that read along tell the same as about the whole text, however it is cut: every text of
+ * every quality set, long texts joined of them, and damaged ones; code point by code point and at
+ * random places. Marks only grow, and nothing is told that begins before one (reading.c asserts).
+ */
+#include "unit/cmocka_all.h"
+
+#include "base/utf8.h"
+#include "detect/reading.h"
+#include "detect/registry.h"
+#include "unit/detect/quality_text.h"
+#include "wire/json.h"
+
+#include <stdlib.h>
+
+static const char *const files[] = {
+    "regex",         "regex_ids", "secrets",       "links",
+    "unicode",       "keywords",  "keywords_more", "prompt_injection",
+    "prompt_injection_held",
+};
+
+struct reader {
+    const char *name;
+    const char *kind;
+    const char *params;
+    struct weir_builtin detector;
+};
+
+static struct reader readers[] = {
+    {"regex", "regex",
+     "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"phone\",\"us-ssn\","
+     "\"uk-post-code\",\"iban\"]}",
+     {{0}, NULL, {0}, NULL, 0}},
+    {"regex ids", "regex",
+     "{\"regex\":[\"es-nif\",\"es-nie\",\"pl-pesel\",\"it-fiscal-code\",\"in-aadhaar\",\"in-pan\","
+     "\"uk-nhs\",\"uk-nino\",\"ca-sin\",\"de-tax-id\",\"fr-nir\",\"br-cpf\",\"br-cnpj\",\"ch-ahv\","
+     "\"nl-bsn\",\"se-personnummer\",\"au-tfn\",\"au-abn\",\"bitcoin-address\","
+     "\"ethereum-address\",\"mac-address\",\"bic\",\"vin\"]}",
+     {{0}, NULL, {0}, NULL, 0}},
+    {"custom patterns", "regex",
+     "{\"regex\":[\"email\",\"ORD-\\\\d{3,6}\\\\b\",\"[a-z]{3,40}ing\",\"(?:the|a) [a-z]{1,20} of\"]}",
+     {{0}, NULL, {0}, NULL, 0}},
+    {"secrets", "secrets", "{}", {{0}, NULL, {0}, NULL, 0}},
+};
+
+enum { N_READERS = sizeof readers / sizeof readers[0], MAX_TEXTS = 8192 };
+
+static struct weir_arena arena;
+static struct weir_slice texts[MAX_TEXTS];
+static size_t n_texts;
+
+/* WEIR_SEED and WEIR_ROUNDS of the environment look further. */
+static uint64_t seed = 20261115;
+static size_t n_rounds = 1;
+
+static size_t drawn(size_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(seed >> 33) % n;
+}
+
+static void load(const char *name)
+{
+    struct weir_buf file = {0};
+    quality_read_file(name, &file);
+    struct weir_slice rest = weir_buf_slice(&file);
+    for (size_t row = 1; rest.p != NULL; row++) {
+        struct weir_slice source = weir_arena_dup(&arena, weir_slice_cut(&rest, '\n'));
+        struct weir_json json;
+        if (source.n == 0) {
+            continue;
+        }
+        assert_int_equal(weir_json_parse(&json, source, NULL, &arena, NULL), 0);
+        uint32_t at = weir_json_get(&json, 0, WEIR_SLICE("text"));
+        assert_true(n_texts < MAX_TEXTS);
+        texts[n_texts++] = quality_expand(weir_json_string(&json, at, &arena), row, &arena);
+    }
+    weir_buf_dispose(&file);
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    seed = getenv("WEIR_SEED") != NULL ? strtoull(getenv("WEIR_SEED"), NULL, 10) : seed;
+    n_rounds = getenv("WEIR_ROUNDS") != NULL ? strtoull(getenv("WEIR_ROUNDS"), NULL, 10) : 1;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        load(files[i]);
+    }
+    for (size_t i = 0; i < N_READERS; i++) {
+        struct weir_buf why = {0};
+        int rc = weir_detect_builtin_init(&readers[i].detector, weir_slice_cstr(readers[i].kind),
+                                          WEIR_SLICE("det"), weir_slice_cstr(readers[i].params),
+                                          &why);
+        if (rc != 0) {
+            fail_msg("%s: %s", readers[i].name, weir_buf_cstr(&why));
+        }
+        weir_buf_dispose(&why);
+        assert_true(weir_reading_can(&readers[i].detector.base));
+    }
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_READERS; i++) {
+        weir_builtin_dispose(&readers[i].detector);
+    }
+    weir_arena_dispose(&arena);
+    return 0;
+}
+
+/* ---- what is told, as text */
+
+static void tell(struct weir_buf *out, const struct weir_detect_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct weir_detection *d = &list->items[i];
+        weir_buf_printf(out, "%.*s %.*s %zu-%zu %.2f [%.*s]\n", (int)d->detection_type.n,
+                        d->detection_type.p, (int)d->detection.n, d->detection.p, d->start_cp,
+                        d->end_cp, d->score, (int)d->text.n, d->text.p);
+    }
+}
+
+static void tell_whole(const struct reader *reader, struct weir_slice text, double threshold,
+                       struct weir_buf *out)
+{
+    struct weir_detect_input input = {.type = WEIR_DETECT_CONTENTS,
+                                      .contents = &text,
+                                      .n_contents = 1,
+                                      .threshold = threshold};
+    struct weir_detect_env env = {0};
+    struct weir_detect_call *call =
+        weir_detect_start(&reader->detector.base, &env, &input, NULL, NULL);
+    assert_int_equal(call->fault.origin, WEIR_FAULT_NONE);
+    tell(out, &call->lists[0]);
+    weir_detect_free(call);
+}
+
+/* The next part of at most `max` code points; 0: as many as there are. */
+static struct weir_slice next_part(struct weir_slice rest, size_t max)
+{
+    size_t n = max == 0 ? rest.n : weir_utf8_byte_at(rest, 1 + drawn(max));
+    return weir_slice_sub(rest, 0, n);
+}
+
+static void tell_cut(const struct reader *reader, struct weir_slice text, double threshold,
+                     size_t max, struct weir_buf *out)
+{
+    struct weir_reading *r = weir_reading_new(NULL, NULL, NULL);
+    weir_reading_add(r, &reader->detector.base, WEIR_SLICE(""), threshold);
+    weir_reading_start(r);
+    assert_true(weir_reading_is_ready(r));
+    size_t mark_cp = 0;
+    size_t come_cp = 0;
+    while (text.n != 0) {
+        struct weir_slice part = next_part(text, max);
+        text = weir_slice_sub(text, part.n, text.n);
+        come_cp += weir_utf8_count(part);
+        assert_int_equal(weir_reading_push(r, part), 0);
+        struct weir_detect_list list = weir_reading_found(r, 0);
+        tell(out, &list);
+        assert_true(weir_reading_mark_cp(r, 0) >= mark_cp);
+        mark_cp = weir_reading_mark_cp(r, 0);
+        assert_true(mark_cp <= come_cp);
+    }
+    assert_int_equal(weir_reading_end(r), 0);
+    struct weir_detect_list list = weir_reading_found(r, 0);
+    tell(out, &list);
+    assert_int_equal(weir_reading_mark_cp(r, 0), come_cp);
+    weir_reading_free(r);
+}
+
+static size_t n_different;
+
+static bool is_same(const struct reader *reader, struct weir_slice text, double threshold,
+                    size_t max)
+{
+    struct weir_buf whole = {0};
+    struct weir_buf cut = {0};
+    tell_whole(reader, text, threshold, &whole);
+    tell_cut(reader, text, threshold, max, &cut);
+    bool same = weir_slice_eq(weir_buf_slice(&whole), weir_buf_slice(&cut));
+    weir_buf_dispose(&whole);
+    weir_buf_dispose(&cut);
+    return same;
+}
+
+/* A part of the text that still shows it, so that somebody can see why. */
+static struct weir_slice shrink(const struct reader *reader, struct weir_slice text,
+                                double threshold, size_t max)
+{
+    for (size_t step = text.n / 2; step > 0; step = step / 2) {
+        struct weir_slice shorter;
+        while (step < text.n) {
+            shorter = weir_slice_sub(text, 0, weir_utf8_floor(text, text.n - step));
+            if (shorter.n == 0 || is_same(reader, shorter, threshold, max)) {
+                break;
+            }
+            text = shorter;
+        }
+        while (step < text.n) {
+            size_t from = weir_utf8_floor(text, step);
+            shorter = weir_slice_sub(text, from, text.n);
+            if (from == 0 || is_same(reader, shorter, threshold, max)) {
+                break;
+            }
+            text = shorter;
+        }
+    }
+    return text;
+}
+
+static void check(const struct reader *reader, struct weir_slice text, size_t max)
+{
+    double threshold = drawn(8) == 0 ? 0.8 : 0.5;
+    if (is_same(reader, text, threshold, max)) {
+        return;
+    }
+    struct weir_buf whole = {0};
+    struct weir_buf cut = {0};
+    text = shrink(reader, text, threshold, max);
+    tell_whole(reader, text, threshold, &whole);
+    tell_cut(reader, text, threshold, max, &cut);
+    print_error("%s, up to %zu code points at once:\n<<%.*s>>\nwhole:\n%scut:\n%s", reader->name,
+                max, (int)text.n, text.p, weir_buf_cstr(&whole), weir_buf_cstr(&cut));
+    weir_buf_dispose(&whole);
+    weir_buf_dispose(&cut);
+    assert_true(++n_different < 5);
+}
+
+static void test_texts_of_the_sets(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_texts; i++) {
+        for (size_t k = 0; k < N_READERS; k++) {
+            check(&readers[k], texts[i], 1);
+            check(&readers[k], texts[i], 0);
+            check(&readers[k], texts[i], 9);
+        }
+    }
+    assert_int_equal(n_different, 0);
+}
+
+/* Texts of a few kilobytes: what was let go of is missed if it was needed. */
+static void join(struct weir_buf *out, size_t n)
+{
+    static const char *const joints[] = {"", " ", "\n", "\n\n", ", ", "=", ": ", "\"", ".", "/"};
+    while (out->n < n) {
+        weir_buf_append(out, texts[drawn(n_texts)]);
+        weir_buf_append(out, weir_slice_cstr(joints[drawn(sizeof joints / sizeof joints[0])]));
+    }
+}
+
+static void test_long_texts(void **state)
+{
+    enum { ROUNDS = 60, LONGEST = 6000 };
+    (void)state;
+    for (size_t i = 0; i < ROUNDS * n_rounds; i++) {
+        struct weir_buf text = {0};
+        join(&text, 200 + drawn(LONGEST));
+        for (size_t k = 0; k < N_READERS; k++) {
+            check(&readers[k], weir_buf_slice(&text), i % 3 == 0 ? 1 : i % 3 == 1 ? 6 : 200);
+        }
+        weir_buf_dispose(&text);
+    }
+    assert_int_equal(n_different, 0);
+}
+
+/* Some code points left out, doubled or replaced by what rules look for. */
+static void damage(struct weir_slice text, struct weir_buf *out)
+{
+    static const char *const parts[] = {"-", ".", " ", "@", ":", "//", "\n", "=",  "\"",  "'",
+                                        "(", ")", "+", "0", "9", "A",  "é",  "密", "\\n", "%40"};
+    while (text.n != 0) {
+        size_t n;
+        weir_utf8_decode(text, &n);
+        size_t what = drawn(40);
+        if (what != 0) {
+            weir_buf_append(out, weir_slice_sub(text, 0, n));
+        }
+        if (what == 1) {
+            weir_buf_append(out, weir_slice_sub(text, 0, n));
+        } else if (what == 2) {
+            weir_buf_append(out, weir_slice_cstr(parts[drawn(sizeof parts / sizeof parts[0])]));
+        }
+        text = weir_slice_sub(text, n, text.n);
+    }
+}
+
+static void test_damaged_texts(void **state)
+{
+    enum { EVERY = 2 };
+    (void)state;
+    for (size_t i = 0; i < n_texts * n_rounds; i += EVERY) {
+        struct weir_buf text = {0};
+        damage(texts[i % n_texts], &text);
+        for (size_t k = 0; k < N_READERS; k++) {
+            check(&readers[k], weir_buf_slice(&text), 1);
+            check(&readers[k], weir_buf_slice(&text), 5);
+        }
+        weir_buf_dispose(&text);
+    }
+    assert_int_equal(n_different, 0);
+}
+
+/* Runs that are longer than a candidate may be, and than a finding, inside of texts that have one. */
+static void stretch(struct weir_slice text, size_t n, struct weir_buf *out)
+{
+    static const char *const classes_of_runs[] = {"url", "b64", "hex", "digit"};
+    size_t at = weir_utf8_floor(text, drawn(text.n + 1));
+    size_t which = drawn(4);
+    weir_buf_append(out, weir_slice_sub(text, 0, at));
+    draw(out, class_of(weir_slice_cstr(classes_of_runs[which])), n, drawn(1000));
+    weir_buf_append(out, drawn(2) == 0 ? WEIR_SLICE("") : WEIR_SLICE("\n"));
+    weir_buf_append(out, weir_slice_sub(text, at, text.n));
+}
+
+static void test_stretched_texts(void **state)
+{
+    static const size_t lengths[] = {40, 300, 1000, 1020, 1030, 2500, 66000};
+    enum { ROUNDS = 600, N_LENGTHS = sizeof lengths / sizeof lengths[0], EVERY_LONG = 50 };
+    (void)state;
+    for (size_t i = 0; i < ROUNDS * n_rounds; i++) {
+        struct weir_buf text = {0};
+        size_t n = lengths[i % EVERY_LONG == 0 ? N_LENGTHS - 1 : drawn(N_LENGTHS - 1)];
+        stretch(texts[drawn(n_texts)], n, &text);
+        for (size_t k = 0; k < N_READERS; k++) {
+            check(&readers[k], weir_buf_slice(&text), n > 60000 ? 700 : 30);
+        }
+        weir_buf_dispose(&text);
+    }
+    assert_int_equal(n_different, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts_of_the_sets),
+        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_damaged_texts),
+        cmocka_unit_test(test_stretched_texts),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
