@@ -67,8 +67,9 @@ static bool judge_private_key(struct weir_seek_look *l)
     l->is_sure =
         l->resume != 0 || weir_pem_longest_run(weir_slice_sub(t, body, to)) >= MIN_BODY_RUN;
     l->resume = l->is_sure && to > body + WEIR_PEM_MAX_LINE ? to - WEIR_PEM_MAX_LINE : 0;
-    return after != 0 ? l->is_sure
-                      : l->is_sure || judge_open_key(l, weir_slice_sub(t, body, to), limit == t.n);
+    bool is_open =
+        after == 0 && judge_open_key(l, weir_slice_sub(t, body, to), l->is_piece && limit == t.n);
+    return l->is_sure || is_open;
 }
 
 static bool is_body_byte(char c)
