@@ -118,7 +118,9 @@ struct weir_gather *weir_gather_new(const struct weir_gather_options *options)
             .reach_cp = options->start_cp,
             .taken_cp = options->start_cp,
             .fail_cp = SIZE_MAX,
+            .is_reader = options->are_readers != NULL && options->are_readers[i],
         };
+        g->n_readers += g->queues[i].is_reader;
     }
     return g;
 }
@@ -231,6 +233,49 @@ int weir_gather_push(struct weir_gather *g, size_t detector, const struct weir_g
     return 0;
 }
 
+/* Each finding waits for the batch in which it begins. */
+static int enqueue_findings(struct weir_gather *g, size_t detector,
+                            const struct weir_gather_mark *m)
+{
+    for (size_t i = 0; i < m->n_findings; i++) {
+        const struct weir_detection *d = &m->findings[i];
+        struct weir_gather_verdict one = {
+            .start_cp = d->start_cp, .end_cp = SIZE_MAX, .findings = d, .n_findings = 1};
+        size_t bytes = weir_gather__block_bytes(&one);
+        size_t more_bytes = bytes + sizeof(struct weir_gather_entry);
+        if (g->max_bytes != 0 && more_bytes > g->max_bytes - g->held_bytes) {
+            return fault(g, WEIR_GATHER_LIMIT, detector, d->start_cp);
+        }
+        struct weir_gather_entry entry = {.start_cp = d->start_cp, .end_cp = d->end_cp};
+        entry.block = weir_gather__block_new(g, detector, &one, bytes);
+        g->held_bytes += bytes;
+        enqueue(g, &g->queues[detector], entry);
+    }
+    return 0;
+}
+
+int weir_gather_mark(struct weir_gather *g, size_t detector, const struct weir_gather_mark *m)
+{
+    struct weir_gather_queue *q = queue_of(g, detector);
+    if (g->failure.err != 0 || q->fail_cp != SIZE_MAX) {
+        return g->failure.err;
+    }
+    WEIR_ASSERT(q->is_reader && m->mark_cp >= q->reach_cp);
+    if (q->has_ended) {
+        return fault(g, WEIR_GATHER_AFTER_END, detector, m->mark_cp);
+    }
+    size_t known_cp = g->length_cp != SIZE_MAX ? g->length_cp : g->text.arrived_cp(g->text.ctx);
+    if (m->mark_cp > known_cp) {
+        return fault(g, WEIR_GATHER_BEYOND, detector, m->mark_cp);
+    }
+    int rc = enqueue_findings(g, detector, m);
+    if (rc == 0 && (m->mark_cp > q->reach_cp || m->n_findings != 0)) {
+        q->reach_cp = m->mark_cp;
+        stir(g, detector);
+    }
+    return rc;
+}
+
 int weir_gather_fail(struct weir_gather *g, size_t detector, size_t start_cp, int err)
 {
     WEIR_ASSERT(err < 0);
@@ -278,12 +323,24 @@ int weir_gather_source_end(struct weir_gather *g, size_t length_cp)
     return 0;
 }
 
+/* Takes the reader's findings for a batch to end_cp. As below. */
+static size_t take_marked(struct weir_gather *g, struct weir_gather_queue *q, size_t end_cp)
+{
+    while (q->n != 0 && weir_gather__entry(q, 0)->start_cp < end_cp) {
+        take_first(g, q);
+    }
+    return q->has_ended || q->reach_cp >= end_cp ? SIZE_MAX : q->reach_cp;
+}
+
 /*
  * Takes the queue's verdicts for a batch to end_cp and makes sure that, together with white space,
  * they leave no hole in it. Where a hole starts, or SIZE_MAX.
  */
 static size_t take_batch(struct weir_gather *g, struct weir_gather_queue *q, size_t end_cp)
 {
+    if (q->is_reader) {
+        return take_marked(g, q, end_cp);
+    }
     size_t covered_cp = q->taken_cp > g->left_cp ? q->taken_cp : g->left_cp;
     while (q->n != 0 && weir_gather__entry(q, 0)->start_cp < end_cp) {
         struct weir_gather_entry first = *weir_gather__entry(q, 0);

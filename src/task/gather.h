@@ -43,6 +43,7 @@ struct weir_gather_options {
     const struct weir_gather_strategy *strategy;
     const struct weir_slice *detector_ids; /* the slices' bytes are borrowed, the array is not */
     size_t n_detectors;
+    const bool *are_readers; /* by detector: it has marks, no chunks; NULL: all have chunks */
     struct weir_gather_text text;
     size_t start_cp;        /* where the first batch starts: a path that goes on after an end */
     size_t max_bytes;       /* of queued verdicts and findings; 0: none */
@@ -106,6 +107,24 @@ void weir_gather_free(struct weir_gather *g);
 
 /* A detector's next answer, in chunk order. One on an empty chunk changes nothing. */
 int weir_gather_push(struct weir_gather *g, size_t detector, const struct weir_gather_verdict *v);
+
+/*
+ * A detector that reads along: a mark and a list of findings, in order of their starts. Whatever
+ * text still comes, nothing more will be found that touches a code point before the mark, which
+ * never goes back.
+ *
+ * It has reached R when its mark has. While a detector with chunks is in the plan, only these say
+ * where R is; with readers alone it is the smallest mark, whatever the strategy. `aligned` moves R,
+ * where a detector with chunks put it, to the end of a reader's finding that would be cut in two.
+ * Findings leave with the batch in which they begin.
+ */
+struct weir_gather_mark {
+    size_t mark_cp;
+    const struct weir_detection *findings;
+    size_t n_findings;
+};
+
+int weir_gather_mark(struct weir_gather *g, size_t detector, const struct weir_gather_mark *m);
 
 /*
  * The detector has no answer for the chunk that starts at start_cp and gives no more. Batches that

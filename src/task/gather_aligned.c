@@ -8,6 +8,17 @@
  * chunkers that never line up make long queues, and no verdict is looked at twice.
  */
 
+/* The same of a reader's findings, which may lie in one another. Few wait at a time. */
+static size_t end_of_finding(const struct weir_gather_queue *q, size_t target_cp)
+{
+    size_t end_cp = target_cp;
+    for (size_t i = 0; i < q->n && weir_gather__entry(q, i)->start_cp < target_cp; i++) {
+        size_t own_cp = weir_gather__entry(q, i)->end_cp;
+        end_cp = own_cp > end_cp ? own_cp : end_cp;
+    }
+    return end_cp;
+}
+
 /* The end of the verdict that starts before the target and ends behind it, or the target. */
 static size_t end_of_straddler(struct weir_gather_queue *q, size_t target_cp)
 {
@@ -22,6 +33,9 @@ static size_t end_of_straddler(struct weir_gather_queue *q, size_t target_cp)
 
 static bool next(struct weir_gather *g, size_t *end_cp)
 {
+    if (g->n_readers == g->n_queues) {
+        return weir_gather__smallest_mark(g, end_cp);
+    }
     if (g->target_cp == 0 && !weir_gather__find_target(g)) {
         return false;
     }
@@ -34,7 +48,8 @@ static bool next(struct weir_gather *g, size_t *end_cp)
         if (!weir_gather__has_reached(q, g->target_cp)) {
             return weir_gather__wait(g, i);
         }
-        size_t straddle_cp = end_of_straddler(q, g->target_cp);
+        size_t straddle_cp = q->is_reader ? end_of_finding(q, g->target_cp)
+                                          : end_of_straddler(q, g->target_cp);
         n_agreeing = straddle_cp > g->target_cp ? 1 : n_agreeing + 1;
         g->target_cp = straddle_cp;
     }

@@ -35,12 +35,13 @@ struct weir_gather_queue {
     size_t head;
     size_t n;
     size_t cap;      /* power of two, or 0 */
-    size_t reach_cp; /* end of the last verdict received */
+    size_t reach_cp; /* end of the last verdict received; a reader's mark */
     size_t taken_cp; /* end of the last verdict that left */
     size_t fail_cp;  /* start of the chunk without answer; SIZE_MAX: none */
     size_t cursor;   /* `aligned`: queued verdicts known to end at or before target_cp */
     struct weir_slice id;
     bool has_ended;
+    bool is_reader; /* each entry is one of its findings, in order of start */
 };
 
 /* Ends of batches that were decided when something came, for strategies that decide then. */
@@ -67,6 +68,7 @@ struct weir_gather {
     size_t fail_by;   /* the detector with the smallest fail_cp; SIZE_MAX: none */
     int fail_err;
     size_t n_ended;
+    size_t n_readers;
     size_t held_bytes;
     size_t max_bytes;
     bool spans_are_foreign;
@@ -124,6 +126,12 @@ static inline bool weir_gather__has_reached(const struct weir_gather_queue *q, s
 {
     return q->has_ended || q->fail_cp != SIZE_MAX || q->reach_cp >= end_cp;
 }
+
+/* Have all readers come that far? If not, it waits for one of them. */
+bool weir_gather__readers_reach(struct weir_gather *g, size_t end_cp);
+
+/* Readers alone: the smallest mark, if it is beyond what has left. Otherwise it waits. */
+bool weir_gather__smallest_mark(struct weir_gather *g, size_t *end_cp);
 
 /* gather_found.c: the findings of a verdict as one block, the batch's in order, and their end. */
 size_t weir_gather__block_bytes(const struct weir_gather_verdict *v);

@@ -7,6 +7,9 @@
  */
 static bool next(struct weir_gather *g, size_t *end_cp)
 {
+    if (g->n_readers == g->n_queues) {
+        return weir_gather__smallest_mark(g, end_cp);
+    }
     if (g->target_cp == 0 && !weir_gather__find_target(g)) {
         return false;
     }

@@ -28,18 +28,31 @@ static void mark(struct weir_gather_marks *m, size_t end_cp)
     m->last_cp = end_cp;
 }
 
+/* All that say how far it goes: readers only where there is nothing else. */
+static bool have_ended(const struct weir_gather *g)
+{
+    bool has_chunks = g->n_readers < g->n_queues;
+    for (size_t i = 0; i < g->n_queues; i++) {
+        const struct weir_gather_queue *q = &g->queues[i];
+        if (!q->has_ended && !(q->is_reader && has_chunks)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How far all have come, or where the last mark is, with stuck_on set. */
 static size_t reach(struct weir_gather *g)
 {
     struct weir_gather_marks *m = &g->marks;
-    if (g->n_ended == g->n_queues) {
+    if (have_ended(g)) {
         m->stuck_on = g->length_cp == SIZE_MAX ? WEIR_GATHER_SOURCE : WEIR_GATHER_NOBODY;
         return g->length_cp == SIZE_MAX ? m->last_cp : g->length_cp;
     }
     size_t smallest_cp = SIZE_MAX;
     for (size_t i = 0; i < g->n_queues; i++) {
         const struct weir_gather_queue *q = &g->queues[i];
-        if (q->has_ended) {
+        if (q->has_ended || (q->is_reader && g->n_readers < g->n_queues)) {
             continue;
         }
         if (q->reach_cp <= m->last_cp) {
@@ -78,7 +91,7 @@ static bool next(struct weir_gather *g, size_t *end_cp)
         return false;
     }
     *end_cp = m->cp[m->first];
-    return true;
+    return weir_gather__readers_reach(g, *end_cp);
 }
 
 const struct weir_gather_strategy weir_gather__min = {

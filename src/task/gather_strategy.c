@@ -35,6 +35,9 @@ bool weir_gather__find_target(struct weir_gather *g)
     size_t target_cp = 0;
     for (size_t i = 0; i < g->n_queues; i++) {
         const struct weir_gather_queue *q = &g->queues[i];
+        if (q->is_reader) {
+            continue;
+        }
         if (q->n == 0 && !q->has_ended) {
             return weir_gather__wait(g, i);
         }
@@ -52,5 +55,34 @@ bool weir_gather__rest(struct weir_gather *g, size_t *end_cp)
         return weir_gather__wait(g, WEIR_GATHER_SOURCE);
     }
     *end_cp = g->length_cp;
+    return weir_gather__readers_reach(g, g->length_cp);
+}
+
+bool weir_gather__readers_reach(struct weir_gather *g, size_t end_cp)
+{
+    for (size_t i = 0; g->n_readers != 0 && i < g->n_queues; i++) {
+        if (g->queues[i].is_reader && !weir_gather__has_reached(&g->queues[i], end_cp)) {
+            return weir_gather__wait(g, i);
+        }
+    }
     return true;
+}
+
+/* One that has ended has read everything, and one that has failed lets nothing past that. */
+bool weir_gather__smallest_mark(struct weir_gather *g, size_t *end_cp)
+{
+    size_t smallest_cp = SIZE_MAX;
+    size_t whose = 0;
+    for (size_t i = 0; i < g->n_queues; i++) {
+        const struct weir_gather_queue *q = &g->queues[i];
+        if (!q->has_ended && q->reach_cp < smallest_cp) {
+            smallest_cp = q->reach_cp;
+            whose = i;
+        }
+    }
+    if (smallest_cp == SIZE_MAX) {
+        return weir_gather__rest(g, end_cp);
+    }
+    *end_cp = smallest_cp;
+    return smallest_cp > g->left_cp || weir_gather__wait(g, whose);
 }

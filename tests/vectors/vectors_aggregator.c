@@ -269,10 +269,29 @@ static bool check_error(struct run *r, size_t after)
     return differs(r, weir_arena_printf(r->arena, "after %zu: error \"%s\"", after, words));
 }
 
+/* {"mark": detector, "at": offset, "detections": […]}: of one that reads along. */
+static bool feed_mark(struct run *r, uint32_t event, int *rc)
+{
+    size_t detector;
+    struct weir_gather_mark m;
+    struct weir_gather_verdict v;
+    if (!find_detector(r, event, "mark", &detector) || !get_offset(r, event, "at", &m.mark_cp) ||
+        !read_findings(r, event, &v)) {
+        return false;
+    }
+    m.findings = v.findings;
+    m.n_findings = v.n_findings;
+    *rc = weir_gather_mark(r->gather, detector, &m);
+    return true;
+}
+
 /* `*rc` is what the aggregator said. */
 static bool feed(struct run *r, uint32_t event, int *rc)
 {
     size_t detector;
+    if (has(r, event, "mark")) {
+        return feed_mark(r, event, rc);
+    }
     if (has(r, event, "verdict")) {
         struct weir_gather_verdict v;
         if (!find_detector(r, event, "verdict", &detector) ||
@@ -322,6 +341,25 @@ static bool step(struct run *r, uint32_t event, size_t after)
     return true;
 }
 
+/* Those that are named in `readers` have marks, the others chunks. */
+static bool find_readers(struct run *r, uint32_t vector, bool *are_readers)
+{
+    size_t n;
+    uint32_t array = get_array(r, vector, "readers", &n);
+    for (uint32_t at = first_of(r, array); at != WEIR_JSON_NONE;
+         at = weir_json_after(r->j, array, at)) {
+        size_t i = 0;
+        while (i < r->n_ids && !weir_json_string_eq(r->j, at, r->ids[i])) {
+            i++;
+        }
+        if (i == r->n_ids) {
+            return complain(r, "malformed vector: `readers` must hold names of detectors");
+        }
+        are_readers[i] = true;
+    }
+    return true;
+}
+
 static bool set_up(struct run *r, uint32_t vector)
 {
     uint32_t array = get_array(r, vector, "detectors", &r->n_ids);
@@ -334,8 +372,13 @@ static bool set_up(struct run *r, uint32_t vector)
         }
         r->ids[i++] = weir_json_string(r->j, at, r->arena);
     }
+    bool *are_readers = weir_arena_array(r->arena, r->n_ids + 1, sizeof *are_readers);
+    if (!find_readers(r, vector, are_readers)) {
+        return false;
+    }
     struct weir_slice name = get_string(r, vector, "strategy");
     struct weir_gather_options options = {
+        .are_readers = are_readers,
         .strategy = weir_gather_strategy_find(name),
         .detector_ids = r->ids,
         .n_detectors = r->n_ids,
