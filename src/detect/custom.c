@@ -308,6 +308,7 @@ int weir_custom_read(const struct weir_custom *c, const struct weir_reader_text 
     pcre2_match_context_free(r.limits);
     *at_byte = t->from_byte + at;
     out->low_byte = t->from_byte + low < out->low_byte ? t->from_byte + low : out->low_byte;
+    out->quiet_byte = t->from_byte + low < out->quiet_byte ? t->from_byte + low : out->quiet_byte;
     return rc;
 }
 

@@ -39,7 +39,8 @@ struct weir_reader_text {
 struct weir_reader_out {
     struct weir_found *found; /* to add to; offsets count from the beginning of the whole */
     size_t low_byte;          /* to set: no finding still to come begins before it */
-    double threshold;         /* findings with a lower score are dropped */
+    size_t quiet_byte; /* to lower: if the text ended here, no more findings would begin before it */
+    double threshold;  /* findings with a lower score are dropped */
     const char *why;          /* to set with WEIR_ELIMIT, static */
 };
 

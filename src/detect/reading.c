@@ -32,6 +32,7 @@ struct one {
     size_t low_byte; /* the reader's */
     size_t mark_byte;
     size_t mark_cp;
+    size_t quiet_byte; /* if the text ended here, nothing more would begin before it */
     size_t n_raw; /* ever */
     struct weir_fault *fault; /* in the arena; NULL: none */
 };
@@ -230,6 +231,7 @@ static void settle(struct one *o, size_t low_byte)
                                             .across_kinds = o->made->kind->across_kinds};
         size_t first_byte = weir_found_settle(&o->raw, &options, &o->settled);
         mark_byte = first_byte < mark_byte ? first_byte : mark_byte;
+        o->quiet_byte = first_byte < o->quiet_byte ? first_byte : o->quiet_byte;
         fill(o);
     }
     WEIR_ASSERT(mark_byte >= o->mark_byte);
@@ -240,8 +242,10 @@ static void settle(struct one *o, size_t low_byte)
 static int read_on(struct one *o, const struct weir_reader_text *t)
 {
     size_t n_before = o->raw.n;
+    size_t to_byte = t->from_byte + t->text.n;
     struct weir_reader_out out = {.found = &o->raw,
                                   .low_byte = o->low_byte,
+                                  .quiet_byte = to_byte,
                                   .threshold = o->threshold,
                                   .why = "too much was found"};
     o->settled.n = 0;
@@ -251,9 +255,9 @@ static int read_on(struct one *o, const struct weir_reader_text *t)
         fail(o, WEIR_ELIMIT, weir_slice_cstr(out.why));
         return WEIR_ELIMIT;
     }
-    size_t to_byte = t->from_byte + t->text.n;
     WEIR_ASSERT(out.low_byte >= o->low_byte && out.low_byte <= to_byte);
     o->low_byte = t->is_end ? to_byte : out.low_byte;
+    o->quiet_byte = t->is_end ? to_byte : out.quiet_byte;
     settle(o, o->low_byte);
     return 0;
 }
@@ -306,6 +310,15 @@ int weir_reading_end(struct weir_reading *r)
 size_t weir_reading_mark_cp(const struct weir_reading *r, size_t index)
 {
     return r->ones[index].mark_cp;
+}
+
+size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index)
+{
+    const struct one *o = &r->ones[index];
+    size_t more_cp = o->quiet_byte > o->mark_byte
+                         ? weir_utf8_count(between(r, o->mark_byte, o->quiet_byte))
+                         : 0;
+    return o->mark_cp + more_cp;
 }
 
 struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t index)

@@ -53,6 +53,10 @@ int weir_reading_end(struct weir_reading *r);
 
 size_t weir_reading_mark_cp(const struct weir_reading *r, size_t index);
 
+/* The mark or behind it: what is held between is only a beginning of something (a word), and no
+ * finding as the text stands. */
+size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index);
+
 /* What became certain with the last push or end; the slices are valid until the next one. */
 struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t index);
 

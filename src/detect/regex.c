@@ -197,6 +197,7 @@ static int read_kinds(struct reader *r, const struct settings *s, const struct w
             rc = weir_seek_read(&r->kinds[is_ids], &rules, t, out->found);
             size_t low = weir_seek_low(&r->kinds[is_ids]);
             out->low_byte = low < out->low_byte ? low : out->low_byte;
+            out->quiet_byte = low < out->quiet_byte ? low : out->quiet_byte;
         }
     }
     return rc;

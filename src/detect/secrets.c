@@ -193,6 +193,7 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     struct weir_seek_rules rules = rules_of(settings);
     int rc = weir_seek_read(state, &rules, t, out->found);
     size_t low = weir_seek_low(state);
+    out->quiet_byte = low < out->quiet_byte ? low : out->quiet_byte;
     size_t tail = t->from_byte + weir_secrets__tail(t->text, t->from_byte == 0);
     low = tail < low ? tail : low;
     out->low_byte = low > out->low_byte ? low : out->low_byte;

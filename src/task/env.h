@@ -20,8 +20,10 @@
 struct weir_task_detector {
     struct weir_slice id;
     const struct weir_detector *detector;
-    const struct weir_chunker *chunker; /* NULL where the type looks at the whole */
+    const struct weir_chunker *chunker; /* NULL where the type looks at the whole; of one that reads
+                                           along: for whole texts */
     double default_threshold;
+    bool reads_along; /* in streams (detect/reading.h); whole texts it gets whole */
 };
 
 struct weir_gather_strategy;

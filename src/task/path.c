@@ -12,7 +12,8 @@ enum { BURST_BYTES = WEIR_LOOP_READ_BYTES };
 
 bool weir_path_is_whole(const struct weir_plan_use *use)
 {
-    return use->d->detector->type != WEIR_DETECT_CONTENTS || use->d->chunker->is_whole_doc;
+    return use->d->detector->type != WEIR_DETECT_CONTENTS ||
+           (use->d->chunker->is_whole_doc && !use->d->reads_along);
 }
 
 bool weir_path_is_needed(const struct weir_plan *plan)
@@ -98,7 +99,7 @@ static void open_cutters(struct weir_path_segment *seg)
     }
 }
 
-static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids)
+static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids, bool *are_readers)
 {
     struct weir_path *path = seg->path;
     size_t n = 0;
@@ -112,8 +113,12 @@ static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids)
             .segment = seg, .use = use, .index = n, .judged_cp = seg->start_cp};
         weir_list_init(&lane->slots);
         weir_open_init(&lane->open, &path->faults);
-        lane->cutter = cutter_for(seg, use->d->chunker);
-        lane->cutter->n_lanes++;
+        if (!use->d->reads_along) {
+            lane->cutter = cutter_for(seg, use->d->chunker);
+            lane->cutter->n_lanes++;
+        }
+        lane->told_cp = seg->start_cp;
+        are_readers[n] = use->d->reads_along;
         ids[n++] = use->d->id;
     }
     seg->n_lanes = n;
@@ -129,9 +134,11 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
     seg->lanes = weir_mem_array(max, sizeof *seg->lanes);
     seg->cutters = weir_mem_array(max, sizeof *seg->cutters);
     struct weir_slice *ids = weir_mem_array(max, sizeof *ids);
-    add_lanes(seg, ids);
+    bool *are_readers = weir_mem_array(max, sizeof *are_readers);
+    add_lanes(seg, ids, are_readers);
     struct weir_gather_options options = {.strategy = path->strategy,
                                           .detector_ids = ids,
+                                          .are_readers = are_readers,
                                           .n_detectors = seg->n_lanes,
                                           .text = weir_gather_text_of(&path->log),
                                           .start_cp = seg->start_cp,
@@ -144,8 +151,10 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
     }
     seg->gather = weir_gather_new(&options);
     free(ids);
+    free(are_readers);
     weir_list_append(&path->segments, &seg->link);
     open_cutters(seg);
+    weir_path__open_reading(seg);
     return seg;
 }
 
@@ -162,6 +171,7 @@ static void free_segment(struct weir_path_segment *seg)
         weir_buf_dispose(&seg->cutters[i].before);
     }
     weir_path__drop_rows(seg);
+    weir_reading_free(seg->reading);
     weir_gather_free(seg->gather);
     free(seg->cutters);
     free(seg->lanes);
@@ -269,6 +279,7 @@ int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice tex
         count_full(c, weir_chunk_push(c->stream, frame, text) == WEIR_FLOW_FULL);
         weir_path__pull(c);
     }
+    weir_path__read(seg);
     return 0;
 }
 
@@ -279,6 +290,9 @@ void weir_path_cut(struct weir_path *path)
         weir_chunk_cut(seg->cutters[i].stream);
         weir_path__pull(&seg->cutters[i]);
     }
+    if (seg != NULL) {
+        weir_path__cut_readers(seg);
+    }
 }
 
 void weir_path_end(struct weir_path *path)
@@ -288,6 +302,7 @@ void weir_path_end(struct weir_path *path)
         return;
     }
     seg->has_ended = true;
+    seg->end_cp = path->log.end_cp;
     if (!path->is_told) {
         weir_gather_source_end(seg->gather, path->log.end_cp);
     }
@@ -295,6 +310,7 @@ void weir_path_end(struct weir_path *path)
         weir_chunk_end(seg->cutters[i].stream);
         weir_path__pull(&seg->cutters[i]);
     }
+    weir_path__read(seg);
 }
 
 int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch)
@@ -393,7 +409,11 @@ enum weir_path_wait weir_path_waits(const struct weir_path *path)
         if (seg->lanes[i].n_running != 0) {
             return WEIR_PATH_ON_DETECTOR;
         }
-        if (owes_answer(seg->lanes[i].cutter)) {
+        const struct weir_path_cutter *c = seg->lanes[i].cutter;
+        if (c == NULL && !weir_reading_is_ready(seg->reading)) {
+            return WEIR_PATH_ON_DETECTOR; /* its parameters are being read */
+        }
+        if (c != NULL && owes_answer(c)) {
             waits = WEIR_PATH_ON_CHUNKER;
         }
     }

@@ -2,6 +2,7 @@
 #define WEIR_TASK_PATH_INT_H
 
 #include "base/list.h"
+#include "detect/reading.h"
 #include "io/loop.h"
 #include "task/open.h"
 #include "task/path.h"
@@ -74,9 +75,11 @@ struct weir_path_row {
 /* One detector. */
 struct weir_path_lane {
     struct weir_path_segment *segment;
-    struct weir_path_cutter *cutter;
+    struct weir_path_cutter *cutter; /* NULL: it reads along */
     const struct weir_plan_use *use;
     size_t index;           /* in the aggregator */
+    size_t reader;          /* without a cutter: it reads along, and this is its number there */
+    size_t told_cp;         /* reads along: the mark that the aggregator knows */
     size_t judged_cp;       /* it has answered for all text up to there, white space aside */
     struct weir_list slots; /* chunks without a verdict yet, in order */
     size_t n_slots;
@@ -114,11 +117,36 @@ struct weir_path_segment {
     struct weir_path_cutter *cutters;
     size_t n_cutters;
     bool has_ended;
+    struct weir_reading *reading; /* of those that read along; NULL: none does */
+    size_t n_readers;
+    size_t fed_cp;  /* they were given the text up to there */
+    size_t end_cp;  /* where it ended */
+    bool has_read;  /* to the end */
     struct weir_list rows; /* told paths: chunks that have not left */
     size_t row_bytes;
     size_t n_told; /* ever */
     bool is_counted;
 };
+
+/* path_read.c: detectors that read along. Opens what they share; can they go on now; goes on as far
+ * as there is text and time; lets go of what they hold. */
+void weir_path__open_reading(struct weir_path_segment *seg);
+bool weir_path__can_read(const struct weir_path_segment *seg);
+void weir_path__read(struct weir_path_segment *seg);
+void weir_path__cut_readers(struct weir_path_segment *seg);
+
+/* Where its text ends, so far. */
+static inline size_t weir_path__segment_end(const struct weir_path_segment *seg)
+{
+    return seg->has_ended ? seg->end_cp : seg->path->log.end_cp;
+}
+
+/* May detectors look at more in this turn? If not, a step goes on with it. */
+bool weir_path__has_time(struct weir_path *path);
+
+/* The lane gives no more: for the text from there on it has no answer. */
+void weir_path__fail_lane(struct weir_path_lane *lane, const struct weir_fault *fault,
+                          size_t at_cp);
 
 /* Takes some of what the chunker has ready and moves everything on that can move. */
 void weir_path__pull(struct weir_path_cutter *c);

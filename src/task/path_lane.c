@@ -102,7 +102,8 @@ static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
     return v;
 }
 
-static void fail_lane(struct weir_path_lane *lane, const struct weir_fault *fault, size_t at_cp)
+void weir_path__fail_lane(struct weir_path_lane *lane, const struct weir_fault *fault,
+                          size_t at_cp)
 {
     struct weir_path_segment *seg = lane->segment;
     if (lane->fault.origin == WEIR_FAULT_NONE) {
@@ -117,7 +118,7 @@ static void end_lane(struct weir_path_lane *lane)
     const struct weir_path_cutter *c = lane->cutter;
     if (c->fault.origin != WEIR_FAULT_NONE) {
         const struct weir_path_segment *seg = lane->segment;
-        fail_lane(lane, &c->fault, seg->path->is_told ? seg->n_told : c->last_end_cp);
+        weir_path__fail_lane(lane, &c->fault, seg->path->is_told ? seg->n_told : c->last_end_cp);
     } else {
         weir_gather_end(lane->segment->gather, lane->index);
     }
@@ -152,7 +153,7 @@ static void commit(struct weir_path_lane *lane)
             return;
         }
         if (slot->call->fault.origin != WEIR_FAULT_NONE) {
-            fail_lane(lane, &slot->call->fault, slot->start_cp);
+            weir_path__fail_lane(lane, &slot->call->fault, slot->start_cp);
         } else {
             struct weir_detection *moved;
             struct weir_gather_verdict v = verdict_of(slot, &moved);
@@ -408,8 +409,7 @@ static bool has_room(const struct weir_path_cutter *c)
     return seg->row_bytes < seg->path->max_held_bytes;
 }
 
-/* May detectors look at more in this turn? If not, a step goes on with it. */
-static bool has_time(struct weir_path *path)
+bool weir_path__has_time(struct weir_path *path)
 {
     struct weir_loop *loop = path->task->loop;
     if (path->turn != loop->turn) {
@@ -428,7 +428,7 @@ void weir_path__pull(struct weir_path_cutter *c)
     bool is_told = c->segment->path->is_told;
     int rc = 0;
     int n_left = PULL_CHUNKS;
-    while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c) && has_time(c->segment->path)) {
+    while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c) && weir_path__has_time(c->segment->path)) {
         rc = weir_chunk_next(c->stream, &chunk);
         if (rc == 0 && is_told) {
             take_told(c, &chunk);
@@ -450,10 +450,11 @@ void weir_path__pull(struct weir_path_cutter *c)
 
 bool weir_path__pull_more(struct weir_path_segment *seg)
 {
-    bool has_pulled = false;
+    bool has_pulled = weir_path__can_read(seg) && weir_path__has_time(seg->path);
+    weir_path__read(seg);
     for (size_t i = 0; i < seg->n_cutters; i++) {
         struct weir_path_cutter *c = &seg->cutters[i];
-        if (c->is_held_back && has_room(c) && has_time(seg->path)) {
+        if (c->is_held_back && has_room(c) && weir_path__has_time(seg->path)) {
             weir_path__pull(c);
             has_pulled = true;
         }
@@ -476,7 +477,7 @@ void weir_path__blame(struct weir_path_segment *seg)
     }
     path->fault =
         (struct weir_fault){.origin = WEIR_FAULT_CHUNKER,
-                            .id = lane->cutter->chunker->id,
+                            .id = lane->cutter != NULL ? lane->cutter->chunker->id : lane->use->d->id,
                             .err = failure->err,
                             .why = weir_slice_cstr(weir_gather_fault_text(failure->fault))};
 }

@@ -141,7 +141,7 @@ int weir_plan_check_chunked(const struct weir_plan *plan, struct weir_task_ctx *
 {
     for (size_t i = 0; ctx->env->is_fms && i < plan->n; i++) {
         const struct weir_task_detector *d = plan->uses[i].d;
-        if (d->chunker != NULL && d->chunker->is_whole_doc) {
+        if (d->chunker != NULL && d->chunker->is_whole_doc && !d->reads_along) {
             return fail(error, 422,
                         weir_arena_printf(ctx->arena,
                                           "detector `%.*s` uses chunker `whole_doc_chunker`, which "

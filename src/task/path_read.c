@@ -1,0 +1,186 @@
+/*
+ * Detectors that read along. They share one reading (detect/reading.h), which is fed from the log;
+ * after each part the aggregator is told how far each of them has come and what it found.
+ *
+ *   log       |·····························|
+ *             read ────────────► fed_cp      the rest waits: for parameters, or for its turn
+ *   marks     ─────────► r   ──────────► s   no further than fed_cp
+ *
+ * Where all detectors read along, events should leave whole: a mark that lies inside of one is
+ * moved back to where that event begins, unless that would hold much.
+ */
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "task/path_int.h"
+
+#include <stdlib.h>
+
+enum { CLIP_CP = 32 };
+
+static void on_ready(void *ctx)
+{
+    struct weir_path_segment *seg = ctx;
+    struct weir_path *path = seg->path;
+    weir_path__read(seg);
+    path->on_progress(path->ctx);
+}
+
+void weir_path__open_reading(struct weir_path_segment *seg)
+{
+    const struct weir_task_ctx *task = seg->path->task;
+    size_t n = 0;
+    for (size_t i = 0; i < seg->n_lanes; i++) {
+        struct weir_path_lane *lane = &seg->lanes[i];
+        if (lane->cutter != NULL) {
+            continue;
+        }
+        seg->reading = seg->reading != NULL ? seg->reading
+                                            : weir_reading_new(task->loop, on_ready, seg);
+        weir_reading_add(seg->reading, lane->use->d->detector, lane->use->params,
+                         lane->use->threshold);
+        lane->reader = n++;
+    }
+    seg->n_readers = n;
+    seg->fed_cp = seg->start_cp;
+    if (seg->reading != NULL) {
+        weir_reading_start(seg->reading);
+    }
+}
+
+/* ---- marks */
+
+/* The end of the last event that ends at `mark_cp` or before; the mark, where that is far away. */
+static size_t clipped(const struct weir_path_segment *seg, size_t mark_cp)
+{
+    const struct weir_textlog *log = &seg->path->log;
+    if (seg->n_readers != seg->n_lanes || mark_cp <= log->from_cp) {
+        return mark_cp;
+    }
+    size_t n_ended = weir_textlog_cut(log, mark_cp).n_ended;
+    size_t end_cp = n_ended != 0 ? weir_textlog_frame(log, n_ended - 1).end_cp : log->from_cp;
+    return end_cp <= mark_cp && mark_cp - end_cp <= CLIP_CP ? end_cp : mark_cp;
+}
+
+static void note_mark(const struct weir_path_lane *lane, size_t from_cp, size_t mark_cp)
+{
+    const struct weir_path *path = lane->segment->path;
+    if (path->task->trace != NULL && mark_cp > from_cp) {
+        weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
+                                                       .start_cp = from_cp,
+                                                       .end_cp = mark_cp,
+                                                       .detector = lane->use->d->id});
+    }
+}
+
+/* What this reader has to say after the last part; offsets are the segment's. */
+static void tell_mark(struct weir_path_lane *lane)
+{
+    struct weir_path_segment *seg = lane->segment;
+    struct weir_detect_list list = weir_reading_found(seg->reading, lane->reader);
+    size_t mark_cp = seg->start_cp + weir_reading_mark_cp(seg->reading, lane->reader);
+    struct weir_detection *moved = NULL;
+    if (list.n != 0) {
+        moved = weir_mem_array(list.n, sizeof *moved);
+        for (size_t i = 0; i < list.n; i++) {
+            moved[i] = list.items[i];
+            moved[i].start_cp += seg->start_cp;
+            moved[i].end_cp += seg->start_cp;
+        }
+    }
+    if (mark_cp > lane->judged_cp) {
+        note_mark(lane, lane->judged_cp, mark_cp);
+        lane->judged_cp = mark_cp;
+    }
+    size_t told_cp = clipped(seg, lane->judged_cp);
+    lane->told_cp = told_cp > lane->told_cp ? told_cp : lane->told_cp;
+    struct weir_gather_mark m = {
+        .mark_cp = lane->told_cp, .findings = moved, .n_findings = list.n};
+    weir_gather_mark(seg->gather, lane->index, &m);
+    free(moved);
+}
+
+static void tell_fault(struct weir_path_lane *lane, const struct weir_fault *fault)
+{
+    weir_path__fail_lane(lane, fault, lane->judged_cp);
+}
+
+static void tell_all(struct weir_path_segment *seg, bool has_ended)
+{
+    for (size_t i = 0; i < seg->n_lanes; i++) {
+        struct weir_path_lane *lane = &seg->lanes[i];
+        if (lane->cutter != NULL || lane->has_ended) {
+            continue;
+        }
+        const struct weir_fault *fault = weir_reading_fault(seg->reading, lane->reader);
+        if (fault != NULL) {
+            tell_fault(lane, fault);
+            lane->has_ended = true;
+            continue;
+        }
+        tell_mark(lane);
+        if (has_ended) {
+            lane->has_ended = true;
+            weir_gather_end(seg->gather, lane->index);
+        }
+    }
+}
+
+/* ---- feeding */
+
+bool weir_path__can_read(const struct weir_path_segment *seg)
+{
+    bool has_text = seg->fed_cp < weir_path__segment_end(seg);
+    return seg->reading != NULL && weir_reading_is_ready(seg->reading) && !seg->has_read &&
+           (has_text || seg->has_ended);
+}
+
+/* As much as this turn has time for. */
+static struct weir_slice next_part(const struct weir_path_segment *seg)
+{
+    struct weir_slice rest =
+        weir_textlog_slice(&seg->path->log, seg->fed_cp, weir_path__segment_end(seg));
+    size_t max = seg->path->left_bytes / seg->n_readers;
+    size_t n = weir_utf8_floor(rest, max);
+    n = n != 0 ? n : weir_utf8_byte_at(rest, 1);
+    return weir_slice_sub(rest, 0, n);
+}
+
+void weir_path__read(struct weir_path_segment *seg)
+{
+    struct weir_path *path = seg->path;
+    while (weir_path__can_read(seg) && weir_path__has_time(path)) {
+        struct weir_slice part = next_part(seg);
+        size_t cost = part.n * seg->n_readers;
+        path->left_bytes -= cost < path->left_bytes ? cost : path->left_bytes;
+        if (part.n != 0) {
+            seg->fed_cp += weir_utf8_count(part);
+            weir_reading_push(seg->reading, part);
+            tell_all(seg, false);
+        }
+        if (seg->has_ended && seg->fed_cp == weir_path__segment_end(seg)) {
+            seg->has_read = true;
+            weir_reading_end(seg->reading);
+            tell_all(seg, true);
+        }
+    }
+}
+
+/*
+ * What follows is no text: where nobody is promised anything, what is only the beginning of
+ * something leaves before it. A finding can come of it only with more text, and is told with that.
+ */
+void weir_path__cut_readers(struct weir_path_segment *seg)
+{
+    bool is_behind = seg->reading == NULL || !weir_reading_is_ready(seg->reading) ||
+                     seg->has_ended || seg->fed_cp < seg->path->log.end_cp;
+    for (size_t i = 0; !is_behind && i < seg->n_lanes; i++) {
+        struct weir_path_lane *lane = &seg->lanes[i];
+        if (lane->cutter != NULL || lane->has_ended || seg->fed_cp == seg->start_cp) {
+            continue;
+        }
+        size_t quiet_cp = seg->start_cp + weir_reading_quiet_cp(seg->reading, lane->reader);
+        lane->judged_cp = quiet_cp > lane->judged_cp ? quiet_cp : lane->judged_cp;
+        lane->told_cp = lane->judged_cp;
+        weir_gather_mark(seg->gather, lane->index, &(struct weir_gather_mark){lane->told_cp, NULL, 0});
+    }
+}
