@@ -19,6 +19,10 @@
  */
 
 enum weir_conf_compat { WEIR_CONF_ADR, WEIR_CONF_FMS };
+enum weir_conf_read_along {
+    WEIR_CONF_READ_OFF, /* built-in detectors without a chunker work on windows */
+    WEIR_CONF_READ_ON,
+};
 enum weir_conf_aggregation {
     WEIR_CONF_MAX_PROCESSED_INDEX,
     WEIR_CONF_ALIGNED,
@@ -157,6 +161,7 @@ struct weir_conf_detector {
     const struct weir_conf_service *service;        /* remote only */
     const struct weir_conf_service *health_service; /* NULL: the service itself */
     const struct weir_conf_chunker *chunker;        /* NULL only where the type needs none */
+    bool reads_along; /* built-in, no `chunker_id`: in streams; `chunker` is for whole texts */
     double default_threshold;
 };
 
@@ -308,6 +313,7 @@ struct weir_conf {
     uint32_t chunker_concurrent_requests;
     enum weir_conf_compat compat;
     enum weir_conf_aggregation aggregation;
+    enum weir_conf_read_along read_along;
     struct weir_conf_streaming streaming;
     bool public_api;
     bool playground;

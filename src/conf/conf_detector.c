@@ -12,6 +12,7 @@ enum {
 
 static const char whole_doc_id[] = "whole_doc_chunker";
 static const char whole_doc_kind[] = "whole_doc";
+static const char window_id[] = "window_chunker";
 
 /* Ids travel in headers (detector-id, mm-model-id): printable, no space at the ends. */
 static void check_id(struct weir_conf_reader *r, const struct weir_conf_node *key, const char *what)
@@ -186,11 +187,11 @@ void weir_conf__chunkers_section(struct weir_conf_reader *r, const struct weir_c
     r->conf->n_chunkers = n->n;
 }
 
-void weir_conf__add_whole_doc(struct weir_conf_reader *r)
+/* One that is there without being written. Before the first detector: they point to chunkers. */
+static void add_chunker(struct weir_conf_reader *r, const struct weir_conf_chunker *chunker)
 {
     struct weir_conf *conf = r->conf;
-    struct weir_slice id = weir_slice_cstr(whole_doc_id);
-    if (weir_map_has(&conf->chunkers_by_id, id)) {
+    if (weir_map_has(&conf->chunkers_by_id, chunker->id.s)) {
         return;
     }
     struct weir_conf_chunker *all = weir_arena_array(r->arena, conf->n_chunkers + 1, sizeof *all);
@@ -198,20 +199,36 @@ void weir_conf__add_whole_doc(struct weir_conf_reader *r)
         all[i] = conf->chunkers[i];
         weir_map_put(&conf->chunkers_by_id, all[i].id.s, &all[i]);
     }
-    all[conf->n_chunkers] = (struct weir_conf_chunker){
-        .id = {.s = id},
-        .builtin = {.s = weir_slice_cstr(whole_doc_kind)},
-        .params = WEIR_SLICE("{}"),
-    };
-    weir_map_put(&conf->chunkers_by_id, id, &all[conf->n_chunkers]);
+    all[conf->n_chunkers] = *chunker;
+    weir_map_put(&conf->chunkers_by_id, chunker->id.s, &all[conf->n_chunkers]);
     conf->chunkers = all;
     conf->n_chunkers++;
+}
+
+void weir_conf__add_whole_doc(struct weir_conf_reader *r)
+{
+    struct weir_conf_chunker chunker = {.id = {.s = weir_slice_cstr(whole_doc_id)},
+                                        .builtin = {.s = weir_slice_cstr(whole_doc_kind)},
+                                        .params = WEIR_SLICE("{}")};
+    add_chunker(r, &chunker);
+}
+
+/* For built-in detectors without a `chunker_id` that do not read along. */
+static void add_windows(struct weir_conf_reader *r)
+{
+    struct weir_conf_chunker chunker = {.id = {.s = weir_slice_cstr(window_id)},
+                                        .builtin = {.s = WEIR_SLICE("window")},
+                                        .params = WEIR_SLICE("{\"size\":400,\"overlap\":64}")};
+    add_chunker(r, &chunker);
 }
 
 /* ---- detectors */
 
 static const char *const builtin_detectors[] = {
     "regex", "secrets", "file_type", "keywords", "unicode", "prompt_injection", "links", NULL};
+/* Those that read along with streams, and those that are shown whole texts only. */
+static const char *const reading_detectors[] = {"regex", "secrets", NULL};
+static const char *const whole_detectors[] = {"file_type", "prompt_injection", NULL};
 static const char *const detector_types[] = {"text_contents", "text_chat", "text_context_doc",
                                              "text_generation", NULL};
 
@@ -306,7 +323,8 @@ static void check_detector(struct weir_conf_reader *r, const struct weir_conf_no
     check_origin(r, n, d->id.s);
     const struct weir_conf_node *chunker_id = weir_conf__get(n, "chunker_id");
     bool has_chunker_id = chunker_id != NULL && !weir_conf__is_null(chunker_id);
-    if (d->type == WEIR_CONF_TEXT_CONTENTS && !has_chunker_id) {
+    bool reads = d->builtin.s.p != NULL && !r->is_lenient;
+    if (d->type == WEIR_CONF_TEXT_CONTENTS && !has_chunker_id && !reads) {
         weir_conf__error(r, n, "detector %s needs a `chunker_id`", weir_conf__name(r, d->id.s));
     }
     if (d->builtin.s.p != NULL) {
@@ -314,6 +332,26 @@ static void check_detector(struct weir_conf_reader *r, const struct weir_conf_no
     } else if (weir_conf__get(n, "params") != NULL) {
         weir_conf__error(r, weir_conf__get(n, "params"), "`params` belongs to built-in detectors");
     }
+}
+
+static bool is_one_of(struct weir_slice name, const char *const *names)
+{
+    while (*names != NULL && !weir_slice_eq_cstr(name, *names)) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+/* A built-in detector without a chunker. */
+static void choose_chunker(struct weir_conf_reader *r, struct weir_conf_detector *d)
+{
+    if (d->builtin.s.p == NULL || d->chunker != NULL || d->type != WEIR_CONF_TEXT_CONTENTS) {
+        return;
+    }
+    bool is_whole = is_one_of(d->builtin.s, whole_detectors);
+    d->reads_along = r->conf->read_along == WEIR_CONF_READ_ON && is_one_of(d->builtin.s, reading_detectors);
+    d->chunker = weir_map_get(&r->conf->chunkers_by_id,
+                              weir_slice_cstr(is_whole || d->reads_along ? whole_doc_id : window_id));
 }
 
 static void read_detector(struct weir_conf_reader *r, const struct weir_conf_node *key,
@@ -327,7 +365,25 @@ static void read_detector(struct weir_conf_reader *r, const struct weir_conf_nod
     if (is_entry(r, key, n)) {
         weir_conf__decode(r, &detector_object, n, d);
         check_detector(r, n, d);
+        choose_chunker(r, d);
     }
+}
+
+static bool needs_windows(const struct weir_conf_reader *r, const struct weir_conf_node *n)
+{
+    for (size_t i = 0; i < n->n; i++) {
+        const struct weir_conf_node *d = n->members[i].value;
+        const struct weir_conf_node *builtin =
+            d->kind == WEIR_CONF_MAPPING ? weir_conf__get(d, "builtin") : NULL;
+        if (builtin == NULL || weir_conf__get(d, "chunker_id") != NULL) {
+            continue;
+        }
+        bool reads = r->conf->read_along == WEIR_CONF_READ_ON && is_one_of(builtin->text, reading_detectors);
+        if (!reads && !is_one_of(builtin->text, whole_detectors)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -337,6 +393,9 @@ void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_
     weir_conf__add_whole_doc(r);
     if (!weir_conf__want_mapping(r, n, "detectors")) {
         return;
+    }
+    if (needs_windows(r, n)) {
+        add_windows(r);
     }
     struct weir_conf_detector *all = weir_arena_array(r->arena, n->n, sizeof *all);
     for (size_t i = 0; i < n->n; i++) {

@@ -273,6 +273,7 @@ void weir_conf__headers_section(struct weir_conf_reader *r, const struct weir_co
 /* ---- the root */
 
 static const char *const compat_words[] = {"adr", "fms", NULL};
+static const char *const read_along_words[] = {"off", "on", NULL};
 static const char *const aggregation_words[] = {"max_processed_index", "aligned",
                                                 "min_processed_index", NULL};
 
@@ -317,6 +318,7 @@ static const struct weir_conf_key root_keys[] = {
     WEIR_CONF_KEY_CALL("providers", weir_conf__providers_section),
     WEIR_CONF_KEY_CALL("models", weir_conf__models_section),
     WEIR_CONF_KEY_CALL("chunkers", weir_conf__chunkers_section),
+    WEIR_CONF_KEY(ROOT, read_along, ENUM, .words = read_along_words),
     WEIR_CONF_KEY_CALL("detectors", weir_conf__detectors_section),
     WEIR_CONF_KEY_CALL("passthrough_headers", weir_conf__headers_section),
     WEIR_CONF_KEY(ROOT, rewrite_forwarded_access_header, BOOL),
@@ -342,6 +344,7 @@ static void set_defaults(struct weir_conf *conf)
     conf->detector_concurrent_requests = 5;
     conf->chunker_concurrent_requests = 5;
     conf->public_api = true;
+    conf->read_along = WEIR_CONF_READ_ON;
     weir_conf__streaming_defaults(&conf->streaming);
     weir_conf__limits_defaults(&conf->limits);
 }

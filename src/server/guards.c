@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "detect/allow.h"
 #include "detect/builtin.h"
+#include "detect/reading.h"
 #include "route/auth.h"
 #include "route/openai.h"
 #include "server/describe.h"
@@ -53,6 +54,12 @@ variant_of(struct builder *b, const struct weir_task_detector *d, const struct w
     }
     weir_arena_defer(b->arena, dispose_builtin, made);
     weir_buf_dispose(&why);
+    if (made->made != NULL && d->reads_along && !weir_reading_can(&made->base)) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, use->at,
+                               "detector `%.*s` needs a `chunker_id`: with a pattern that may match "
+                               "more than 1,024 bytes it cannot read along",
+                               (int)d->id.n, d->id.p);
+    }
     return variant;
 }
 

@@ -6,6 +6,7 @@
 #include "chunk/registry.h"
 #include "chunk/remote.h"
 #include "client/probe.h"
+#include "detect/reading.h"
 #include "detect/registry.h"
 #include "detect/remote.h"
 #include "model/demo.h"
@@ -272,7 +273,14 @@ static void build_detectors(struct weir_services *b)
         *t = (struct weir_task_detector){.id = d->id.s,
                                          .detector = detector,
                                          .chunker = chunker,
-                                         .default_threshold = d->default_threshold};
+                                         .default_threshold = d->default_threshold,
+                                         .reads_along = d->reads_along};
+        if (d->reads_along && !weir_reading_can(detector)) {
+            weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->params_at,
+                                   "detector `%.*s` needs a `chunker_id`: with a pattern that may "
+                                   "match more than 1,024 bytes it cannot read along",
+                                   (int)d->id.s.n, d->id.s.p);
+        }
         weir_map_put(&tasks->detectors_by_id, t->id, t);
     }
     tasks->detectors = all;
@@ -287,6 +295,12 @@ static bool cuts_findings(const struct weir_chunker *c)
     return !c->is_whole_doc && c->before_cp < PROMISED_OVERLAP_CP;
 }
 
+static bool is_reader(struct weir_slice builtin)
+{
+    const struct weir_builtin_kind *kind = weir_detect_builtin_find(builtin);
+    return kind != NULL && kind->reader != NULL;
+}
+
 static void check_promise(struct weir_services *b, const struct weir_conf_route *route,
                           const struct weir_conf_use *uses, size_t n_uses)
 {
@@ -294,15 +308,27 @@ static void check_promise(struct weir_services *b, const struct weir_conf_route 
         const struct weir_conf_detector *d = uses[i].detector;
         const struct weir_chunker *chunker =
             d->chunker != NULL ? b->chunkers[d->chunker - b->conf->chunkers] : NULL;
-        if (d->builtin.s.p == NULL || chunker == NULL || !cuts_findings(chunker)) {
+        if (d->builtin.s.p == NULL || chunker == NULL || chunker->is_whole_doc) {
             continue;
         }
-        weir_conf_problems_add(
-            b->problems, WEIR_CONF_WARNING, uses[i].at,
-            "route `%.*s` promises to %s what detector `%.*s` finds, but chunker `%.*s` can cut a "
-            "finding in two: use a `window` chunker with `overlap` of at least %d",
-            (int)route->name.s.n, route->name.s.p, weir_conf_action_name(route->on_detection),
-            (int)d->id.s.n, d->id.s.p, (int)chunker->id.n, chunker->id.p, PROMISED_OVERLAP_CP);
+        const char *action = weir_conf_action_name(route->on_detection);
+        if (cuts_findings(chunker)) {
+            weir_conf_problems_add(
+                b->problems, WEIR_CONF_WARNING, uses[i].at,
+                "route `%.*s` promises to %s what detector `%.*s` finds, but chunker `%.*s` can cut "
+                "a finding in two: leave out its `chunker_id`, or use a `window` chunker with "
+                "`overlap` of at least %d",
+                (int)route->name.s.n, route->name.s.p, action, (int)d->id.s.n, d->id.s.p,
+                (int)chunker->id.n, chunker->id.p, PROMISED_OVERLAP_CP);
+        } else if (is_reader(d->builtin.s)) {
+            weir_conf_problems_add(
+                b->problems, WEIR_CONF_WARNING, uses[i].at,
+                "route `%.*s` promises to %s what detector `%.*s` finds, but of a finding longer "
+                "than the %zu characters by which the windows of chunker `%.*s` overlap, parts may "
+                "leave: leave out its `chunker_id`, and it reads along",
+                (int)route->name.s.n, route->name.s.p, action, (int)d->id.s.n, d->id.s.p,
+                chunker->before_cp, (int)chunker->id.n, chunker->id.p);
+        }
     }
 }
 

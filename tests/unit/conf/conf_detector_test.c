@@ -111,12 +111,45 @@ static void test_detectors(void **state)
     drop(&l);
 }
 
+/* A built-in detector without a chunker reads along, if it can and may. */
+static void test_without_chunker(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *builtin;
+        bool reads_along;
+        const char *chunker;
+        const char *chunker_when_off;
+    } cases[] = {
+        {"regex", true, "whole_doc_chunker", "window_chunker"},
+        {"secrets", true, "whole_doc_chunker", "window_chunker"},
+        {"file_type", false, "whole_doc_chunker", "whole_doc_chunker"},
+        {"keywords", false, "window_chunker", "window_chunker"},
+    };
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        bool is_off = i % 2 != 0;
+        char text[256];
+        snprintf(text, sizeof text, "detectors:\n  d: {builtin: %s}\n%s", cases[i / 2].builtin,
+                 is_off ? "read_along: off\n" : "");
+        struct loaded l = load_clean(text);
+        const struct weir_conf_detector *d = weir_conf_detector(l.conf, WEIR_SLICE("d"));
+        assert_int_equal(d->reads_along, cases[i / 2].reads_along && !is_off);
+        assert_true(weir_slice_eq_cstr(d->chunker->id.s, is_off ? cases[i / 2].chunker_when_off
+                                                                : cases[i / 2].chunker));
+        drop(&l);
+    }
+}
+
 static void test_wrong_detectors(void **state)
 {
     (void)state;
-    expect_detector("{builtin: regex}", "c.yaml:3: error: detector `d` needs a `chunker_id`\n");
-    expect_detector("{builtin: regex, chunker_id: null}",
+    expect_detector("{service: {hostname: h}}",
                     "c.yaml:3: error: detector `d` needs a `chunker_id`\n");
+    expect_detector("{service: {hostname: h}, chunker_id: null}",
+                    "c.yaml:3: error: detector `d` needs a `chunker_id`\n");
+    expect("compat: fms\ndetectors:\n  d: {builtin: regex}\n",
+           "c.yaml:1: warning: `compat: fms` lets requests without detectors pass unguarded\n"
+           "c.yaml:3: error: detector `d` needs a `chunker_id`\n");
     expect_detector("{builtin: regex, chunker_id: sentence}",
                     "c.yaml:3: error: chunker `sentence` does not exist; did you mean "
                     "`sentences`?\n");
@@ -220,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chunkers),     cmocka_unit_test(test_wrong_chunkers),
         cmocka_unit_test(test_detectors),    cmocka_unit_test(test_wrong_detectors),
+        cmocka_unit_test(test_without_chunker),
         cmocka_unit_test(test_params_types), cmocka_unit_test(test_params_json_cannot_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

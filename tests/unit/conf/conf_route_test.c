@@ -6,7 +6,7 @@
     "chunkers: {w: {builtin: window}, s: {builtin: sentence}, t: {builtin: window, overlap: "      \
     "63}}\n"                                                                                       \
     "detectors:\n"                                                                                 \
-    "  pii: {builtin: regex, chunker_id: w, default_threshold: 0.3}\n"                             \
+    "  pii: {builtin: regex, default_threshold: 0.3}\n"                                            \
     "  cut: {builtin: secrets, chunker_id: s}\n"                                                   \
     "  near: {builtin: links, chunker_id: t}\n"                                                    \
     "  far: {service: {hostname: h}, chunker_id: s}\n"                                             \

@@ -245,7 +245,8 @@ static void test_wrong_chunkers(void **state)
     "chunkers: {w: {builtin: window}, s: {builtin: sentence}, t: {builtin: window, params: "       \
     "{overlap: 63}}}\n"                                                                            \
     "detectors:\n"                                                                                 \
-    "  pii: {builtin: regex, params: {regex: [email]}, chunker_id: w}\n"                           \
+    "  pii: {builtin: regex, params: {regex: [email]}}\n"                                          \
+    "  wide: {builtin: secrets, chunker_id: w}\n"                                                  \
     "  cut: {builtin: secrets, chunker_id: s}\n"                                                   \
     "  near: {builtin: links, chunker_id: t}\n"                                                    \
     "  far: {service: {hostname: h}, chunker_id: s}\n"                                             \
@@ -257,13 +258,18 @@ static void test_the_promise(void **state)
     expect_problems(PROMISE("output: {cut: {}, near: {}}"), ""); /* annotate promises nothing */
     expect_problems(PROMISE("on_detection: block, output: {pii: {}, far: {}}"), "");
     expect_problems(PROMISE("on_detection: block, output: {cut: {}}"),
-                    "c.yaml:8: warning: route `a` promises to block what detector `cut` finds, but "
-                    "chunker `s` can cut a finding in two: use a `window` chunker with `overlap` "
-                    "of at least 64\n");
+                    "c.yaml:9: warning: route `a` promises to block what detector `cut` finds, but "
+                    "chunker `s` can cut a finding in two: leave out its `chunker_id`, or use a "
+                    "`window` chunker with `overlap` of at least 64\n");
     expect_problems(PROMISE("on_detection: redact, input: {near: {}}"),
-                    "c.yaml:8: warning: route `a` promises to redact what detector `near` finds, "
-                    "but chunker `t` can cut a finding in two: use a `window` chunker with "
-                    "`overlap` of at least 64\n");
+                    "c.yaml:9: warning: route `a` promises to redact what detector `near` finds, "
+                    "but chunker `t` can cut a finding in two: leave out its `chunker_id`, or use a "
+                    "`window` chunker with `overlap` of at least 64\n");
+    expect_problems(PROMISE("on_detection: redact, input: {wide: {}}"),
+                    "c.yaml:9: warning: route `a` promises to redact what detector `wide` finds, "
+                    "but of a finding longer than the 64 characters by which the windows of chunker "
+                    "`w` overlap, parts may leave: leave out its `chunker_id`, and it reads "
+                    "along\n");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
