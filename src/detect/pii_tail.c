@@ -87,27 +87,40 @@ static bool has_digit(struct weir_slice s)
 }
 
 /*
- * Groups of letters and digits, with one joint between: IBANs (DE89 3704 …), postcodes (SW1A 1AA),
- * national numbers (AB 12 34 56 C). A group before another has a digit, or is short where numbers
- * may begin with letters alone.
+ * Groups of letters and digits, with one joint between: national numbers (AB 12 34 56 C). A group
+ * before another has a digit, or is short.
  */
-static size_t groups_start(struct weir_slice t, bool has_ids)
+static size_t groups_start(struct weir_slice t)
 {
-    const char *joints = has_ids ? " -./:+" : " -";
     size_t from = alnum_start(t, t.n);
     for (size_t i = 0; i < MAX_GROUPS_BACK && from > 0; i++) {
         char joint = t.p[from - 1];
         size_t before = alnum_start(t, from - 1);
         struct weir_slice group = weir_slice_sub(t, before, from - 1);
-        bool is_short = has_ids && group.n > 0 && group.n <= 2;
-        bool is_giro = weir_slice_eq_cstr(group, "GIR");
-        if (joint == '\0' || strchr(joints, joint) == NULL || t.n - before > MAX_NUMBER ||
-            (!has_digit(group) && !is_short && !is_giro)) {
+        bool is_short = group.n > 0 && group.n <= 2;
+        if (joint == '\0' || strchr(" -./:+", joint) == NULL || t.n - before > MAX_NUMBER ||
+            (!has_digit(group) && !is_short)) {
             break;
         }
         from = before;
     }
     return from;
+}
+
+/* SW1A 1A: a postcode's first half, a blank, and what there is of the second. */
+static size_t post_code_start(struct weir_slice t)
+{
+    enum { MAX_SECOND = 2, MAX_FIRST = 4 };
+    size_t from = alnum_start(t, t.n);
+    bool is_second = from == t.n || (t.n - from <= MAX_SECOND && weir_ascii_is_digit(t.p[from]));
+    if (!is_second || weir_ascii_before(t, from) != ' ') {
+        return t.n;
+    }
+    size_t before = alnum_start(t, from - 1);
+    struct weir_slice first = weir_slice_sub(t, before, from - 1);
+    bool is_first = first.n >= 2 && first.n <= MAX_FIRST && weir_ascii_is_alpha(first.p[0]) &&
+                    (has_digit(first) || weir_slice_eq_cstr(first, "GIR"));
+    return is_first ? before : t.n;
 }
 
 /* GB29 NWBK 601: the first twelve letters and digits of an IBAN. */
@@ -137,5 +150,6 @@ static size_t least(size_t a, size_t b)
 size_t weir_pii__tail(struct weir_slice t, bool has_ids)
 {
     size_t from = least(word_start(t), number_start(t));
-    return least(least(from, iban_start(t)), groups_start(t, has_ids));
+    from = least(from, least(iban_start(t), post_code_start(t)));
+    return has_ids ? least(from, groups_start(t)) : from;
 }

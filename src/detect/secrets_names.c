@@ -326,14 +326,15 @@ static size_t skip_value_line(struct weir_slice t, size_t at)
 }
 
 /* Moves over ` = `, ` => `, `: `, " is " and the like; `end` is where the name itself ends. */
-static enum sign skip_sign(struct weir_slice t, size_t end, size_t *at)
+static enum sign skip_sign(struct weir_slice t, size_t end, size_t *at, bool may_have_owner)
 {
     size_t value_line = skip_value_line(t, *at);
     if (value_line != 0) {
         *at = value_line;
         return SIGN_ASSIGNED;
     }
-    size_t i = skip_blanks(t, skip_owner(t, skip_type(t, *at)));
+    size_t i = skip_type(t, *at);
+    i = skip_blanks(t, may_have_owner ? skip_owner(t, i) : i);
     size_t n_verb = verb_length(t, i);
     if (n_verb != 0) {
         *at = i + n_verb;
@@ -475,7 +476,7 @@ static bool is_name_of_secret(const struct weir_seek_look *l, size_t end)
 }
 
 /* After a name that ends at `l->end`. */
-static bool find_value(struct weir_seek_look *l, struct value *v)
+static bool find_value_of(struct weir_seek_look *l, struct value *v, bool may_have_owner)
 {
     struct weir_slice t = l->text;
     size_t end = skip_suffix(t, l->end);
@@ -484,7 +485,7 @@ static bool find_value(struct weir_seek_look *l, struct value *v)
     at += is_quoted_name;
     at += weir_ascii_at(t, at) == ']';
     v->sign = is_quoted_name ? skip_member(t, &at) : SIGN_NONE;
-    v->sign = v->sign == SIGN_NONE ? skip_sign(t, end, &at) : v->sign;
+    v->sign = v->sign == SIGN_NONE ? skip_sign(t, end, &at, may_have_owner) : v->sign;
     bool is_label = !is_quoted_name && is_label_end(t, at);
     if (v->sign == SIGN_NONE || is_label ||
         !read_value(t, skip_wrapper(t, skip_blanks(t, at)), v) || v->s.n < MIN_PASSWORD) {
@@ -502,6 +503,32 @@ static bool find_value(struct weir_seek_look *l, struct value *v)
                    weir_ascii_is_alpha(weir_ascii_at(v->s, equal + 1));
     return !has_space(v->s) && !is_login && !is_pair && is_name_of_secret(l, end) &&
            !weir_secrets__is_reference(v->s, v->is_quoted);
+}
+
+/*
+ * "the password for the guest netw": where an owner may be going on, the value comes behind it. What
+ * stands there already is held only if it would be the value without an owner.
+ */
+static bool find_value(struct weir_seek_look *l, struct value *v)
+{
+    size_t low = l->from;
+    bool is_found = find_value_of(l, v, true);
+    if (!weir_ascii_edge.is_met) {
+        return is_found;
+    }
+    struct weir_seek_look plain = *l;
+    struct value other = {0};
+    weir_ascii_edge.is_met = false;
+    plain.from = low;
+    bool is_plain = find_value_of(&plain, &other, false);
+    bool is_open = weir_ascii_edge.is_met;
+    weir_ascii_edge.is_met = true;
+    bool is_value = is_open || (is_plain && other.s.n >= MIN_PASSWORD);
+    bool has_owner = v->from > other.from; /* and its verb */
+    l->from = is_value    ? (plain.from < l->from ? plain.from : l->from)
+              : has_owner ? v->from
+                          : l->text.n;
+    return is_found;
 }
 
 /* password = "confirm_password1", apiKey: SensitiveToken2: another name, or what it is called. */

@@ -1,0 +1,217 @@
+/*
+ * Detectors that read along (detect/reading.h) on streams of tokens: how long a token is held, in
+ * tokens and code points, on English, German, Japanese and code; what a token costs; what the
+ * readers of a channel take. Usage: read_bench [ROUNDS]
+ *
+ * Tokens are cut as tokenizers do it: a word with the blank before it, at most eight letters of it,
+ * signs by themselves, two letters of Japanese.
+ */
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "detect/reading.h"
+#include "detect/registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TEXT_BYTES = 100 * 1024, MAX_TOKENS = TEXT_BYTES, MAX_LETTERS = 8, N_READERS = 2 };
+
+static const struct {
+    const char *name;
+    const char *text;
+} texts[] = {
+    {"English",
+     "The gateway reads what the model says as it says it, a few letters at a time. It holds each "
+     "word until every detector has looked at it, and lets it go when none of them objects. Dr. "
+     "Weir, who built the first one in 1871, called that \"keeping the gate\"; nobody has found a "
+     "better word since. Does it cost much? About 3.5 percent, i.e. less than the network. The "
+     "password to the old house was written on paper, and the token of thanks was a secret between "
+     "two people at 12:30. See section 4.2 and call the office before Friday, or visit "
+     "https://www.example.org/help for more.\n\n"},
+    {"German",
+     "Die Übertragung beginnt, sobald das erste Wort geprüft ist; niemand wartet auf das Ende des "
+     "Satzes. Am 3. Oktober 1990 waren es 12.500 Zeichen pro Sekunde, heute sind es mehr. Das "
+     "Kennwort für das alte Haus stand auf einem Zettel, und die Geschwindigkeitsbegrenzung von 50 "
+     "km/h galt überall. Wer fragt, bekommt eine Antwort: zum Beispiel per Brief oder "
+     "persönlich.\n\n"},
+    {"Japanese",
+     "ゲートウェイはモデルの言葉を少しずつ読みます。どの検出器も反対しなければ、その言葉はすぐに"
+     "送られます。2024年3月15日の会議で決まったとおり、パスワードは紙に書かないでください。詳しくは"
+     "担当者に聞いてください。"},
+    {"code",
+     "def read_along(self, text: str) -> list[Finding]:\n    \"\"\"Reads what has come.\"\"\"\n    "
+     "for i, token in enumerate(self.tokens):\n        if token.kind == Kind.NUMBER and "
+     "len(token.text) > 12:\n            self.found.append(Finding(token.start, token.end, "
+     "score=0.9))\n    return [f for f in self.found if f.score >= self.threshold]\n\nint main(int "
+     "argc, char **argv)\n{\n    size_t n = strlen(argv[1]);\n    for (size_t i = 0; i < n; i++) "
+     "{\n        total += values[i] * 2;\n    }\n    printf(\"%zu\\n\", total);\n    return 0;\n}\n"
+     "\n"},
+};
+
+static const struct {
+    const char *kind;
+    const char *params;
+} kinds[N_READERS] = {
+    {"regex",
+     "{\"regex\":[\"email\",\"credit-card\",\"phone\",\"us-ssn\",\"ipv4\",\"ipv6\",\"iban\"]}"},
+    {"secrets", "{}"},
+};
+
+static struct weir_builtin builtins[N_READERS];
+
+static bool is_letter(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= 0xC2 && c <= 0xDF) ||
+           (c >= 0x80 && c < 0xC0);
+}
+
+/* The bytes of the next token. */
+static size_t token_length(struct weir_slice s)
+{
+    size_t n = s.p[0] == ' ' && s.n > 1 && s.p[1] != ' ';
+    if ((unsigned char)s.p[n] >= 0xE0) {
+        size_t n_bytes = weir_utf8_byte_at(weir_slice_sub(s, n, s.n), 2);
+        return n + n_bytes;
+    }
+    size_t from = n;
+    while (n < s.n && n - from < MAX_LETTERS && is_letter((unsigned char)s.p[n])) {
+        n++;
+    }
+    while (n < s.n && ((unsigned char)s.p[n] & 0xC0) == 0x80) {
+        n++;
+    }
+    if (n == from) {
+        while (n < s.n && n - from < 3 && s.p[n] >= '0' && s.p[n] <= '9') {
+            n++;
+        }
+    }
+    return n > from ? n : from + 1;
+}
+
+static struct weir_slice tokens[MAX_TOKENS];
+static size_t ends_cp[MAX_TOKENS];
+
+static size_t cut(struct weir_slice text)
+{
+    size_t n = 0;
+    size_t at_cp = 0;
+    while (text.n != 0) {
+        tokens[n] = weir_slice_sub(text, 0, token_length(text));
+        at_cp += weir_utf8_count(tokens[n]);
+        ends_cp[n] = at_cp;
+        text = weir_slice_sub(text, tokens[n].n, text.n);
+        n++;
+    }
+    return n;
+}
+
+static double cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static size_t smallest_mark(const struct weir_reading *r)
+{
+    size_t mark_cp = SIZE_MAX;
+    for (size_t i = 0; i < N_READERS; i++) {
+        size_t own_cp = weir_reading_mark_cp(r, i);
+        mark_cp = own_cp < mark_cp ? own_cp : mark_cp;
+    }
+    return mark_cp;
+}
+
+struct hold {
+    size_t with_next; /* tokens that leave with the next one, or their own */
+    size_t within_three;
+    size_t most_tokens;
+    size_t most_cp;
+    double mean_cp;
+};
+
+static struct weir_reading *open_reading(void)
+{
+    struct weir_reading *r = weir_reading_new(NULL, NULL, NULL);
+    for (size_t i = 0; i < N_READERS; i++) {
+        weir_reading_add(r, &builtins[i].base, WEIR_SLICE(""), 0.5);
+    }
+    weir_reading_start(r);
+    return r;
+}
+
+static struct hold measure(size_t n)
+{
+    struct hold h = {0};
+    struct weir_reading *r = open_reading();
+    size_t left = 0;
+    double held_cp = 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        weir_reading_push(r, tokens[i]);
+        size_t mark_cp = smallest_mark(r);
+        held_cp += (double)(ends_cp[i] - mark_cp);
+        h.most_cp = ends_cp[i] - mark_cp > h.most_cp ? ends_cp[i] - mark_cp : h.most_cp;
+        while (left < n && ends_cp[left] <= mark_cp) {
+            size_t late = i - left;
+            h.with_next += late <= 1;
+            h.within_three += late <= 3;
+            h.most_tokens = late > h.most_tokens ? late : h.most_tokens;
+            left++;
+        }
+        bytes = i == n / 2 ? weir_reading_footprint(r) : bytes;
+    }
+    h.mean_cp = held_cp / (double)n;
+    printf("  %zu bytes for the readers of the channel\n", bytes);
+    weir_reading_free(r);
+    return h;
+}
+
+static double cost(size_t n, int rounds)
+{
+    double from = cpu_ns();
+    for (int k = 0; k < rounds; k++) {
+        struct weir_reading *r = open_reading();
+        for (size_t i = 0; i < n; i++) {
+            weir_reading_push(r, tokens[i]);
+        }
+        weir_reading_free(r);
+    }
+    return (cpu_ns() - from) / (double)n / rounds;
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    struct weir_buf why = {0};
+    for (size_t i = 0; i < N_READERS; i++) {
+        if (weir_detect_builtin_init(&builtins[i], weir_slice_cstr(kinds[i].kind),
+                                     weir_slice_cstr(kinds[i].kind),
+                                     weir_slice_cstr(kinds[i].params), &why) != 0) {
+            fprintf(stderr, "%s\n", weir_buf_cstr(&why));
+            return 1;
+        }
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct weir_buf text = {0};
+        while (text.n + strlen(texts[i].text) < TEXT_BYTES) {
+            weir_buf_append(&text, weir_slice_cstr(texts[i].text));
+        }
+        size_t n = cut(weir_buf_slice(&text));
+        printf("%s, %zu tokens\n", texts[i].name, n);
+        struct hold h = measure(n);
+        printf("  with the next %.1f %%, within three %.1f %%, at most %zu tokens, %zu code points; "
+               "held on average %.1f code points\n",
+               100.0 * (double)h.with_next / (double)n, 100.0 * (double)h.within_three / (double)n,
+               h.most_tokens, h.most_cp, h.mean_cp);
+        printf("  %.0f ns a token\n", rounds > 0 ? cost(n, rounds) : 0);
+        weir_buf_dispose(&text);
+    }
+    for (size_t i = 0; i < N_READERS; i++) {
+        weir_builtin_dispose(&builtins[i]);
+    }
+    weir_buf_dispose(&why);
+    return 0;
+}
