@@ -194,6 +194,13 @@ void weir_patterns_close(struct weir_patterns_stream *stream)
     close_stream((hs_stream_t *)stream);
 }
 
+void weir_patterns_restart(const struct weir_patterns *p, struct weir_patterns_stream *stream)
+{
+    struct scratch *s = own_scratch();
+    fit(s, p);
+    WEIR_ASSERT(hs_reset_stream((hs_stream_t *)stream, 0, s->memory, NULL, NULL) == HS_SUCCESS);
+}
+
 int weir_patterns_read(const struct weir_patterns *p, struct weir_patterns_stream *stream,
                        struct weir_slice part, weir_patterns_match_fn on_match, void *ctx)
 {

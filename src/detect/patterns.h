@@ -45,6 +45,9 @@ struct weir_patterns_stream;
 struct weir_patterns_stream *weir_patterns_open(const struct weir_patterns *p);
 void weir_patterns_close(struct weir_patterns_stream *stream); /* NULL is fine */
 
+/* As if it had just been opened: ends count anew. */
+void weir_patterns_restart(const struct weir_patterns *p, struct weir_patterns_stream *stream);
+
 /* The next part. 0, or what `on_match` stopped with: then close. */
 int weir_patterns_read(const struct weir_patterns *p, struct weir_patterns_stream *stream,
                        struct weir_slice part, weir_patterns_match_fn on_match, void *ctx);

@@ -167,6 +167,7 @@ struct weir_seek_rules weir_pii_rules(const struct weir_pii_seek *seek)
         .judge = judge,
         .settings = seek,
         .type = "pii",
+        .triggers = seek->is_ids ? NULL : "0123456789@:",
         .n_groups = seek->is_ids ? weir_pii__n_ids : N_KINDS,
     };
 }

@@ -18,7 +18,7 @@ static size_t begun(struct weir_slice t, const char *s)
 {
     size_t n = strlen(s) - 1;
     n = n < t.n ? n : t.n;
-    while (n > 0 && memcmp(t.p + t.n - n, s, n) != 0) {
+    while (n > 0 && (s[n - 1] != t.p[t.n - 1] || memcmp(t.p + t.n - n, s, n) != 0)) {
         n--;
     }
     return n;
@@ -43,14 +43,30 @@ void weir_secrets__prepare_tail(void)
     }
 }
 
+/* A prefix that begins at `at` and is not all there? */
+static bool is_begun(struct weir_slice t, size_t at)
+{
+    for (size_t i = 0; i < n_prefixes; i++) {
+        if (prefixes[i][0] == t.p[at] && strlen(prefixes[i]) > t.n - at &&
+            memcmp(prefixes[i], t.p + at, t.n - at) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No letter stands before a prefix. */
 static size_t prefix_start(struct weir_slice t)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < n_prefixes; i++) {
-        size_t n = begun(t, prefixes[i]);
-        most = n > most ? n : most;
+    enum { LONGEST = 40 };
+    size_t stop = t.n > LONGEST ? t.n - LONGEST : 0;
+    size_t from = t.n;
+    for (size_t at = t.n; at > stop && !weir_ascii_is_space(t.p[at - 1]); at--) {
+        if (!weir_secrets__touches_word(weir_ascii_before(t, at - 1)) && is_begun(t, at - 1)) {
+            from = at - 1;
+        }
     }
-    return t.n - most;
+    return from;
 }
 
 /* name://, as far as it has come. */
@@ -94,9 +110,9 @@ static size_t colon_start(struct weir_slice t)
         return t.n;
     }
     struct weir_slice after = weir_slice_sub(t, word, t.n);
-    bool is_begun = weir_slice_starts_with(WEIR_SLICE("AA"), after) ||
-                    weir_slice_starts_with(WEIR_SLICE("APA91b"), after);
-    return is_begun ? word_start(t, word - 1, MAX_ID) : t.n;
+    bool is_key = weir_slice_starts_with(WEIR_SLICE("AA"), after) ||
+                  weir_slice_starts_with(WEIR_SLICE("APA91b"), after);
+    return is_key ? word_start(t, word - 1, MAX_ID) : t.n;
 }
 
 /* MTxx….abcdef. of Discord, xxxx.atlasv1. of Terraform. */
@@ -179,7 +195,7 @@ size_t weir_secrets__tail(struct weir_slice t, bool is_start)
     enum { MAX_WORD = 128 };
     size_t from = word_start(t, t.n, MAX_WORD);
     char before = weir_ascii_before(t, from);
-    bool is_bare = before == ' ' || before == '\n' || before == '\0';
+    bool is_bare = before == '\0' || strchr(".:/$~+", before) == NULL; /* most often */
     size_t low = least(from, service_start(t));
     low = is_start ? least(low, key_rest_start(t)) : low;
     if (is_bare) {

@@ -187,7 +187,8 @@ static int on_match(void *ctx, unsigned id, size_t end_byte)
     const struct run *r = ctx;
     struct weir_seek *s = r->s;
     struct weir_seek_rule rule = r->rules->rule(r->rules->settings, id);
-    if (rule.group == WEIR_SEEK_UNASKED) {
+    end_byte += s->base_byte;
+    if (rule.group == WEIR_SEEK_UNASKED || end_byte <= s->read_byte) {
         return 0;
     }
     bool is_next = s->n != 0 && s->waiting[s->n - 1].end != end_byte;
@@ -209,13 +210,50 @@ static bool is_word_only(struct weir_slice s)
     return true;
 }
 
+/* Is there nothing to find, since what every match has is not there? */
+static bool is_quiet(struct weir_seek *s, const char *triggers, struct weir_slice part,
+                     size_t to_byte)
+{
+    if (triggers == NULL) {
+        return false;
+    }
+    for (size_t i = part.n; i-- > 0;) {
+        if (part.p[i] != '\0' && strchr(triggers, part.p[i]) != NULL) {
+            s->trigger_byte = to_byte - (part.n - i) + 1;
+            return false;
+        }
+    }
+    return to_byte - s->trigger_byte > WEIR_SEEK_WIDTH;
+}
+
+/* Shows the new text to the patterns. */
+static int scan_part(struct run *r)
+{
+    struct weir_seek *s = r->s;
+    const struct weir_reader_text *t = r->t;
+    size_t at = minus(s->read_byte, t->from_byte);
+    struct weir_slice part = weir_slice_sub(t->text, at, t->text.n);
+    if (is_quiet(s, r->rules->triggers, part, t->from_byte + t->text.n)) {
+        s->is_behind = true;
+        return 0;
+    }
+    if (s->is_behind) {
+        at = minus(at, WEIR_SEEK_WIDTH);
+        part = weir_slice_sub(t->text, at, t->text.n);
+        weir_patterns_restart(r->rules->patterns, s->stream);
+        s->base_byte = t->from_byte + at;
+        s->is_behind = false;
+    }
+    return weir_patterns_read(r->rules->patterns, s->stream, part, on_match, r);
+}
+
 int weir_seek_read(struct weir_seek *s, const struct weir_seek_rules *rules,
                    const struct weir_reader_text *t, struct weir_found *found)
 {
     struct run r = {.s = s, .rules = rules, .t = t, .found = found};
     size_t to_byte = t->from_byte + t->text.n;
     struct weir_slice part = weir_slice_sub(t->text, minus(s->read_byte, t->from_byte), t->text.n);
-    int rc = weir_patterns_read(rules->patterns, s->stream, part, on_match, &r);
+    int rc = scan_part(&r);
     s->read_byte = to_byte;
     bool can_decide =
         t->is_end || s->has_new || to_byte - s->tried_byte >= TRY_AGAIN || !is_word_only(part);

@@ -24,6 +24,7 @@
 enum {
     WEIR_SEEK_ALONE = 63,   /* a group: its candidates know nothing of each other */
     WEIR_SEEK_UNASKED = 64, /* a group: nobody wants to know */
+    WEIR_SEEK_WIDTH = 24,   /* bytes of a match, where there are triggers */
 };
 
 /* A candidate, and what became of it. Offsets are of `text`. */
@@ -59,6 +60,9 @@ struct weir_seek_rules {
     bool (*judge)(const void *settings, unsigned id, struct weir_seek_look *l);
     const void *settings;
     const char *type; /* the findings' detection_type */
+    /* NULL, or bytes of which every match has one, the last WEIR_SEEK_WIDTH bytes at most before its
+     * end: text without them needs no look. Ends with NUL. */
+    const char *triggers;
     size_t n_groups;  /* of those that remember what was judged: 0, 1, … */
     bool is_piece;
 };
@@ -78,6 +82,9 @@ struct weir_seek {
     size_t n;
     size_t cap;
     size_t *seen;      /* by group */
+    size_t base_byte;  /* the stream's first byte */
+    size_t trigger_byte; /* one past the last trigger */
+    bool is_behind;    /* text without triggers was not shown to the stream */
     size_t read_byte;  /* patterns have seen the text up to there, */
     size_t tried_byte; /* and judges */
     bool has_new;      /* some that were never judged */
