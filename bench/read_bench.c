@@ -202,10 +202,11 @@ int main(int argc, char **argv)
         size_t n = cut(weir_buf_slice(&text));
         printf("%s, %zu tokens\n", texts[i].name, n);
         struct hold h = measure(n);
-        printf("  with the next %.1f %%, within three %.1f %%, at most %zu tokens, %zu code points; "
-               "held on average %.1f code points\n",
-               100.0 * (double)h.with_next / (double)n, 100.0 * (double)h.within_three / (double)n,
-               h.most_tokens, h.most_cp, h.mean_cp);
+        printf(
+            "  with the next %.1f %%, within three %.1f %%, at most %zu tokens, %zu code points; "
+            "held on average %.1f code points\n",
+            100.0 * (double)h.with_next / (double)n, 100.0 * (double)h.within_three / (double)n,
+            h.most_tokens, h.most_cp, h.mean_cp);
         printf("  %.0f ns a token\n", rounds > 0 ? cost(n, rounds) : 0);
         weir_buf_dispose(&text);
     }

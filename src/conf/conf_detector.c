@@ -349,9 +349,11 @@ static void choose_chunker(struct weir_conf_reader *r, struct weir_conf_detector
         return;
     }
     bool is_whole = is_one_of(d->builtin.s, whole_detectors);
-    d->reads_along = r->conf->read_along == WEIR_CONF_READ_ON && is_one_of(d->builtin.s, reading_detectors);
-    d->chunker = weir_map_get(&r->conf->chunkers_by_id,
-                              weir_slice_cstr(is_whole || d->reads_along ? whole_doc_id : window_id));
+    d->reads_along =
+        r->conf->read_along == WEIR_CONF_READ_ON && is_one_of(d->builtin.s, reading_detectors);
+    d->chunker =
+        weir_map_get(&r->conf->chunkers_by_id,
+                     weir_slice_cstr(is_whole || d->reads_along ? whole_doc_id : window_id));
 }
 
 static void read_detector(struct weir_conf_reader *r, const struct weir_conf_node *key,
@@ -378,7 +380,8 @@ static bool needs_windows(const struct weir_conf_reader *r, const struct weir_co
         if (builtin == NULL || weir_conf__get(d, "chunker_id") != NULL) {
             continue;
         }
-        bool reads = r->conf->read_along == WEIR_CONF_READ_ON && is_one_of(builtin->text, reading_detectors);
+        bool reads =
+            r->conf->read_along == WEIR_CONF_READ_ON && is_one_of(builtin->text, reading_detectors);
         if (!reads && !is_one_of(builtin->text, whole_detectors)) {
             return true;
         }

@@ -292,11 +292,8 @@ static int read_on(struct run *r, bool is_end, size_t *at, size_t *low)
 int weir_custom_read(const struct weir_custom *c, const struct weir_reader_text *t, size_t *at_byte,
                      struct weir_reader_out *out)
 {
-    struct run r = {.c = c,
-                    .text = t->text,
-                    .from_byte = t->from_byte,
-                    .found = out->found,
-                    .why = &out->why};
+    struct run r = {
+        .c = c, .text = t->text, .from_byte = t->from_byte, .found = out->found, .why = &out->why};
     size_t at = *at_byte - t->from_byte;
     size_t low = 0;
     r.data = pcre2_match_data_create(1, NULL);

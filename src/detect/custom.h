@@ -40,8 +40,8 @@ int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_
  * written? */
 bool weir_custom_can_read(const struct weir_custom *c);
 
-/* All matches so far that more text cannot change (detect/reader.h). `*at_byte` is where it goes on,
- * 0 at first; out->low_byte is lowered to where a match may have begun. 0, or WEIR_ELIMIT. */
+/* All matches so far that more text cannot change (detect/reader.h). `*at_byte` is where it goes
+ * on, 0 at first; out->low_byte is lowered to where a match may have begun. 0, or WEIR_ELIMIT. */
 int weir_custom_read(const struct weir_custom *c, const struct weir_reader_text *t, size_t *at_byte,
                      struct weir_reader_out *out);
 

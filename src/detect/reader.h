@@ -39,9 +39,10 @@ struct weir_reader_text {
 struct weir_reader_out {
     struct weir_found *found; /* to add to; offsets count from the beginning of the whole */
     size_t low_byte;          /* to set: no finding still to come begins before it */
-    size_t quiet_byte; /* to lower: if the text ended here, no more findings would begin before it */
-    double threshold;  /* findings with a lower score are dropped */
-    const char *why;          /* to set with WEIR_ELIMIT, static */
+    size_t
+        quiet_byte;   /* to lower: if the text ended here, no more findings would begin before it */
+    double threshold; /* findings with a lower score are dropped */
+    const char *why;  /* to set with WEIR_ELIMIT, static */
 };
 
 /* Any state is a block of the reading, zeroed, aligned for pointers. */

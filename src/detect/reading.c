@@ -32,8 +32,8 @@ struct one {
     size_t low_byte; /* the reader's */
     size_t mark_byte;
     size_t mark_cp;
-    size_t quiet_byte; /* if the text ended here, nothing more would begin before it */
-    size_t n_raw; /* ever */
+    size_t quiet_byte;        /* if the text ended here, nothing more would begin before it */
+    size_t n_raw;             /* ever */
     struct weir_fault *fault; /* in the arena; NULL: none */
 };
 
@@ -315,9 +315,8 @@ size_t weir_reading_mark_cp(const struct weir_reading *r, size_t index)
 size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index)
 {
     const struct one *o = &r->ones[index];
-    size_t more_cp = o->quiet_byte > o->mark_byte
-                         ? weir_utf8_count(between(r, o->mark_byte, o->quiet_byte))
-                         : 0;
+    size_t more_cp =
+        o->quiet_byte > o->mark_byte ? weir_utf8_count(between(r, o->mark_byte, o->quiet_byte)) : 0;
     return o->mark_cp + more_cp;
 }
 

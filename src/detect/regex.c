@@ -226,7 +226,8 @@ static size_t reader_footprint(const void *state, const void *settings)
     for (int is_ids = 0; is_ids < 2; is_ids++) {
         struct weir_pii_seek seek = weir_pii_seek(s->mask, is_ids != 0);
         struct weir_seek_rules rules = weir_pii_rules(&seek);
-        bytes += r->kinds[is_ids].stream != NULL ? weir_seek_footprint(&r->kinds[is_ids], &rules) : 0;
+        bytes +=
+            r->kinds[is_ids].stream != NULL ? weir_seek_footprint(&r->kinds[is_ids], &rules) : 0;
     }
     return bytes;
 }

@@ -111,8 +111,8 @@ static bool fits_shape(const struct weir_secret_shape *shape, struct weir_seek_l
     }
     bool has_limit = shape->max != WEIR_SECRET_OPEN;
     size_t at = l->resume != 0 ? l->resume : l->end;
-    size_t to = weir_secrets__run(t, at, shape->class,
-                                  has_limit ? (size_t)shape->max + 1 : SIZE_MAX);
+    size_t to =
+        weir_secrets__run(t, at, shape->class, has_limit ? (size_t)shape->max + 1 : SIZE_MAX);
     bool is_over = is_open(shape, l, to);
     while (to > l->end && (t.p[to - 1] == '.' || t.p[to - 1] == '/')) {
         to--; /* the sentence's */

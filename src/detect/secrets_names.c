@@ -506,8 +506,8 @@ static bool find_value_of(struct weir_seek_look *l, struct value *v, bool may_ha
 }
 
 /*
- * "the password for the guest netw": where an owner may be going on, the value comes behind it. What
- * stands there already is held only if it would be the value without an owner.
+ * "the password for the guest netw": where an owner may be going on, the value comes behind it.
+ * What stands there already is held only if it would be the value without an owner.
  */
 static bool find_value(struct weir_seek_look *l, struct value *v)
 {

@@ -97,7 +97,8 @@ static size_t teams_start(struct weir_slice t)
     enum { MAX_HOST = 48 };
     size_t n = begun(t, "webhook.office.com/webhookb2/");
     size_t from = n > strlen("webhook.office.com") ? t.n - n : t.n;
-    size_t start = from < t.n ? weir_secrets__run_back(t, from, WEIR_SECRET_URL_DOT, MAX_HOST) : t.n;
+    size_t start =
+        from < t.n ? weir_secrets__run_back(t, from, WEIR_SECRET_URL_DOT, MAX_HOST) : t.n;
     return start < t.n && start >= strlen("https://") ? start - strlen("https://") : start;
 }
 

@@ -60,10 +60,10 @@ struct weir_seek_rules {
     bool (*judge)(const void *settings, unsigned id, struct weir_seek_look *l);
     const void *settings;
     const char *type; /* the findings' detection_type */
-    /* NULL, or bytes of which every match has one, the last WEIR_SEEK_WIDTH bytes at most before its
-     * end: text without them needs no look. Ends with NUL. */
+    /* NULL, or bytes of which every match has one, the last WEIR_SEEK_WIDTH bytes at most before
+     * its end: text without them needs no look. Ends with NUL. */
     const char *triggers;
-    size_t n_groups;  /* of those that remember what was judged: 0, 1, … */
+    size_t n_groups; /* of those that remember what was judged: 0, 1, … */
     bool is_piece;
 };
 
@@ -81,13 +81,13 @@ struct weir_seek {
     struct weir_seek_candidate *waiting; /* in order of their ends */
     size_t n;
     size_t cap;
-    size_t *seen;      /* by group */
-    size_t base_byte;  /* the stream's first byte */
+    size_t *seen;        /* by group */
+    size_t base_byte;    /* the stream's first byte */
     size_t trigger_byte; /* one past the last trigger */
-    bool is_behind;    /* text without triggers was not shown to the stream */
-    size_t read_byte;  /* patterns have seen the text up to there, */
-    size_t tried_byte; /* and judges */
-    bool has_new;      /* some that were never judged */
+    bool is_behind;      /* text without triggers was not shown to the stream */
+    size_t read_byte;    /* patterns have seen the text up to there, */
+    size_t tried_byte;   /* and judges */
+    bool has_new;        /* some that were never judged */
 };
 
 void weir_seek_init(struct weir_seek *s, const struct weir_seek_rules *rules);

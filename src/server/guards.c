@@ -55,10 +55,11 @@ variant_of(struct builder *b, const struct weir_task_detector *d, const struct w
     weir_arena_defer(b->arena, dispose_builtin, made);
     weir_buf_dispose(&why);
     if (made->made != NULL && d->reads_along && !weir_reading_can(&made->base)) {
-        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, use->at,
-                               "detector `%.*s` needs a `chunker_id`: with a pattern that may match "
-                               "more than 1,024 bytes it cannot read along",
-                               (int)d->id.n, d->id.p);
+        weir_conf_problems_add(
+            b->problems, WEIR_CONF_ERROR, use->at,
+            "detector `%.*s` needs a `chunker_id`: with a pattern that may match "
+            "more than 1,024 bytes it cannot read along",
+            (int)d->id.n, d->id.p);
     }
     return variant;
 }

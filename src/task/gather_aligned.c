@@ -48,8 +48,8 @@ static bool next(struct weir_gather *g, size_t *end_cp)
         if (!weir_gather__has_reached(q, g->target_cp)) {
             return weir_gather__wait(g, i);
         }
-        size_t straddle_cp = q->is_reader ? end_of_finding(q, g->target_cp)
-                                          : end_of_straddler(q, g->target_cp);
+        size_t straddle_cp =
+            q->is_reader ? end_of_finding(q, g->target_cp) : end_of_straddler(q, g->target_cp);
         n_agreeing = straddle_cp > g->target_cp ? 1 : n_agreeing + 1;
         g->target_cp = straddle_cp;
     }

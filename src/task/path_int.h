@@ -119,9 +119,9 @@ struct weir_path_segment {
     bool has_ended;
     struct weir_reading *reading; /* of those that read along; NULL: none does */
     size_t n_readers;
-    size_t fed_cp;  /* they were given the text up to there */
-    size_t end_cp;  /* where it ended */
-    bool has_read;  /* to the end */
+    size_t fed_cp;         /* they were given the text up to there */
+    size_t end_cp;         /* where it ended */
+    bool has_read;         /* to the end */
     struct weir_list rows; /* told paths: chunks that have not left */
     size_t row_bytes;
     size_t n_told; /* ever */

@@ -102,8 +102,7 @@ static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
     return v;
 }
 
-void weir_path__fail_lane(struct weir_path_lane *lane, const struct weir_fault *fault,
-                          size_t at_cp)
+void weir_path__fail_lane(struct weir_path_lane *lane, const struct weir_fault *fault, size_t at_cp)
 {
     struct weir_path_segment *seg = lane->segment;
     if (lane->fault.origin == WEIR_FAULT_NONE) {
@@ -428,7 +427,8 @@ void weir_path__pull(struct weir_path_cutter *c)
     bool is_told = c->segment->path->is_told;
     int rc = 0;
     int n_left = PULL_CHUNKS;
-    while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c) && weir_path__has_time(c->segment->path)) {
+    while (!c->has_ended && rc == 0 && n_left-- != 0 && has_room(c) &&
+           weir_path__has_time(c->segment->path)) {
         rc = weir_chunk_next(c->stream, &chunk);
         if (rc == 0 && is_told) {
             take_told(c, &chunk);
@@ -475,9 +475,9 @@ void weir_path__blame(struct weir_path_segment *seg)
         path->fault = weir_source_limit_fault(&path->faults, path->max_held_bytes);
         return;
     }
-    path->fault =
-        (struct weir_fault){.origin = WEIR_FAULT_CHUNKER,
-                            .id = lane->cutter != NULL ? lane->cutter->chunker->id : lane->use->d->id,
-                            .err = failure->err,
-                            .why = weir_slice_cstr(weir_gather_fault_text(failure->fault))};
+    path->fault = (struct weir_fault){
+        .origin = WEIR_FAULT_CHUNKER,
+        .id = lane->cutter != NULL ? lane->cutter->chunker->id : lane->use->d->id,
+        .err = failure->err,
+        .why = weir_slice_cstr(weir_gather_fault_text(failure->fault))};
 }

@@ -34,8 +34,8 @@ void weir_path__open_reading(struct weir_path_segment *seg)
         if (lane->cutter != NULL) {
             continue;
         }
-        seg->reading = seg->reading != NULL ? seg->reading
-                                            : weir_reading_new(task->loop, on_ready, seg);
+        seg->reading =
+            seg->reading != NULL ? seg->reading : weir_reading_new(task->loop, on_ready, seg);
         weir_reading_add(seg->reading, lane->use->d->detector, lane->use->params,
                          lane->use->threshold);
         lane->reader = n++;
@@ -93,8 +93,7 @@ static void tell_mark(struct weir_path_lane *lane)
     }
     size_t told_cp = clipped(seg, lane->judged_cp);
     lane->told_cp = told_cp > lane->told_cp ? told_cp : lane->told_cp;
-    struct weir_gather_mark m = {
-        .mark_cp = lane->told_cp, .findings = moved, .n_findings = list.n};
+    struct weir_gather_mark m = {.mark_cp = lane->told_cp, .findings = moved, .n_findings = list.n};
     weir_gather_mark(seg->gather, lane->index, &m);
     free(moved);
 }
@@ -181,6 +180,7 @@ void weir_path__cut_readers(struct weir_path_segment *seg)
         size_t quiet_cp = seg->start_cp + weir_reading_quiet_cp(seg->reading, lane->reader);
         lane->judged_cp = quiet_cp > lane->judged_cp ? quiet_cp : lane->judged_cp;
         lane->told_cp = lane->judged_cp;
-        weir_gather_mark(seg->gather, lane->index, &(struct weir_gather_mark){lane->told_cp, NULL, 0});
+        weir_gather_mark(seg->gather, lane->index,
+                         &(struct weir_gather_mark){lane->told_cp, NULL, 0});
     }
 }

@@ -287,8 +287,7 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
     job->input.type = detector->type;
     job->input.params = job->use->params;
     job->input.threshold = job->use->threshold;
-    job->input.is_piece =
-        job->cutting != NULL && !task->env->is_fms && !job->use->d->reads_along;
+    job->input.is_piece = job->cutting != NULL && !task->env->is_fms && !job->use->d->reads_along;
     job->input.is_lenient = task->env->is_fms;
     struct weir_detect_env env = {.loop = task->loop,
                                   .client = task->client,

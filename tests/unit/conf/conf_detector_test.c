@@ -251,10 +251,13 @@ static void test_params_json_cannot_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chunkers),     cmocka_unit_test(test_wrong_chunkers),
-        cmocka_unit_test(test_detectors),    cmocka_unit_test(test_wrong_detectors),
+        cmocka_unit_test(test_chunkers),
+        cmocka_unit_test(test_wrong_chunkers),
+        cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_wrong_detectors),
         cmocka_unit_test(test_without_chunker),
-        cmocka_unit_test(test_params_types), cmocka_unit_test(test_params_json_cannot_say),
+        cmocka_unit_test(test_params_types),
+        cmocka_unit_test(test_params_json_cannot_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,8 @@ static inline bool read_macro(struct weir_slice s, struct macro *m)
            (!is_numbered || weir_slice_u64(s, &m->number) == 0);
 }
 
-static inline struct weir_slice quality_expand(struct weir_slice s, size_t row, struct weir_arena *arena)
+static inline struct weir_slice quality_expand(struct weir_slice s, size_t row,
+                                               struct weir_arena *arena)
 {
     struct weir_buf out = {0};
     struct macro m = {0};

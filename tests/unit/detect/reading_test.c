@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 static const char *const files[] = {
-    "regex",         "regex_ids", "secrets",       "links",
-    "unicode",       "keywords",  "keywords_more", "prompt_injection",
-    "prompt_injection_held",
+    "regex",         "regex_ids",        "secrets",
+    "links",         "unicode",          "keywords",
+    "keywords_more", "prompt_injection", "prompt_injection_held",
 };
 
 struct reader {
@@ -27,18 +27,22 @@ struct reader {
 };
 
 static struct reader readers[] = {
-    {"regex", "regex",
+    {"regex",
+     "regex",
      "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"phone\",\"us-ssn\","
      "\"uk-post-code\",\"iban\"]}",
      {{0}, NULL, {0}, NULL, 0}},
-    {"regex ids", "regex",
+    {"regex ids",
+     "regex",
      "{\"regex\":[\"es-nif\",\"es-nie\",\"pl-pesel\",\"it-fiscal-code\",\"in-aadhaar\",\"in-pan\","
      "\"uk-nhs\",\"uk-nino\",\"ca-sin\",\"de-tax-id\",\"fr-nir\",\"br-cpf\",\"br-cnpj\",\"ch-ahv\","
      "\"nl-bsn\",\"se-personnummer\",\"au-tfn\",\"au-abn\",\"bitcoin-address\","
      "\"ethereum-address\",\"mac-address\",\"bic\",\"vin\"]}",
      {{0}, NULL, {0}, NULL, 0}},
-    {"custom patterns", "regex",
-     "{\"regex\":[\"email\",\"ORD-\\\\d{3,6}\\\\b\",\"[a-z]{3,40}ing\",\"(?:the|a) [a-z]{1,20} of\"]}",
+    {"custom patterns",
+     "regex",
+     "{\"regex\":[\"email\",\"ORD-\\\\d{3,6}\\\\b\",\"[a-z]{3,40}ing\",\"(?:the|a) [a-z]{1,20} "
+     "of\"]}",
      {{0}, NULL, {0}, NULL, 0}},
     {"secrets", "secrets", "{}", {{0}, NULL, {0}, NULL, 0}},
 };
@@ -88,9 +92,9 @@ static int open_all(void **state)
     }
     for (size_t i = 0; i < N_READERS; i++) {
         struct weir_buf why = {0};
-        int rc = weir_detect_builtin_init(&readers[i].detector, weir_slice_cstr(readers[i].kind),
-                                          WEIR_SLICE("det"), weir_slice_cstr(readers[i].params),
-                                          &why);
+        int rc =
+            weir_detect_builtin_init(&readers[i].detector, weir_slice_cstr(readers[i].kind),
+                                     WEIR_SLICE("det"), weir_slice_cstr(readers[i].params), &why);
         if (rc != 0) {
             fail_msg("%s: %s", readers[i].name, weir_buf_cstr(&why));
         }
@@ -125,10 +129,8 @@ static void tell(struct weir_buf *out, const struct weir_detect_list *list)
 static void tell_whole(const struct reader *reader, struct weir_slice text, double threshold,
                        struct weir_buf *out)
 {
-    struct weir_detect_input input = {.type = WEIR_DETECT_CONTENTS,
-                                      .contents = &text,
-                                      .n_contents = 1,
-                                      .threshold = threshold};
+    struct weir_detect_input input = {
+        .type = WEIR_DETECT_CONTENTS, .contents = &text, .n_contents = 1, .threshold = threshold};
     struct weir_detect_env env = {0};
     struct weir_detect_call *call =
         weir_detect_start(&reader->detector.base, &env, &input, NULL, NULL);
@@ -304,7 +306,8 @@ static void test_damaged_texts(void **state)
     assert_int_equal(n_different, 0);
 }
 
-/* Runs that are longer than a candidate may be, and than a finding, inside of texts that have one. */
+/* Runs that are longer than a candidate may be, and than a finding, inside of texts that have one.
+ */
 static void stretch(struct weir_slice text, size_t n, struct weir_buf *out)
 {
     static const char *const classes_of_runs[] = {"url", "b64", "hex", "digit"};

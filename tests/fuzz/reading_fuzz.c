@@ -1,0 +1,105 @@
+/*
+ * Detectors that read along: whatever the text and however it comes, what they tell is what they
+ * tell about the whole text. The first byte chooses the detector, the second seeds the cuts; what
+ * is no UTF-8 is left out.
+ */
+#include "base/assert.h"
+#include "base/utf8.h"
+#include "detect/reading.h"
+#include "detect/registry.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { N_DETECTORS = 4, MAX_BYTES = 8192 };
+
+static struct weir_builtin detectors[N_DETECTORS];
+
+static void init_once(void)
+{
+    static const char *const kinds[N_DETECTORS][2] = {
+        {"secrets", "{}"},
+        {"regex", "{\"regex\":[\"email\",\"credit-card\",\"phone\",\"us-ssn\",\"ipv4\",\"ipv6\","
+                  "\"iban\",\"uk-post-code\"]}"},
+        {"regex", "{\"regex\":[\"es-nif\",\"es-nie\",\"fr-nir\",\"uk-nino\",\"mac-address\","
+                  "\"bitcoin-address\",\"bic\",\"vin\",\"se-personnummer\",\"in-aadhaar\"]}"},
+        {"regex", "{\"regex\":[\"a[b-d]{0,9}e\\\\b\",\"\\\\d{2,12}-x?\",\"ab|abab|b(?:ab){3}\"]}"},
+    };
+    if (detectors[0].kind != NULL) {
+        return;
+    }
+    struct weir_buf why = {0};
+    for (size_t i = 0; i < N_DETECTORS; i++) {
+        int rc = weir_detect_builtin_init(&detectors[i], weir_slice_cstr(kinds[i][0]),
+                                          WEIR_SLICE("det"), weir_slice_cstr(kinds[i][1]), &why);
+        WEIR_ASSERT(rc == 0 && weir_reading_can(&detectors[i].base));
+    }
+}
+
+static void append_valid(struct weir_buf *text, struct weir_slice in)
+{
+    while (in.n != 0) {
+        size_t n = weir_utf8_valid_prefix(in);
+        weir_buf_append(text, weir_slice_sub(in, 0, n));
+        n += n < in.n;
+        in = weir_slice_sub(in, n, in.n);
+    }
+}
+
+static void tell(struct weir_buf *out, struct weir_detect_list list)
+{
+    for (size_t i = 0; i < list.n; i++) {
+        const struct weir_detection *d = &list.items[i];
+        weir_buf_printf(out, "%.*s %zu-%zu %.2f\n", (int)d->detection.n, d->detection.p,
+                        d->start_cp, d->end_cp, d->score);
+    }
+}
+
+static void tell_whole(const struct weir_builtin *b, struct weir_slice text, struct weir_buf *out)
+{
+    struct weir_detect_input input = {
+        .type = WEIR_DETECT_CONTENTS, .contents = &text, .n_contents = 1, .threshold = 0.5};
+    struct weir_detect_env env = {0};
+    struct weir_detect_call *call = weir_detect_start(&b->base, &env, &input, NULL, NULL);
+    WEIR_ASSERT(call->fault.origin == WEIR_FAULT_NONE);
+    tell(out, call->lists[0]);
+    weir_detect_free(call);
+}
+
+static void tell_cut(const struct weir_builtin *b, struct weir_slice text, uint32_t seed,
+                     struct weir_buf *out)
+{
+    struct weir_reading *r = weir_reading_new(NULL, NULL, NULL);
+    weir_reading_add(r, &b->base, WEIR_SLICE(""), 0.5);
+    weir_reading_start(r);
+    size_t most = 1 + seed % 40;
+    while (text.n != 0) {
+        seed = seed * 1664525 + 1013904223;
+        size_t n = weir_utf8_byte_at(text, 1 + (seed >> 16) % most);
+        WEIR_ASSERT(weir_reading_push(r, weir_slice_sub(text, 0, n)) == 0);
+        tell(out, weir_reading_found(r, 0));
+        text = weir_slice_sub(text, n, text.n);
+    }
+    WEIR_ASSERT(weir_reading_end(r) == 0);
+    tell(out, weir_reading_found(r, 0));
+    weir_reading_free(r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2 || size > MAX_BYTES) {
+        return 0;
+    }
+    init_once();
+    const struct weir_builtin *b = &detectors[data[0] % N_DETECTORS];
+    struct weir_buf text = {0};
+    struct weir_buf whole = {0};
+    struct weir_buf cut = {0};
+    append_valid(&text, weir_slice_make((const char *)data + 2, size - 2));
+    tell_whole(b, weir_buf_slice(&text), &whole);
+    tell_cut(b, weir_buf_slice(&text), data[1], &cut);
+    WEIR_ASSERT(weir_slice_eq(weir_buf_slice(&whole), weir_buf_slice(&cut)));
+    weir_buf_dispose(&text);
+    weir_buf_dispose(&whole);
+    weir_buf_dispose(&cut);
+    return 0;
+}
