@@ -56,6 +56,7 @@ struct sight {
 struct scan {
     const struct settings *settings;
     struct weir_slice text;
+    size_t from_byte; /* where that begins */
     struct weir_found *found;
     struct weir_lookalike_context letters; /* up to letters_to */
     size_t letters_to;
@@ -96,7 +97,7 @@ static bool is_near(struct scan *s, const struct sight *sight, size_t at, char_f
         return true;
     }
     size_t n;
-    for (size_t i = 0; i < MAX_AHEAD && at < s->text.n; i++, at += n) {
+    for (size_t i = 0; i < MAX_AHEAD && weir_ascii_has(s->text, at); i++, at += n) {
         uint32_t cp = weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n);
         if (is_like(cp)) {
             return true;
@@ -171,7 +172,9 @@ static bool is_unspaced(uint32_t cp)
 static uint32_t char_at(const struct scan *s, size_t at)
 {
     size_t n;
-    return at < s->text.n ? weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n) : ' ';
+    return weir_ascii_has(s->text, at)
+               ? weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n)
+               : ' ';
 }
 
 /* A joiner has its place beside letters that join, on either side; two in a row are how Malayalam
@@ -206,7 +209,7 @@ static bool is_invisible(struct scan *s, uint32_t cp, size_t at)
     case 0x2800:
         return !is_near(s, &s->braille, at, is_braille);
     case 0xFEFF:
-        return at != 0;
+        return s->from_byte + at != 0;
     case 0x00AD:
     case 0x034F:
     case 0x115F:
@@ -310,7 +313,7 @@ static void read_word(struct scan *s, size_t at, struct word *w)
         w->from--;
     }
     int last = 0;
-    for (size_t i = w->from, n; i < t.n; i += n, w->to = i) {
+    for (size_t i = w->from, n; weir_ascii_has(t, i); i += n, w->to = i) {
         uint32_t cp = weir_utf8_decode(weir_slice_sub(t, i, t.n), &n);
         if (!is_word_cp(cp)) {
             break;
@@ -436,7 +439,7 @@ static size_t run_end(struct weir_slice t, size_t at, char_fn is_in, size_t *n_c
 {
     size_t n;
     *n_cp = 0;
-    while (at < t.n && is_in(weir_utf8_decode(weir_slice_sub(t, at, t.n), &n))) {
+    while (weir_ascii_has(t, at) && is_in(weir_utf8_decode(weir_slice_sub(t, at, t.n), &n))) {
         at += n;
         ++*n_cp;
     }
@@ -524,7 +527,156 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
     return rc;
 }
 
+/* ---- reading along */
+
+struct reader {
+    struct scan scan;            /* its offsets count from the beginning of the whole text */
+    size_t at_byte;              /* judged up to there */
+    struct weir_found_span last; /* may still be joined with the next; all-zero: none */
+};
+
+static size_t reader_size(const void *settings)
+{
+    (void)settings;
+    return sizeof(struct reader);
+}
+
+static void reader_init(void *state, const void *settings)
+{
+    struct reader *r = state;
+    r->scan.settings = settings;
+}
+
+static void reader_dispose(void *state)
+{
+    (void)state;
+}
+
+static size_t reader_footprint(const void *state, const void *settings)
+{
+    (void)state;
+    (void)settings;
+    return 0;
+}
+
+static size_t minus(size_t a, size_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* Moves the offsets of a scan from one beginning to another. */
+static void move_base(struct scan *s, size_t from_byte)
+{
+    s->letters_to = minus(s->from_byte + s->letters_to, from_byte);
+    s->word_end = minus(s->from_byte + s->word_end, from_byte);
+    s->from_byte = from_byte;
+}
+
+/* The word of ASCII that the text ends with: with the next letter it may be a mixed one. */
+static size_t tail_start(const struct scan *s)
+{
+    size_t from = s->text.n;
+    while (from > s->word_end && s->text.n - from <= MAX_WORD &&
+           weir_ascii_is_alnum(s->text.p[from - 1])) {
+        from--;
+    }
+    return s->text.n - from <= MAX_WORD ? from : s->text.n;
+}
+
+/* One step that nothing still to come can change; false: more must come. */
+static bool step(struct scan *s, size_t *at, bool is_end, int *rc)
+{
+    struct scan before = *s;
+    size_t n_found = s->found->n;
+    weir_ascii_edge = (struct weir_ascii_edge){.end = s->text.p + s->text.n};
+    size_t next = judge_at(s, *at, rc);
+    bool is_met = weir_ascii_edge.is_met;
+    weir_ascii_edge = (struct weir_ascii_edge){0};
+    if (is_met && !is_end) {
+        *s = before;
+        s->found->n = n_found;
+        return false;
+    }
+    *at = pass_ascii(s, next);
+    return true;
+}
+
+/* What was found new, joined; the last of it is kept back. */
+static int pass_on(struct reader *r, const struct weir_found *news, struct weir_found *found)
+{
+    int rc = 0;
+    for (size_t i = 0; i < news->n && rc == 0; i++) {
+        struct weir_found_span span = news->spans[i];
+        span.start_byte += r->scan.from_byte;
+        span.end_byte += r->scan.from_byte;
+        if (r->last.end_byte == span.start_byte && r->last.end_byte != 0 &&
+            weir_slice_eq(r->last.detection, span.detection)) {
+            r->last.end_byte = span.end_byte;
+            continue;
+        }
+        rc = r->last.end_byte != 0 ? weir_found_add(found, &r->last) : 0;
+        r->last = span;
+    }
+    return rc;
+}
+
+/* Where the word begins that the judge at `at` would look at. */
+static size_t word_start(const struct scan *s, size_t at)
+{
+    size_t from = at;
+    while (from > s->word_end && at - from <= MAX_WORD &&
+           weir_ascii_is_alnum(s->text.p[from - 1])) {
+        from--;
+    }
+    return from;
+}
+
+static int reader_read(void *state, const void *settings, const struct weir_reader_text *t,
+                       struct weir_reader_out *out)
+{
+    (void)settings;
+    struct reader *r = state;
+    struct scan *s = &r->scan;
+    struct weir_found news = {0};
+    int rc = 0;
+    move_base(s, t->from_byte);
+    s->text = t->text;
+    s->found = &news;
+    size_t at = minus(r->at_byte, t->from_byte);
+    at = at < t->text.n ? pass_ascii(s, at) : at;
+    while (at < t->text.n && rc == 0 && step(s, &at, t->is_end, &rc)) {
+    }
+    r->at_byte = t->from_byte + at;
+    rc = rc == 0 ? pass_on(r, &news, out->found) : rc;
+    weir_found_dispose(&news);
+    size_t low = at < t->text.n ? word_start(s, at) : tail_start(s);
+    pass_letters(s, low < at ? low : at);
+    low += t->from_byte;
+    out->quiet_byte = at < t->text.n && low < out->quiet_byte ? low : out->quiet_byte;
+    if (r->last.end_byte != 0 && (t->is_end || low > r->last.end_byte)) {
+        rc = rc == 0 ? weir_found_add(out->found, &r->last) : rc;
+        r->last = (struct weir_found_span){0};
+    }
+    bool is_kept = r->last.end_byte != 0;
+    out->quiet_byte = is_kept && r->last.start_byte < out->quiet_byte ? r->last.start_byte
+                                                                      : out->quiet_byte;
+    low = is_kept && r->last.start_byte < low ? r->last.start_byte : low;
+    out->low_byte = low > out->low_byte ? low : out->low_byte;
+    return rc;
+}
+
+static const struct weir_reader_ops reader = {.size = reader_size,
+                                              .init = reader_init,
+                                              .dispose = reader_dispose,
+                                              .read = reader_read,
+                                              .footprint = reader_footprint};
+
 static const char *const members[] = {NULL};
 
 const struct weir_builtin_kind weir_detect_unicode = {
-    .name = "unicode", .members = members, .make = make, .free = free_settings, .scan = scan};
+    .name = "unicode",
+    .members = members,
+    .make = make,
+    .free = free_settings,
+    .scan = scan,
+    .reader = &reader};

@@ -44,6 +44,7 @@ static struct reader readers[] = {
      "{\"regex\":[\"email\",\"ORD-\\\\d{3,6}\\\\b\",\"[a-z]{3,40}ing\",\"(?:the|a) [a-z]{1,20} "
      "of\"]}",
      {{0}, NULL, {0}, NULL, 0}},
+    {"unicode", "unicode", "{}", {{0}, NULL, {0}, NULL, 0}},
     {"secrets", "secrets", "{}", {{0}, NULL, {0}, NULL, 0}},
 };
 
