@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { N_DETECTORS = 4, MAX_BYTES = 8192 };
+enum { N_DETECTORS = 5, MAX_BYTES = 8192 };
 
 static struct weir_builtin detectors[N_DETECTORS];
 
@@ -22,6 +22,7 @@ static void init_once(void)
                   "\"iban\",\"uk-post-code\"]}"},
         {"regex", "{\"regex\":[\"es-nif\",\"es-nie\",\"fr-nir\",\"uk-nino\",\"mac-address\","
                   "\"bitcoin-address\",\"bic\",\"vin\",\"se-personnummer\",\"in-aadhaar\"]}"},
+        {"unicode", "{}"},
         {"regex", "{\"regex\":[\"a[b-d]{0,9}e\\\\b\",\"\\\\d{2,12}-x?\",\"ab|abab|b(?:ab){3}\"]}"},
     };
     if (detectors[0].kind != NULL) {

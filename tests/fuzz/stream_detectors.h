@@ -7,6 +7,7 @@
  */
 #include "base/err.h"
 #include "base/mem.h"
+#include "detect/builtin.h"
 #include "fuzz/stream_talk.h"
 
 static const char *const DETECTOR_IDS[N_DETECTORS] = {"d0", "d1", "d2"};
@@ -135,6 +136,145 @@ static inline void fake_detect_free(struct weir_detect_call *base)
 
 static const struct weir_detect_ops FAKE_DETECT_OPS = {.start = fake_detect,
                                                        .free = fake_detect_free};
+
+/* ---- one that reads along: a built-in detector that looks for the same word */
+
+static inline void fake_read_cp(struct fake_detector *d, uint32_t cp)
+{
+    struct talk *t = d->talk;
+    if (stream_is_said(cp)) {
+        size_t id = stream_id(cp);
+        CHECK(stream_place(cp) < t->n_said[id] && t->said[id][stream_place(cp)] == cp);
+        t->judged[d->index][id][stream_place(cp)] = 1;
+    }
+}
+
+static inline int fake_report(struct fake_detector *d, uint32_t first, size_t from, size_t to,
+                            struct weir_found *found)
+{
+    struct weir_found_span span = {.start_byte = from,
+                                   .end_byte = to,
+                                   .detection = WEIR_SLICE("word"),
+                                   .detection_type = WEIR_SLICE("word"),
+                                   .score = 1};
+    d->talk->found[d->index][stream_id(first)][stream_place(first)] = 1;
+    return weir_found_add(found, &span);
+}
+
+/* What it has read so far: the last two characters and where they begin. */
+struct fake_reader {
+    uint32_t cps[2];
+    size_t from[2];
+    size_t at_byte;
+};
+
+static inline int fake_read_on(struct fake_reader *r, struct fake_detector *d, uint32_t cp,
+                               size_t n, struct weir_found *found)
+{
+    uint32_t word[3] = {r->cps[0], r->cps[1], cp};
+    int rc = 0;
+    fake_read_cp(d, cp);
+    if (stream_is_bad(word)) {
+        rc = fake_report(d, word[0], r->from[0], r->at_byte + n, found);
+    }
+    r->cps[0] = r->cps[1];
+    r->from[0] = r->from[1];
+    r->cps[1] = cp;
+    r->from[1] = r->at_byte;
+    r->at_byte += n;
+    return rc;
+}
+
+static inline int fake_reader_read(void *state, const void *settings,
+                                   const struct weir_reader_text *t, struct weir_reader_out *out)
+{
+    struct fake_reader *r = state;
+    struct fake_detector *d = *(struct fake_detector *const *)settings;
+    int rc = 0;
+    size_t n;
+    for (size_t at = r->at_byte - t->from_byte; at < t->text.n && rc == 0; at += n) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(t->text, at, t->text.n), &n);
+        rc = fake_read_on(r, d, cp, n, out->found);
+    }
+    bool is_two = stream_is(r->cps[0], LETTER_B) && stream_is(r->cps[1], LETTER_A);
+    bool is_one = stream_is(r->cps[1], LETTER_B);
+    size_t low = is_two ? r->from[0] : is_one ? r->from[1] : r->at_byte;
+    out->low_byte = low > out->low_byte ? low : out->low_byte;
+    return rc;
+}
+
+static inline size_t fake_reader_size(const void *settings)
+{
+    (void)settings;
+    return sizeof(struct fake_reader);
+}
+
+static inline void fake_reader_init(void *state, const void *settings)
+{
+    (void)state;
+    (void)settings;
+}
+
+static inline void fake_reader_dispose(void *state)
+{
+    (void)state;
+}
+
+static inline int fake_scan(const void *settings, struct weir_slice text, struct weir_found *found,
+                            struct weir_builtin_run *run)
+{
+    struct fake_detector *d = *(struct fake_detector *const *)settings;
+    struct fake_reader r = {0};
+    int rc = 0;
+    size_t n;
+    (void)run;
+    for (size_t at = 0; at < text.n && rc == 0; at += n) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &n);
+        rc = fake_read_on(&r, d, cp, n, found);
+    }
+    return rc;
+}
+
+static struct fake_detector *fake_making; /* whom the next settings are for */
+
+static inline void *fake_make(const struct weir_builtin_params *params, struct weir_buf *why)
+{
+    struct fake_detector **settings = weir_mem_alloc(sizeof(struct fake_detector *));
+    (void)params;
+    (void)why;
+    *settings = fake_making;
+    return settings;
+}
+
+static const struct weir_reader_ops FAKE_READER_OPS = {.size = fake_reader_size,
+                                                       .init = fake_reader_init,
+                                                       .dispose = fake_reader_dispose,
+                                                       .read = fake_reader_read};
+
+static const char *const FAKE_MEMBERS[] = {NULL};
+
+static const struct weir_builtin_kind FAKE_KIND = {.name = "fake",
+                                                   .members = FAKE_MEMBERS,
+                                                   .make = fake_make,
+                                                   .free = free,
+                                                   .scan = fake_scan,
+                                                   .reader = &FAKE_READER_OPS};
+
+/* As long as the process: its settings point to the detector of this talk and number. */
+static inline const struct weir_detector *fake_reader_of(struct fake_detector *d, size_t talk)
+{
+    enum { MAX_TALKS = 8 };
+    static struct weir_builtin all[MAX_TALKS][N_DETECTORS];
+    CHECK(talk < MAX_TALKS);
+    struct weir_builtin *b = &all[talk][d->index];
+    if (b->kind == NULL) {
+        struct weir_buf why = {0};
+        fake_making = d;
+        CHECK(weir_builtin_init(b, &FAKE_KIND, weir_slice_cstr(DETECTOR_IDS[d->index]),
+                                WEIR_SLICE("{}"), &why) == 0);
+    }
+    return &b->base;
+}
 
 /* Answers one of those that wait. False: there is none. */
 static inline bool fake_answer(struct talk *t, size_t which, bool fails)

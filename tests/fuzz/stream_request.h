@@ -63,6 +63,11 @@ static void choose_detector(struct talk *t, size_t i, struct wish w)
                                 .is_immediate = (w.when >> i & 1) != 0};
     t->described[i] = (struct weir_task_detector){
         .id = d->base.id, .detector = &d->base, .chunker = looks_at_more ? NULL : chunkers[kind]};
+    if (kind == KIND_WINDOW && (w.how & 16) != 0 && !t->env.is_fms) {
+        t->described[i].detector = fake_reader_of(d, self);
+        t->described[i].chunker = &weir_chunk_whole;
+        t->described[i].reads_along = true;
+    }
     t->uses[i] = (struct weir_plan_use){.d = &t->described[i], .params = WEIR_SLICE("{}")};
 }
 

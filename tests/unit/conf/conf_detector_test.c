@@ -123,6 +123,7 @@ static void test_without_chunker(void **state)
     } cases[] = {
         {"regex", true, "whole_doc_chunker", "window_chunker"},
         {"secrets", true, "whole_doc_chunker", "window_chunker"},
+        {"unicode", true, "whole_doc_chunker", "window_chunker"},
         {"file_type", false, "whole_doc_chunker", "whole_doc_chunker"},
         {"keywords", false, "window_chunker", "window_chunker"},
     };
