@@ -658,8 +658,8 @@ static int reader_read(void *state, const void *settings, const struct weir_read
         r->last = (struct weir_found_span){0};
     }
     bool is_kept = r->last.end_byte != 0;
-    out->quiet_byte = is_kept && r->last.start_byte < out->quiet_byte ? r->last.start_byte
-                                                                      : out->quiet_byte;
+    out->quiet_byte =
+        is_kept && r->last.start_byte < out->quiet_byte ? r->last.start_byte : out->quiet_byte;
     low = is_kept && r->last.start_byte < low ? r->last.start_byte : low;
     out->low_byte = low > out->low_byte ? low : out->low_byte;
     return rc;
@@ -673,10 +673,9 @@ static const struct weir_reader_ops reader = {.size = reader_size,
 
 static const char *const members[] = {NULL};
 
-const struct weir_builtin_kind weir_detect_unicode = {
-    .name = "unicode",
-    .members = members,
-    .make = make,
-    .free = free_settings,
-    .scan = scan,
-    .reader = &reader};
+const struct weir_builtin_kind weir_detect_unicode = {.name = "unicode",
+                                                      .members = members,
+                                                      .make = make,
+                                                      .free = free_settings,
+                                                      .scan = scan,
+                                                      .reader = &reader};

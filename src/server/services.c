@@ -17,6 +17,7 @@
 #include "server/names.h"
 #include "server/services_int.h"
 #include "task/gather.h"
+#include "task/held.h"
 
 static void unref_tls(void *ctx)
 {
@@ -274,7 +275,8 @@ static void build_detectors(struct weir_services *b)
                                          .detector = detector,
                                          .chunker = chunker,
                                          .default_threshold = d->default_threshold,
-                                         .reads_along = d->reads_along};
+                                         .reads_along = d->reads_along,
+                                         .held = weir_held_histogram(d->id.s)};
         if (d->reads_along && !weir_reading_can(detector)) {
             weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->params_at,
                                    "detector `%.*s` needs a `chunker_id`: with a pattern that may "

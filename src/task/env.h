@@ -8,6 +8,7 @@
 #include "detect/detect.h"
 #include "model/fleet.h"
 #include "model/model.h"
+#include "obs/metric.h"
 #include "task/trace.h"
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct weir_task_detector {
                                            along: for whole texts */
     double default_threshold;
     bool reads_along; /* in streams (detect/reading.h); whole texts it gets whole */
+    struct weir_metric_histogram held; /* task/held.h */
 };
 
 struct weir_gather_strategy;

@@ -258,6 +258,33 @@ void weir_path__note(const struct weir_path *path, const struct weir_task_step *
     path->task->trace->note(path->task->trace, &ours);
 }
 
+/* Who has come least far, with text that is held? */
+static void note_holder(struct weir_path *path, const struct weir_path_segment *seg)
+{
+    const struct weir_path_lane *least = NULL;
+    for (size_t i = 0; i < seg->n_lanes; i++) {
+        const struct weir_path_lane *lane = &seg->lanes[i];
+        least = least == NULL || lane->judged_cp < least->judged_cp ? lane : least;
+    }
+    if (least != NULL && least->judged_cp < path->log.end_cp) {
+        path->held_since_ms =
+            path->holder != NULL ? path->held_since_ms : weir_loop_now_ms(path->task->loop);
+        path->holder = least->use->d;
+    }
+}
+
+static void count_held(struct weir_path *path, size_t end_cp)
+{
+    enum { US_PER_MS = 1000 };
+    if (path->holder == NULL) {
+        return;
+    }
+    uint64_t now_ms = weir_loop_now_ms(path->task->loop);
+    weir_metric_observe(path->holder->held, (now_ms - path->held_since_ms) * US_PER_MS);
+    path->held_since_ms = now_ms;
+    path->holder = end_cp < path->log.end_cp ? path->holder : NULL;
+}
+
 int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice text, void *tag)
 {
     size_t start_cp = path->log.end_cp;
@@ -280,6 +307,7 @@ int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice tex
         weir_path__pull(c);
     }
     weir_path__read(seg);
+    note_holder(path, seg);
     return 0;
 }
 
@@ -346,6 +374,7 @@ struct weir_slice weir_path_text(const struct weir_path *path,
 
 void weir_path_release(struct weir_path *path, size_t end_cp)
 {
+    count_held(path, end_cp);
     weir_textlog_trim(&path->log, end_cp);
     if (path->task->trace != NULL) {
         weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_BATCH,

@@ -21,7 +21,9 @@ struct weir_path {
     size_t max_held_bytes;
     uint64_t choice;
     enum weir_channel channel;
-    size_t left_cp; /* that was released */
+    size_t left_cp;                          /* that was released */
+    uint64_t held_since_ms;                  /* something is held since then … */
+    const struct weir_task_detector *holder; /* … for this one; NULL: for nobody, so far */
     void (*on_progress)(void *ctx);
     void *ctx;
     struct weir_textlog log;

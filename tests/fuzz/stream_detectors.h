@@ -150,7 +150,7 @@ static inline void fake_read_cp(struct fake_detector *d, uint32_t cp)
 }
 
 static inline int fake_report(struct fake_detector *d, uint32_t first, size_t from, size_t to,
-                            struct weir_found *found)
+                              struct weir_found *found)
 {
     struct weir_found_span span = {.start_byte = from,
                                    .end_byte = to,

@@ -1,0 +1,91 @@
+"""Built-in detectors that read along: streams through the real server."""
+
+import random
+import string
+
+import policies
+import pytest
+from policies import ask, findings, post, said, stream
+
+LETTERS = string.ascii_letters + string.digits
+
+
+def drawn(n):
+    """The same every time, so that nothing that looks real stands in the tree."""
+    return "".join(random.Random(n).choices(LETTERS, k=n))
+
+
+def config(m, **parts):
+    tree = policies.config(m, **parts)
+    del tree["chunkers"]
+    tree["detectors"] = {
+        "pii": {"builtin": "regex", "params": {"regex": ["email", "credit-card", "phone"]}},
+        "keys": {"builtin": "secrets"},
+        "odd": {"builtin": "unicode"},
+    }
+    both = {"input": {"pii": {}}, "output": {"pii": {}, "keys": {}, "odd": {}}}
+    tree["routes"] = [
+        {"name": "default", **both},
+        {"name": "block", **both, "on_detection": "block"},
+        {"name": "redact", **both, "on_detection": "redact"},
+    ]
+    return tree
+
+
+@pytest.fixture
+def gateway(weir, mock):
+    return weir(config(mock()))
+
+
+PLAIN = "It holds the word that is being written, and nothing else; so a short answer arrives word by word. "
+
+
+def test_plain_text_leaves_word_by_word(gateway):
+    for route in (None, "block", "redact"):
+        events = stream(gateway, route, ask(mock={"text": PLAIN}))
+        assert said(events)["content"] == PLAIN
+        pieces = [c["delta"].get("content") for e in events for c in e["choices"]]
+        assert len([p for p in pieces if p]) >= len(PLAIN.split()) // 2
+
+
+@pytest.mark.parametrize("n", [100, 602, 1000])
+def test_long_secrets_are_replaced_whole(gateway, n):
+    token, claims = drawn(n), drawn(n + 1)
+    jwt = f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.{claims}.{drawn(43)}"
+    text = f"Send Authorization: Bearer {token} or {jwt}, then ask jane@example.org. {PLAIN}"
+    want = f"Send Authorization: Bearer [bearer_token] or [jwt], then ask [email_address]. {PLAIN}"
+    events = stream(gateway, "redact", ask(mock={"text": text}))
+    answer = post(gateway, "redact", ask(mock={"text": text})).json()
+    assert said(events)["content"] == want == answer["choices"][0]["message"]["content"]
+    assert [f[0] for f in findings(events)] == ["bearer_token", "jwt", "email_address"]
+    assert findings(events) == findings(answer)
+
+
+def test_blocked_before_any_of_it_leaves(gateway):
+    text = f"{PLAIN}The key is ghp_{drawn(36)} and more."
+    events = stream(gateway, "block", ask(mock={"text": text}))
+    heard = said(events)["content"]
+    assert "ghp_" not in heard and heard.startswith(PLAIN[:40])
+    assert [f[0] for f in findings(events)] == ["github_token"]
+
+
+def test_held_seconds(gateway):
+    stream(gateway, "redact", ask(mock={"text": PLAIN}))
+    metrics = gateway.health.get("/metrics").text
+    counts = [line for line in metrics.splitlines() if line.startswith("weir_held_seconds_count")]
+    assert sum(int(line.split()[-1]) for line in counts) > 0
+
+
+def test_the_way_back(weir, mock):
+    w = weir(config(mock(), read_along="off"))
+    text = f"Ask jane@example.org. {PLAIN}"
+    events = stream(w, "redact", ask(mock={"text": text}))
+    assert said(events)["content"] == text.replace("jane@example.org", "[email_address]")
+
+
+def test_patterns_of_unknown_width_need_a_chunker(weir, mock):
+    tree = config(mock())
+    tree["detectors"]["pii"]["params"] = {"regex": ["ORD-\\d+"]}
+    done = weir.run("--check-config", "--config", weir.write_config(tree))
+    assert done.returncode == 1
+    assert "detector `pii` needs a `chunker_id`" in (done.stderr + done.stdout).decode()
