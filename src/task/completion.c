@@ -219,6 +219,15 @@ static void start_answer(struct completion *c)
 
 /* ---- output detection ---- */
 
+static void note_seen(const struct completion *c, const char *channel,
+                      const struct weir_scan_group *group)
+{
+    struct weir_seen_where where = {WEIR_POLICY_OUTPUT, channel, WEIR_POLICY_ANNOTATED};
+    if (group != NULL) {
+        weir_seen_findings(c->request.policy, &where, group->found, group->n_found);
+    }
+}
+
 static void on_output_scanned(void *ctx, struct weir_scan *scan)
 {
     struct completion *c = ctx;
@@ -227,10 +236,11 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
         fail(c, fault);
         return;
     }
-    struct weir_seen_where where = {WEIR_POLICY_OUTPUT, "content", WEIR_POLICY_ANNOTATED};
     for (size_t i = 0; i < c->n_choices; i++) {
-        weir_seen_findings(c->request.policy, &where, c->choices[i].group->found,
-                           c->choices[i].group->n_found);
+        note_seen(c, "content", c->choices[i].group);
+        for (size_t k = 0; k < WEIR_CHANNEL_WHOLE; k++) {
+            note_seen(c, weir_channel_name((enum weir_channel)k), c->choices[i].others[k]);
+        }
     }
     weir_policy_count(c->request.policy, WEIR_POLICY_OUTPUT,
                       n_output_found(c) != 0 ? WEIR_POLICY_ANNOTATED : WEIR_POLICY_PASSED);

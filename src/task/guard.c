@@ -569,11 +569,13 @@ static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
 
 static void note_seen(const struct weir_guard *g, const struct weir_guard_piece *piece)
 {
-    bool is_blocked = piece->what == WEIR_GUARD_BLOCKED;
     struct weir_seen_where where = {.side = WEIR_POLICY_OUTPUT,
                                     .channel = weir_channel_name(piece->channel),
-                                    .action =
-                                        is_blocked ? WEIR_POLICY_BLOCKED : WEIR_POLICY_REDACTED};
+                                    .action = WEIR_POLICY_ANNOTATED};
+    if (weir_policy_enforces(g->options.policy)) {
+        bool is_blocked = piece->what == WEIR_GUARD_BLOCKED;
+        where.action = is_blocked ? WEIR_POLICY_BLOCKED : WEIR_POLICY_REDACTED;
+    }
     weir_seen_findings(g->options.policy, &where, piece->findings, piece->n_findings);
 }
 
