@@ -387,6 +387,13 @@ static int read_ms(const struct weir_args_input *in, struct weir_args *args, con
     return 0;
 }
 
+/* Likewise a text; NULL where it is not set or empty. */
+static const char *text_of(const struct weir_args_input *in, const char *name)
+{
+    const char *value = in->env(in->env_ctx, name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
 static int read_intervals(const struct weir_args_input *in, struct weir_args *args)
 {
     int err = 0;
@@ -494,6 +501,10 @@ static int parse(const struct weir_args_input *in, struct weir_flags *f, struct 
         warn(args, f->warning);
     }
     fill_defaults(in, s);
+    args->otlp_headers = text_of(in, "OTEL_EXPORTER_OTLP_HEADERS");
+    args->otlp_ca_path = text_of(in, "OTEL_EXPORTER_OTLP_CERTIFICATE");
+    args->otlp_cert_path = text_of(in, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE");
+    args->otlp_key_path = text_of(in, "OTEL_EXPORTER_OTLP_CLIENT_KEY");
     err = read_intervals(in, args);
     return err != 0 ? err : check_together(args);
 }

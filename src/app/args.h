@@ -62,6 +62,10 @@ struct weir_args {
     const char *otlp_traces_endpoint;
     const char *otlp_metrics_endpoint;
     const char *otlp_service_name;
+    const char *otlp_headers; /* by variable only, as the next three; NULL: none */
+    const char *otlp_ca_path;
+    const char *otlp_cert_path;
+    const char *otlp_key_path;
     uint32_t otlp_traces_delay_ms; /* by variable only, as the next; 0: the default */
     uint32_t otlp_metrics_interval_ms;
 

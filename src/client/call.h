@@ -52,6 +52,7 @@ struct weir_call_context {
     /* A model server's 502, 503 or 504 is its answer, not a reason to ask it again: the caller is
      * told. */
     bool keeps_model_status;
+    struct weir_slice model;             /* what the caller asks for, for spans; empty: not known */
     struct weir_call_times *model_times; /* filled in by model adapters; may be NULL */
     /* The caller's own credential, for the one server it may be meant for (model/provider.h);
      * empty: there is none, or it is ours. Secret. */

@@ -26,12 +26,14 @@ void weir_call__tell_span(const struct weir_call *call, const struct weir_http_f
     if (client->on_span == NULL || (call->trace.flags & WEIR_TRACE_SAMPLED) == 0) {
         return;
     }
+    const struct weir_call_context *context = call->request.context;
     struct weir_client_span span = {
         .target = &call->pool->target,
         .trace = &call->trace,
         .parent_id = call->parent_id,
         .method = call->request.method,
         .path = call->wire.path,
+        .model = context != NULL ? context->model : (struct weir_slice){0},
         .started_ns = call->started_ns,
         .err = call->err,
         .why = call->why,

@@ -28,8 +28,9 @@ struct weir_client_span {
     const struct weir_trace *trace; /* with the span id that went out in traceparent */
     const uint8_t *parent_id;       /* eight bytes: the request's span */
     struct weir_slice method;
-    struct weir_slice path; /* with the target's prefix */
-    uint64_t started_ns;    /* uv_hrtime */
+    struct weir_slice path;  /* with the target's prefix */
+    struct weir_slice model; /* of the request that the call is part of; may be empty */
+    uint64_t started_ns;     /* uv_hrtime */
     int err;         /* 0: there is a complete answer; WEIR_ECANCELED: given up by its owner */
     const char *why; /* with err, or NULL: a phrase */
     int status;      /* 0: no answer */

@@ -151,6 +151,9 @@ static int check_common(struct reading *r, uint32_t model, uint32_t stream)
     const struct weir_json *json = r->f.json;
     r->request.model_id = weir_fields_string(&r->f, model);
     weir_request_of(r->s)->model = r->request.model_id;
+    if (weir_seen_is_model_name(r->request.model_id)) {
+        weir_request_of(r->s)->task.call.model = r->request.model_id;
+    }
     r->is_stream = stream != WEIR_JSON_NONE && weir_json_type(json, stream) == WEIR_JSON_TRUE;
     if (r->request.model_id.n == 0) {
         return weir_fields_fail(&r->f, "", "`model` must not be empty");

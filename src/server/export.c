@@ -11,6 +11,7 @@
 #include "server/export_send.h"
 #include "server/export_where.h"
 #include "wire/grpc_paths.h"
+#include "wire/http1.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -33,6 +34,8 @@ struct weir_export {
     struct weir_tls *tls; /* of whatever is https */
     struct weir_arena arena;
     struct weir_buf resource;
+    const struct weir_http_field *headers; /* sent with every export */
+    size_t n_headers;
     struct weir_export_send traces;
     struct weir_export_send metrics;
     struct weir_timer tick;
@@ -126,7 +129,11 @@ static const char *default_endpoint(bool is_http)
 static bool need_tls(struct weir_export *e, struct weir_buf *why)
 {
     if (e->tls == NULL) {
-        e->tls = weir_tls_new_client(&(struct weir_tls_options){.offer_h2 = true}, why);
+        e->tls = weir_tls_new_client(&(struct weir_tls_options){.ca_path = e->options.ca_path,
+                                                                .cert_path = e->options.cert_path,
+                                                                .key_path = e->options.key_path,
+                                                                .offer_h2 = true},
+                                     why);
     }
     return e->tls != NULL;
 }
@@ -166,6 +173,8 @@ static bool open_signal(struct weir_export *e, struct weir_export_send *s,
         .request_timeout_ms = REQUEST_MS,
         .dns_interval_ms = LOOK_UP_MS,
     };
+    s->context.passthrough = e->headers;
+    s->context.n_passthrough = e->n_headers;
     s->signal = signal->name;
     s->path = weir_export_where_path(&e->arena, &where, is_own, signal->path);
     s->grpc_path = signal->is_http ? NULL : signal->grpc_path;
@@ -220,6 +229,58 @@ static void start(struct weir_export *e)
     }
 }
 
+static int hex_value(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c != '\0' ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* `%20` is a space; what is no such pair stays. */
+static struct weir_slice percent_decode(struct weir_arena *arena, struct weir_slice s)
+{
+    char *out = weir_arena_alloc(arena, s.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_pair = s.p[i] == '%' && i + 2 < s.n && hex_value(s.p[i + 1]) >= 0 &&
+                       hex_value(s.p[i + 2]) >= 0;
+        if (is_pair) {
+            out[n++] = (char)(hex_value(s.p[i + 1]) << 4 | hex_value(s.p[i + 2]));
+            i += 2;
+        } else {
+            out[n++] = s.p[i];
+        }
+    }
+    return weir_slice_make(out, n);
+}
+
+/* False: what the variable holds are no headers. Their values are not shown: they are secrets. */
+static bool read_headers(struct weir_export *e, struct weir_buf *why)
+{
+    enum { MAX_HEADERS = 64 };
+    struct weir_http_field *fields = weir_arena_array(&e->arena, MAX_HEADERS, sizeof *fields);
+    struct weir_slice rest =
+        e->options.headers != NULL ? weir_slice_cstr(e->options.headers) : (struct weir_slice){0};
+    while (rest.p != NULL) {
+        struct weir_slice value = weir_slice_trim(weir_slice_cut(&rest, ','));
+        struct weir_slice name = weir_slice_trim(weir_slice_cut(&value, '='));
+        if (name.n == 0 && value.p == NULL) {
+            continue;
+        }
+        struct weir_slice decoded =
+            percent_decode(&e->arena, value.p != NULL ? weir_slice_trim(value) : value);
+        if (value.p == NULL || !weir_http1_is_token(name) || !weir_http1_is_field_value(decoded) ||
+            e->n_headers == MAX_HEADERS) {
+            weir_buf_printf(why, "OTEL_EXPORTER_OTLP_HEADERS: header %zu is not `name=value`",
+                            e->n_headers + 1);
+            return false;
+        }
+        fields[e->n_headers++] = (struct weir_http_field){name, decoded};
+    }
+    e->headers = fields;
+    return true;
+}
+
 struct weir_export *weir_export_new(const struct weir_export_options *options,
                                     struct weir_loop *loop, struct weir_buf *why)
 {
@@ -234,7 +295,7 @@ struct weir_export *weir_export_new(const struct weir_export_options *options,
     e->loop = loop;
     e->start_ns = weir_export_now_ns();
     write_resource(e);
-    if (!open_signals(e, why)) {
+    if (!read_headers(e, why) || !open_signals(e, why)) {
         weir_export_free(e);
         return NULL;
     }

@@ -29,6 +29,10 @@ struct weir_export_options {
     const char *traces_endpoint; /* NULL: as `endpoint` */
     const char *metrics_endpoint;
     const char *service_name;
+    const char *headers;   /* `name=value,…`, values percent-encoded; sent with every export */
+    const char *ca_path;   /* https: whom to trust instead of the system's authorities; NULL */
+    const char *cert_path; /* https: a certificate of ours and its key; NULL: none */
+    const char *key_path;
     uint64_t traces_delay_ms;     /* how long a span waits for others; 0: five seconds */
     uint64_t metrics_interval_ms; /* 0: a minute */
 };

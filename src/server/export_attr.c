@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "wire/proto_write.h"
 
-enum { KEY = 1, VALUE = 2, TEXT_VALUE = 1, INT_VALUE = 3 };
+enum { KEY = 1, VALUE = 2, TEXT_VALUE = 1, INT_VALUE = 3, DOUBLE_VALUE = 4 };
 
 /* All lengths are known beforehand: most of a span is this. */
 static void write_plain(struct weir_buf *out, uint32_t field, struct weir_slice key,
@@ -45,6 +45,17 @@ void weir_export_attr_int(struct weir_buf *out, uint32_t field, struct weir_slic
     weir_proto_write_bytes(out, KEY, key);
     size_t any = weir_proto_write_begin(out, VALUE);
     weir_proto_write_u64(out, INT_VALUE, (uint64_t)value);
+    weir_proto_write_end(out, any);
+    weir_proto_write_end(out, pair);
+}
+
+void weir_export_attr_double(struct weir_buf *out, uint32_t field, struct weir_slice key,
+                             double value)
+{
+    size_t pair = weir_proto_write_begin(out, field);
+    weir_proto_write_bytes(out, KEY, key);
+    size_t any = weir_proto_write_begin(out, VALUE);
+    weir_proto_write_double(out, DOUBLE_VALUE, value);
     weir_proto_write_end(out, any);
     weir_proto_write_end(out, pair);
 }

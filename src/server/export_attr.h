@@ -17,5 +17,7 @@ void weir_export_attr_text(struct weir_buf *out, uint32_t field, struct weir_sli
                            struct weir_slice value);
 void weir_export_attr_int(struct weir_buf *out, uint32_t field, struct weir_slice key,
                           int64_t value);
+void weir_export_attr_double(struct weir_buf *out, uint32_t field, struct weir_slice key,
+                             double value);
 
 #endif

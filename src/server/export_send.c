@@ -201,6 +201,7 @@ static void start_http(struct weir_export_send *s)
     };
     struct weir_call_request request = {
         .target = &s->target,
+        .context = &s->context,
         .method = WEIR_SLICE("POST"),
         .path = s->path,
         .fields = fields,
@@ -217,6 +218,7 @@ static void start_grpc(struct weir_export_send *s)
     struct weir_grpc_request request = {
         .loop = s->loop,
         .target = &s->target,
+        .context = &s->context,
         .path = s->grpc_path,
         .packed = weir_buf_slice(&s->body),
         .max_message_bytes = MAX_ANSWER_BYTES,

@@ -43,12 +43,13 @@ struct weir_export_send {
     struct weir_loop *loop;
     struct weir_client *client;
     struct weir_target target;
-    const char *signal;         /* "traces" */
-    struct weir_slice path;     /* of a POST */
-    const char *grpc_path;      /* NULL: HTTP */
-    struct weir_slice resource; /* packed; borrowed */
-    uint64_t delay_ms;          /* how long a worker may gather entries before it offers them */
-    bool is_repeated;           /* a failed request is tried again */
+    const char *signal;               /* "traces" */
+    struct weir_slice path;           /* of a POST */
+    struct weir_call_context context; /* with the headers that go along */
+    const char *grpc_path;            /* NULL: HTTP */
+    struct weir_slice resource;       /* packed; borrowed */
+    uint64_t delay_ms; /* how long a worker may gather entries before it offers them */
+    bool is_repeated;  /* a failed request is tried again */
     void (*on_entries)(void *ctx, bool is_sent, size_t n); /* any thread; may be NULL */
     void (*on_idle)(void *ctx); /* called once nothing waits any more; may be NULL */
     void *ctx;

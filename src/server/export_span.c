@@ -21,6 +21,10 @@ enum {
     START = 7,
     END = 8,
     ATTR = 9,
+    EVENT = 11,
+    EVENT_TIME = 1,
+    EVENT_NAME = 2,
+    EVENT_ATTR = 3,
     STATUS = 15,
     STATUS_MESSAGE = 2,
     STATUS_CODE = 3,
@@ -150,6 +154,62 @@ static void write_stream(struct weir_buf *out, const struct weir_stream_summary 
     }
 }
 
+/* ---- what was found, by the conventions for generative AI ---- */
+
+#define EVENT_TEXT(out, key, value) weir_export_attr_text(out, EVENT_ATTR, WEIR_SLICE(key), value)
+
+static const char *source_of(const struct weir_seen_kind *k)
+{
+    if (k->side == WEIR_POLICY_INPUT) {
+        return "input";
+    }
+    bool is_reasoning = strncmp(k->channel, "reasoning", strlen("reasoning")) == 0;
+    bool is_tool = strcmp(k->channel, "tool_calls") == 0;
+    return is_tool ? "tool_input" : is_reasoning ? "reasoning" : "output";
+}
+
+/* One for each kind of finding. */
+static void write_result(struct weir_buf *out, const struct weir_export_request *r,
+                         const struct weir_seen_kind *k)
+{
+    const char *action = weir_policy_outcome_name(k->action);
+    size_t mark = weir_proto_write_begin(out, EVENT);
+    weir_proto_write_fixed64(out, EVENT_TIME, r->times.end_ns);
+    weir_proto_write_bytes(out, EVENT_NAME, WEIR_SLICE("gen_ai.guardrail.result"));
+    EVENT_TEXT(out, "gen_ai.guardrail.policy.id", r->route);
+    EVENT_TEXT(out, "gen_ai.guardrail.policy.version", weir_slice_cstr(r->revision));
+    EVENT_TEXT(out, "gen_ai.guardrail.policy.rule.id", k->detector);
+    EVENT_TEXT(out, "gen_ai.guardrail.component.name", k->detector);
+    EVENT_TEXT(out, "gen_ai.guardrail.risk.category", k->detection);
+    weir_export_attr_double(out, EVENT_ATTR, WEIR_SLICE("gen_ai.guardrail.risk.score"), k->score);
+    EVENT_TEXT(out, "gen_ai.guardrail.source", weir_slice_cstr(source_of(k)));
+    EVENT_TEXT(out, "gen_ai.guardrail.result.type", WEIR_SLICE("action"));
+    EVENT_TEXT(out, "gen_ai.guardrail.result.value", weir_slice_cstr(action));
+    EVENT_TEXT(out, "gen_ai.provider.name", WEIR_SLICE("weir"));
+    weir_export_attr_int(out, EVENT_ATTR, WEIR_SLICE("weir.findings"), (int64_t)k->n);
+    weir_proto_write_end(out, mark);
+}
+
+static void write_seen(struct weir_buf *out, const struct weir_export_request *r)
+{
+    const struct weir_seen *seen = r->seen;
+    if (seen == NULL) {
+        return;
+    }
+    TEXT(out, "gen_ai.provider.name", weir_slice_cstr(r->vendor));
+    if (r->asked_model.n != 0) {
+        TEXT(out, "gen_ai.request.model", r->asked_model);
+        TEXT(out, "weir.action", weir_slice_cstr(weir_policy_outcome_name(weir_seen_action(seen))));
+    }
+    if (seen->has_usage) {
+        INT(out, "gen_ai.usage.input_tokens", (int64_t)seen->input_tokens);
+        INT(out, "gen_ai.usage.output_tokens", (int64_t)seen->output_tokens);
+    }
+    for (size_t i = 0; i < seen->n_kinds; i++) {
+        write_result(out, r, &seen->kinds[i]);
+    }
+}
+
 void weir_export_span_request(struct weir_buf *out, const struct weir_export_request *r)
 {
     char room[MAX_NAME_BYTES];
@@ -174,6 +234,7 @@ void weir_export_span_request(struct weir_buf *out, const struct weir_export_req
         TEXT(out, "weir.model", r->model);
         INT(out, "weir.attempts", r->n_attempts);
     }
+    write_seen(out, r);
     write_answer(out, r);
     if (r->stream != NULL) {
         write_stream(out, r->stream);
@@ -228,6 +289,44 @@ static void write_outcome(struct weir_buf *out, const struct weir_client_span *c
     }
 }
 
+/* What generative AI calls it, or NULL. */
+static const char *operation_of(const struct weir_client_span *call)
+{
+    static const struct {
+        const char *kind;
+        const char *end; /* of the path */
+        const char *operation;
+    } operations[] = {{"model", "/chat/completions", "chat"},
+                      {"model", "/completions", "text_completion"},
+                      {"detector", "", "apply_guardrail"}};
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        size_t n = strlen(operations[i].end);
+        bool is_kind =
+            call->target->kind != NULL && strcmp(call->target->kind, operations[i].kind) == 0;
+        if (is_kind && call->path.n >= n &&
+            memcmp(call->path.p + call->path.n - n, operations[i].end, n) == 0) {
+            return operations[i].operation;
+        }
+    }
+    return NULL;
+}
+
+static void write_operation(struct weir_buf *out, const struct weir_client_span *call,
+                            const char *operation)
+{
+    bool is_guardrail = strcmp(operation, "apply_guardrail") == 0;
+    TEXT(out, "gen_ai.operation.name", weir_slice_cstr(operation));
+    if (is_guardrail) {
+        TEXT(out, "gen_ai.provider.name", WEIR_SLICE("fms"));
+        TEXT(out, "gen_ai.guardrail.component.name", call->target->id);
+        return;
+    }
+    TEXT(out, "gen_ai.provider.name", WEIR_SLICE("openai"));
+    if (call->model.n != 0) {
+        TEXT(out, "gen_ai.request.model", call->model);
+    }
+}
+
 void weir_export_span_call(struct weir_buf *out, const struct weir_client_span *call,
                            struct weir_export_times times)
 {
@@ -235,7 +334,13 @@ void weir_export_span_call(struct weir_buf *out, const struct weir_client_span *
     struct weir_slice kind = weir_slice_cstr(target->kind);
     size_t mark = weir_proto_write_begin(out, ENTRY);
     write_ids(out, call->trace, call->parent_id);
-    write_name(out, kind.n != 0 ? kind : WEIR_SLICE("service"), target->id);
+    const char *operation = operation_of(call);
+    bool is_guardrail = kind.n != 0 && weir_slice_eq_cstr(kind, "detector");
+    if (operation != NULL) {
+        write_name(out, weir_slice_cstr(operation), is_guardrail ? target->id : call->model);
+    } else {
+        write_name(out, kind.n != 0 ? kind : WEIR_SLICE("service"), target->id);
+    }
     weir_proto_write_u64(out, KIND, KIND_CLIENT);
     write_times(out, times);
     TEXT(out, "peer.service", target->id);
@@ -244,6 +349,9 @@ void weir_export_span_call(struct weir_buf *out, const struct weir_client_span *
     }
     TEXT(out, "server.address", weir_slice_cstr(target->hostname));
     INT(out, "server.port", target->port);
+    if (operation != NULL) {
+        write_operation(out, call, operation);
+    }
     write_protocol(out, call);
     write_outcome(out, call);
     weir_proto_write_end(out, mark);

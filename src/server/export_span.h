@@ -7,6 +7,7 @@
 #include "http/msg.h"
 #include "obs/trace.h"
 #include "route/stream_stats.h"
+#include "task/seen.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,10 @@ struct weir_export_request {
     int status;                 /* 0: no answer was begun */
     bool is_cut;                /* the caller went before its end */
     const struct weir_stream_summary *stream; /* what the answer was as a stream; NULL: none */
+    const struct weir_seen *seen;             /* on routes: what became of it; else NULL */
+    struct weir_slice asked_model;            /* on routes, where it is one; else empty */
+    const char *vendor;                       /* whose model it is, by the conventions */
+    const char *revision;                     /* of the configuration */
 };
 
 void weir_export_span_request(struct weir_buf *out, const struct weir_export_request *r);

@@ -52,9 +52,11 @@ static struct weir_request *begin_request(struct weir_worker *w, struct weir_htt
     return r;
 }
 
+/* What is no request is no span either. */
 static void on_refused(void *ctx, struct weir_http_stream *s)
 {
-    begin_request(ctx, s);
+    struct weir_request *r = begin_request(ctx, s);
+    r->log.trace.flags = 0;
 }
 
 static void on_request(void *ctx, struct weir_http_stream *s)

@@ -106,6 +106,7 @@ void weir_seen_findings(const struct weir_policy *p, const struct weir_seen_wher
         struct weir_slice name = weir_seen_name(found[i]);
         struct weir_seen_kind *k = kind_of(seen, where, found[i]->detector_id, name);
         k->n++;
+        k->score = found[i]->score > k->score ? found[i]->score : k->score;
         if (findings != NULL) {
             weir_metric_add(k->counter, 1);
         }

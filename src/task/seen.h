@@ -26,6 +26,7 @@ struct weir_seen_kind {
     struct weir_slice detection;
     struct weir_metric_counter counter;
     uint64_t n;
+    double score; /* the highest */
 };
 
 struct weir_seen_where {

@@ -28,8 +28,9 @@ ScopeMetrics: 1 scope Scope, 2 metrics Metric[]
 Resource: 1 attributes KeyValue[]
 Scope: 1 name string, 2 version string
 KeyValue: 1 key string, 2 value AnyValue
-AnyValue: 1 string string, 3 int varint
-Span: 1 trace_id bytes, 2 span_id bytes, 4 parent_span_id bytes, 5 name string, 6 kind varint, 7 start fixed64, 8 end fixed64, 9 attributes KeyValue[], 15 status Status
+AnyValue: 1 string string, 3 int varint, 4 double double
+Span: 1 trace_id bytes, 2 span_id bytes, 4 parent_span_id bytes, 5 name string, 6 kind varint, 7 start fixed64, 8 end fixed64, 9 attributes KeyValue[], 11 events Event[], 15 status Status
+Event: 1 time fixed64, 2 name string, 3 attributes KeyValue[]
 Status: 2 message string, 3 code varint
 Metric: 1 name string, 2 description string, 3 unit string, 5 gauge Gauge, 7 sum Sum, 9 histogram Histogram
 Gauge: 1 points Number[]
@@ -151,6 +152,10 @@ class HttpCollector(Collector):
         scheme = "https" if tls else "http"
         self.url = f"{scheme}://127.0.0.1:{self.port}"
 
+    def headers(self):
+        """Those of the last export."""
+        return {name.lower(): value for name, value in self.service.requests[-1].headers}
+
     def take(self, request):
         if self.answers:
             return self.answers.pop(0)
@@ -178,6 +183,10 @@ class GrpcCollector(Collector, grpc.GenericRpcHandler):
     def __exit__(self, *_):
         self.server.stop(None).wait()
 
+    def headers(self):
+        """Those of the last export."""
+        return self.metadata
+
     def service(self, details):
         signal = {TRACES: "traces", METRICS: "metrics"}.get(details.method)
         if signal is None:
@@ -187,6 +196,7 @@ class GrpcCollector(Collector, grpc.GenericRpcHandler):
             if self.answers:
                 context.abort(self.answers.pop(0), "as scripted")
             self.bodies.append((signal, raw))
+            self.metadata = dict(context.invocation_metadata())
             return b""
 
         return grpc.unary_unary_rpc_method_handler(take)

@@ -9,9 +9,10 @@ import grpc
 import pytest
 from configs import CONTENT, config
 from grpcpeer import CHUNK, Peer, Token, TokenizationResults
-from harness import wait_until
+from harness import StartFailed, wait_until
 from otlp import CLIENT, ERROR, SERVER, GrpcCollector, HttpCollector
 from service import HANG, events, reply
+from test_seen import says
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 UNSAMPLED = PARENT[:-2] + "00"
@@ -75,10 +76,13 @@ def test_a_request_and_its_call(weir, service, collector):
     sent = det.requests[0].header("traceparent").split("-")
     assert sent == ["00", server["trace_id"], client["span_id"], "01"]
     assert client["parent_span_id"] == server["span_id"]
-    assert client["name"] == "detector det"
+    assert client["name"] == "apply_guardrail det"
     assert client["attributes"] == {
         "peer.service": "det",
         "weir.service.kind": "detector",
+        "gen_ai.operation.name": "apply_guardrail",
+        "gen_ai.provider.name": "fms",
+        "gen_ai.guardrail.component.name": "det",
         "server.address": "127.0.0.1",
         "server.port": det.port,
         "http.request.method": "POST",
@@ -269,7 +273,7 @@ def test_a_streamed_answer(weir, service):
     w.stop()
     (server,) = collector.spans(kind=SERVER)
     (client,) = collector.spans(kind=CLIENT)
-    assert client["name"] == "model openai"
+    assert client["name"] == "chat m"
     assert client["parent_span_id"] == server["span_id"]
     assert model.requests[0].header("traceparent").split("-")[2] == client["span_id"]
     assert client["end"] - client["start"] > 150e6
@@ -538,3 +542,105 @@ def test_off_means_off(weir, service):
     assert "weir_otlp" not in w.health.get("/metrics").text
     w.stop()
     assert len(det.requests) == 1
+
+
+# --- generative AI ---
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_what_was_found_rides_on_the_requests_span(weir, service, collector, is_stream):
+    mail = "jane@example.org"
+    model = service(says(f"Ask {mail} or {mail}."))
+    pii = {"type": "text_contents", "builtin": "regex", "chunker_id": "windows",
+           "params": {"regex": ["email"]}}  # fmt: skip
+    far = {"type": "text_contents", "chunker_id": "windows", "default_threshold": 0.5,
+           "service": service(lambda r: reply([[] for _ in r.json()["contents"]])).config()}  # fmt: skip
+    tree = {"openai": {"service": model.config()}, "detectors": {"pii": pii, "far": far},
+            "chunkers": {"windows": {"builtin": "window", "size": 200, "overlap": 64}},
+            "routes": [{"name": "strict", "input": {"pii": {}}, "output": {"pii": {}, "far": {}},
+                        "on_detection": "redact"}]}  # fmt: skip
+    w = weir(tree, args=export("traces", collector, collector.protocol))
+    chat = {"model": "llama-3", "stream": is_stream, "messages": [{"role": "user", "content": mail}]}
+    answer = w.api.post("/strict/v1/chat/completions", json=chat)
+    w.stop()
+    (server,) = collector.spans(kind=SERVER)
+    said = server["attributes"]
+    assert said["weir.request_id"] == answer.headers["x-request-id"]
+    assert (said["gen_ai.request.model"], said["gen_ai.provider.name"]) == ("llama-3", "openai")
+    assert (said["gen_ai.usage.input_tokens"], said["gen_ai.usage.output_tokens"]) == (7, 3)
+    assert said["weir.action"] == "redact"
+    revision = w.log("ready")[0]["revision"]
+    results = {e["attributes"]["gen_ai.guardrail.source"]: e for e in server["events"]}
+    assert results.keys() == {"input", "output"}
+    for source, event in results.items():
+        assert event["name"] == "gen_ai.guardrail.result"
+        assert server["start"] <= event["time"] <= server["end"]
+        assert event["attributes"] == {
+            "gen_ai.guardrail.policy.id": "strict",
+            "gen_ai.guardrail.policy.version": revision,
+            "gen_ai.guardrail.policy.rule.id": "pii",
+            "gen_ai.guardrail.component.name": "pii",
+            "gen_ai.guardrail.risk.category": "email_address",
+            "gen_ai.guardrail.risk.score": 1.0,
+            "gen_ai.guardrail.source": source,
+            "gen_ai.guardrail.result.type": "action",
+            "gen_ai.guardrail.result.value": "redact",
+            "gen_ai.provider.name": "weir",
+            "weir.findings": 2 if source == "output" else 1,
+        }
+    names = {span["name"] for span in collector.spans(kind=CLIENT)}
+    assert names == {"chat llama-3", "apply_guardrail far"}
+    (chat_span,) = collector.spans(name="chat llama-3")
+    assert chat_span["attributes"]["gen_ai.operation.name"] == "chat"
+    assert chat_span["attributes"]["gen_ai.request.model"] == "llama-3"
+    assert all(mail.encode() not in body for _, body in collector.bodies)
+
+
+def test_a_model_that_is_no_name_names_no_span(weir, service):
+    collector, text = HttpCollector(service), "a whole sentence as a model"
+    model = service(lambda request: reply({"choices": []}))
+    w = weir(config(openai={"service": model.config()}), args=export("traces", collector))
+    chat = {"model": text, "messages": [{"role": "user", "content": "hi"}]}
+    w.api.post("/v1/chat/completions", json=chat)
+    w.stop()
+    assert collector.spans(name="chat")
+    assert all(text.encode() not in body for _, body in collector.bodies)
+
+
+# --- headers and certificates ---
+
+
+def test_headers_go_along(weir, service, collector):
+    text = "x-tenant=a%20b, authorization=Bearer%20s3cret-value ,x-empty=,"
+    w = weir(args=export("traces", collector, collector.protocol),
+             env={**SOON, "OTEL_EXPORTER_OTLP_HEADERS": text})  # fmt: skip
+    w.api.get("/nothing")
+    w.stop()
+    head = collector.headers()
+    assert head["x-tenant"] == "a b" and head["authorization"] == "Bearer s3cret-value"
+    assert "s3cret-value" not in w.stderr() + w.stdout()
+
+
+@pytest.mark.parametrize("text", ["novalue", "a b=c", "x=%0a", "=v"])
+def test_headers_that_are_none(weir, text):
+    with pytest.raises(StartFailed, match="OTEL_EXPORTER_OTLP_HEADERS"):
+        weir(args=["--otlp-export", "traces"], env={"OTEL_EXPORTER_OTLP_HEADERS": text})
+
+
+def test_a_collector_that_wants_a_certificate(weir, service, certs):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certs.server.cert, certs.server.key)
+    context.load_verify_locations(certs.ca.cert)
+    context.verify_mode = ssl.CERT_REQUIRED
+    ours = {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(certs.ca.cert),
+            "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE": str(certs.client.cert),
+            "OTEL_EXPORTER_OTLP_CLIENT_KEY": str(certs.client.key)}  # fmt: skip
+    strangers = {**ours, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE": str(certs.stranger.cert),
+                 "OTEL_EXPORTER_OTLP_CLIENT_KEY": str(certs.stranger.key)}  # fmt: skip
+    for env, comes in ((ours, True), (strangers, False)):
+        collector = HttpCollector(service, tls=context)
+        url = collector.url.replace("http://", "https://")
+        w = weir(args=export("traces", url), env={**SOON, **env})
+        w.api.get("/nothing")
+        w.stop()
+        assert bool(collector.bodies) == comes

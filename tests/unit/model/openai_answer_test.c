@@ -158,12 +158,9 @@ static void test_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_error),
-        cmocka_unit_test(test_is_error_anywhere),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_codes_and_params),
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_count),
+        cmocka_unit_test(test_is_error), cmocka_unit_test(test_is_error_anywhere),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_codes_and_params),
+        cmocka_unit_test(test_whole),    cmocka_unit_test(test_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

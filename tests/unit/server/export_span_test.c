@@ -141,7 +141,7 @@ static void test_calls(void **state)
     struct weir_slice span = otlp_bytes(weir_buf_slice(&out), 2);
     assert_memory_equal(otlp_bytes(span, 2).p, TRACE.span_id, 8);
     assert_memory_equal(otlp_bytes(span, 4).p, PARENT, 8);
-    assert_true(weir_slice_eq_cstr(otlp_bytes(span, NAME), "detector hap"));
+    assert_true(weir_slice_eq_cstr(otlp_bytes(span, NAME), "apply_guardrail hap"));
     assert_int_equal(otlp_number(span, KIND), 3);
     assert_true(otlp_attr_is(span, ATTR, "peer.service", "hap"));
     assert_true(otlp_attr_is(span, ATTR, "url.path", "/x/y"));
