@@ -1,5 +1,6 @@
 #include "chunk/abbrev.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -14,100 +15,28 @@ enum {
     PAIR_BYTES = 3, /* the longest half of own_pairs */
 };
 
+/* data/abbreviations.txt inside the program; the build names the file and rebuilds when it
+ * changes. */
+__asm__(".pushsection .rodata\n"
+        "weir_abbrev__text_begin:\n"
+        ".incbin \"" WEIR_ABBREVIATIONS "\"\n"
+        "weir_abbrev__text_end:\n"
+        ".popsection\n");
+
+extern const char weir_abbrev__text_begin[];
+extern const char weir_abbrev__text_end[];
+
 struct list {
     enum weir_abbrev_kind kind;
-    const char *words;
+    const char *name; /* in the file */
 };
 
-/* Ours, by language; a word stands where it is needed first, and the first place counts. What ends
- * sentences as often as not is left out ("etc.", "usw.", "ecc."), and what is a word elsewhere
- * ("fin.", "red."). */
-static const struct list own_lists[] = {
-    /* English */
-    {WEIR_ABBREV_NEVER, "Dr. Drs. Mr. Mrs. Ms. Mx. Messrs. Prof. Rev. Hon. St. Ste. Gen. Gov. "
-                        "Sen. Rep. Pres. Capt. Cmdr. Cpl. Col. Maj. Sgt. Lt. Adm. Supt. vs. cf. "
-                        "Cf. approx. Approx. ca. Fig. Figs. fig. figs. Eq. Eqs. eq. eqs. Sec. Ch. "
-                        "Vol. Vols. vol. pp. Mt. Ft. Sr. dr. mr. Ph. Insp."},
-    {WEIR_ABBREV_OFTEN, "Jr. Inc. Ltd. Co. Corp. Bros. al. Ave. Blvd. Rd. Dept. Univ. Assn. Est. "
-                        "Ph.D. M.Sc. B.Sc. Jan. Feb. Mar. Apr. Jun. Jul. Aug. Sep. Sept. Oct. Nov. "
-                        "Dec. a.m. p.m. Esq. Hwy."},
-    {WEIR_ABBREV_NUMBER,
-     "No. Nos. no. nos. N°. n°. Nº. nº. Art. art. Arts. ch. chs. par. ver. Ver. "
-     "ok. min. max. Op. op."},
-    /* German */
-    {WEIR_ABBREV_NEVER, "Hr. Hrn. Fr. Frl. Nr. nr. bzw. Bzw. vgl. Vgl. ggf. Ggf. evtl. Evtl. inkl. "
-                        "exkl. zzgl. Abb. Abs. Bd. Tel. Dipl.-Ing. Dipl. sog. Sog. ehem. geb. "
-                        "Hrsg. Anm. Kap. Tab. hl. Hl. med. phil. jur. rer. nat. habil. bspw. Bspw. "
-                        "insb. insbes. Ziff. Aufl. Gebr. Mag. verh. Bsp. lt. "
-                        "allg. bes. röm. griech. lat. urspr. zw. Verf."},
-    {WEIR_ABBREV_OFTEN, "Str. Mio. Mrd. Tsd. Std. Min. Sek. gest. Jh. Jhdt. e.V. a.D. i.R. Bhf. "
-                        "Hbf. n.Chr. v.Chr. Chr."},
-    /* French */
-    {WEIR_ABBREV_NEVER, "MM. Mme. Mmes. Mlle. Mlles. Mgr. Pr. chap. éd. env. p.ex. bd. boul. "
-                        "fig. tél. Tél. coll. trad."},
-    {WEIR_ABBREV_OFTEN, "janv. févr. avr. juil. sept. oct. nov. déc. av. hab. ap. ex."},
-    /* Spanish, Portuguese */
-    {WEIR_ABBREV_NEVER, "Sra. Srta. Sres. Sras. Srs. Dra. Dras. Ud. Uds. Vd. Vds. pág. págs. Pág. "
-                        "núm. Núm. Lic. Gral. Avda. Av. Exmo. Exma. Excmo. Excma. Ilmo. Ilma. Dña. "
-                        "Arq. Profa. Pza. Eng. Engª. Sto. Sta. Pe. p.ej. Fdo. Cnel. Tte. Alm. "
-                        "sr. sra. dra. tel. séc. EE. Gral. Ing. Mons. Hno. Hna. aprox. Depto. "
-                        "cf. Cía."},
-    {WEIR_ABBREV_OFTEN, "EE.UU. UU. RR.HH. JJ.OO. FF.AA. Ltda. Cia."},
-    {WEIR_ABBREV_NUMBER, "cap. Cap. caps. arts. tít. ss."},
-    /* Italian */
-    {WEIR_ABBREV_NEVER, "Sig. Sigg. sig. sigg. Dott. dott. Avv. avv. ing. Arch. Geom. "
-                        "geom. Rag. mons. cav. Cav. gen. col. pag. pagg. cfr. Cfr. artt. "
-                        "Egr. Spett. Preg. p.es. l'on. L'on. dell'on. all'on."},
-    {WEIR_ABBREV_OFTEN, "arch. rag. sec. ir. S.p.A. S.r.l. s.p.a. s.r.l. d.C. a.C."},
-    /* Dutch */
-    {WEIR_ABBREV_NEVER, "dhr. Dhr. mevr. Mevr. mw. Mw. bijv. Bijv. blz. drs. nl. resp. evt. "
-                        "incl. excl. zgn. jl. bv. Zgn. jhr. ds. Ds. Ir."},
-    /* Polish, Czech, Turkish */
-    {WEIR_ABBREV_NEVER,
-     "prof. inż. mgr. tzn. tzw. Tzw. np. Np. tj. Tj. ul. Ul. pl. os. św. Św. ks. "
-     "Ks. zob. Zob. por. Por. godz. str. rozdz. rys. wg. woj. hab. płk. kpt. "
-     "wyd. im. dot. m.in. tys. abp. bp. bł. o.o. např. tzv. č. tř. nám. sv. "
-     "örn. Örn. bkz. Bkz. Doç. Sn. vb."},
-    {WEIR_ABBREV_OFTEN, "r. mln. mld. n.e. p.n.e."},
-    /* Russian, Ukrainian */
-    {WEIR_ABBREV_NEVER, "ул. Ул. стр. рис. Рис. см. См. ср. Ср. проф. Проф. акад. Акад. доц. гл. "
-                        "просп. пр-т. обл. вул. табл. Табл. пер. пл. кв. напр. Напр. св. оз. тел. "
-                        "Тел. тов. гр. зам. зав. ген. ок. разд. кн. пос. им. англ. лат. "
-                        "нем. греч. др.-греч. ред. изд. корп. стр. дер. наб. б-р. ш. "
-                        "Св. Гр. Ген. мин. макс. п.п. пп. ім. див."},
-    {WEIR_ABBREV_OFTEN, "г. гг. в. вв. руб. коп. тыс. млн. млрд. сек. ч. н.э. л.с. пр. ст. р. "
-                        "чел. грн."},
-    {WEIR_ABBREV_NONE, "т.д. т.п."},
-    /* Greek */
-    {WEIR_ABBREV_NEVER, "κ.κ. σελ. βλ. αρ. π.χ. κα. δρ. Δρ. καθ."},
-    /* Hindi: titles and the names of letters; sentences end with another sign */
-    {WEIR_ABBREV_NEVER,
-     "डॉ. प्रो. पं. रु. कि.मी. श्री. सं. मो. ए. बी. सी. डी. ई. एफ. जी. एच. आई. जे. के. एल. एम. एन. "
-     "ओ. पी. क्यू. आर. एस. टी. यू. वी. डब्ल्यू. एक्स. वाई. जेड."},
-    /* Arabic, Persian */
-    {WEIR_ABBREV_NEVER, "د. أ. م. ص. ج. ط. ق. ت. أ.د. أ.م. ق.م. ا. ب."},
-    {WEIR_ABBREV_OFTEN, "هـ. ه."},
+static const struct list lists[] = {
+    {WEIR_ABBREV_NEVER, "never"},
+    {WEIR_ABBREV_OFTEN, "often"},
+    {WEIR_ABBREV_NUMBER, "number"},
+    {WEIR_ABBREV_NONE, "none"},
 };
-
-/* With the word before, where that makes the difference. */
-static const struct list own_pairs[] = {
-    {WEIR_ABBREV_OFTEN, "a. m."},   {WEIR_ABBREV_OFTEN, "p. m."},   {WEIR_ABBREV_OFTEN, "a. C."},
-    {WEIR_ABBREV_OFTEN, "d. C."},   {WEIR_ABBREV_OFTEN, "n. e."},   {WEIR_ABBREV_OFTEN, "н. э."},
-    {WEIR_ABBREV_NONE, "т. д."},    {WEIR_ABBREV_NONE, "т. п."},    {WEIR_ABBREV_NEVER, "ad es."},
-    {WEIR_ABBREV_NEVER, "Ad es."},  {WEIR_ABBREV_NEVER, "per es."}, {WEIR_ABBREV_NEVER, "Per es."},
-    {WEIR_ABBREV_NEVER, "p. ex."},  {WEIR_ABBREV_NEVER, "P. ex."},  {WEIR_ABBREV_NEVER, "p. ej."},
-    {WEIR_ABBREV_NEVER, "P. ej."},  {WEIR_ABBREV_NEVER, "por ej."}, {WEIR_ABBREV_NEVER, "par ex."},
-    {WEIR_ABBREV_NEVER, "por ex."},
-};
-
-/* German words before an ordinal, in the forms that are no words of languages without ordinals of
- * this kind. */
-static const char articles[] =
-    "am Am im Im der Der die Die das Das den Den dem Dem des Des zum Zum zur Zur vom Vom beim Beim "
-    "ein eine einen einem einer eines Ein Eine sein seinen seinem seine seiner ihr ihren ihrem "
-    "ihre "
-    "ihrer mein meinen meinem meine unser unseren unserem unsere jeden jedem jeder jede bis Bis ab "
-    "Ab seit Seit dieser diese diesen diesem";
 
 static bool is_letter(uint32_t ascii)
 {
@@ -167,25 +96,44 @@ static void add(struct weir_abbrev *a, struct weir_slice word, const struct list
     }
 }
 
-/* A word with spaces ("n. Chr.") is learned part by part: each part has a full stop to guard. */
-static void add_parts(struct weir_abbrev *a, struct weir_slice words, const struct list *list)
+/* "_" in the file is a space. */
+static void add_own_word(struct weir_abbrev *a, struct weir_slice word, const struct list *list)
 {
-    while (words.p != NULL) {
-        add(a, weir_slice_cut(&words, ' '), list);
+    char spelled[WEIR_ABBREV_MAX_BYTES];
+    WEIR_ASSERT(word.n <= sizeof spelled);
+    for (size_t i = 0; i < word.n; i++) {
+        spelled[i] = word.p[i] == '_' ? ' ' : word.p[i];
+    }
+    add(a, weir_slice_make(spelled, word.n), list);
+}
+
+static void add_own_line(struct weir_abbrev *a, struct weir_slice line)
+{
+    struct weir_slice kind = weir_slice_cut(&line, ' ');
+    const struct list *list = NULL;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        list = weir_slice_eq_cstr(kind, lists[i].name) ? &lists[i] : list;
+    }
+    WEIR_ASSERT(list != NULL || weir_slice_eq_cstr(kind, "ordinal"));
+    while (line.p != NULL) {
+        struct weir_slice word = weir_slice_cut(&line, ' ');
+        if (list != NULL) {
+            add_own_word(a, word, list);
+        } else {
+            weir_map_put(&a->articles, word, a);
+        }
     }
 }
 
 static void add_own(struct weir_abbrev *a)
 {
-    for (size_t i = 0; i < sizeof own_lists / sizeof own_lists[0]; i++) {
-        add_parts(a, weir_slice_cstr(own_lists[i].words), &own_lists[i]);
-    }
-    for (size_t i = 0; i < sizeof own_pairs / sizeof own_pairs[0]; i++) {
-        add(a, weir_slice_cstr(own_pairs[i].words), &own_pairs[i]);
-    }
-    struct weir_slice rest = weir_slice_make(articles, sizeof articles - 1);
+    uintptr_t n = (uintptr_t)weir_abbrev__text_end - (uintptr_t)weir_abbrev__text_begin;
+    struct weir_slice rest = weir_slice_make(weir_abbrev__text_begin, (size_t)n);
     while (rest.p != NULL) {
-        weir_map_put(&a->articles, weir_slice_cut(&rest, ' '), a);
+        struct weir_slice line = weir_slice_cut(&rest, '\n');
+        if (line.n != 0 && line.p[0] != '#') {
+            add_own_line(a, line);
+        }
     }
 }
 

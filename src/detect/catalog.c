@@ -1,6 +1,7 @@
 #include "detect/catalog.h"
 
 #include "base/map.h"
+#include "detect/injection_int.h"
 #include "detect/secrets_int.h"
 
 struct entry {
@@ -86,15 +87,6 @@ static const struct entry entries[] = {
     {"unicode", "bidi_control", "Controls that make a text read in another order"},
     {"unicode", "homoglyph", "Letters that look like those of another script"},
     {"unicode", "zalgo", "Letters buried under marks"},
-    {"prompt_injection", "instruction_override", "Orders to ignore the instructions so far"},
-    {"prompt_injection", "system_prompt_leak", "Requests for the system prompt"},
-    {"prompt_injection", "role_play_jailbreak", "Roles that know no restrictions"},
-    {"prompt_injection", "refusal_suppression", "Orders never to refuse"},
-    {"prompt_injection", "role_markup", "Markup of a chat's turns, forged"},
-    {"prompt_injection", "indirect_injection", "Orders for whatever model reads a document"},
-    {"prompt_injection", "exfiltration", "Orders to carry the conversation away"},
-    {"prompt_injection", "encoded_payload", "Orders in a code, to be decoded and followed"},
-    {"prompt_injection", "tool_abuse", "Orders to use tools behind the user's back"},
 };
 
 static void put(struct weir_json_write *w, struct weir_map *seen, const char *name,
@@ -116,6 +108,21 @@ static void put_shapes(struct weir_json_write *w, struct weir_map *seen)
     }
 }
 
+/* As data/injection.rules names them. */
+static void put_families(struct weir_json_write *w)
+{
+    struct weir_injection_data data;
+    struct weir_buf why = {0};
+    if (weir_injection__data_read(&data, weir_injection__text(), &why) == 0) {
+        for (size_t i = 0; i < data.n_families; i++) {
+            weir_json_write_key(w, data.families[i].name);
+            weir_json_write_string(w, data.families[i].about);
+        }
+    }
+    weir_injection__data_dispose(&data);
+    weir_buf_dispose(&why);
+}
+
 void weir_catalog_write(struct weir_json_write *w, const char *kind)
 {
     struct weir_map seen = {0};
@@ -127,6 +134,8 @@ void weir_catalog_write(struct weir_json_write *w, const char *kind)
     }
     if (strcmp(kind, "secrets") == 0) {
         put_shapes(w, &seen);
+    } else if (strcmp(kind, "prompt_injection") == 0) {
+        put_families(w);
     }
     weir_json_write_end_object(w);
     weir_map_dispose(&seen);

@@ -116,17 +116,18 @@ static size_t sentence_end(struct weir_slice t, size_t at)
 static double weigh(struct scan *s, size_t from, size_t to)
 {
     size_t before = from > BEFORE ? from - BEFORE : 0;
-    if (from > 0 && matches(s, s->set->reported, before, from)) {
+    if (from > 0 && matches(s, s->set->around[WEIR_INJECTION_REPORTED], before, from)) {
         return REPORTED;
     }
     size_t end = sentence_end(s->text, to);
     size_t after = to + BEFORE < end ? to + BEFORE : end;
-    if (matches(s, s->set->other, to, after)) {
+    if (matches(s, s->set->around[WEIR_INJECTION_OTHER], to, after)) {
         return QUOTED;
     }
     size_t left = from > AROUND ? from - AROUND : 0;
     bool is_topic = is_quote_before(s->text, from) &&
-                    (matches(s, s->set->topic, left, from) || matches(s, s->set->topic, to, end));
+                    (matches(s, s->set->around[WEIR_INJECTION_TOPIC], left, from) ||
+                     matches(s, s->set->around[WEIR_INJECTION_TOPIC], to, end));
     return is_topic ? QUOTED : 1.0;
 }
 
@@ -140,7 +141,9 @@ static double share_of(struct scan *s, unsigned rule, size_t from, size_t to)
     }
     size_t left = from > AROUND ? from - AROUND : 0;
     size_t right = sentence_end(s->text, to);
-    return r->score < LIKELY && matches(s, s->set->matter, left, right) ? QUOTED : 1.0;
+    return r->score < LIKELY && matches(s, s->set->around[WEIR_INJECTION_MATTER], left, right)
+               ? QUOTED
+               : 1.0;
 }
 
 static int add_hit(struct scan *s, unsigned rule, size_t from, size_t to)
@@ -396,7 +399,8 @@ static void count(const struct scan *s, struct sum *sum, const struct hit *h)
     if ((*word & bit) == 0) {
         *word |= bit;
         sum->n++;
-        sum->n_refusals += strcmp(s->set->rules[h->rule].rule->family, WEIR_INJECTION_REFUSAL) == 0;
+        sum->n_refusals +=
+            weir_slice_eq_cstr(s->set->rules[h->rule].rule->family, WEIR_INJECTION_REFUSAL);
         sum->n_strong += h->score >= STRONG_HINT;
         sum->missing *= 1 - h->score;
         sum->is_near_likely = sum->is_near_likely || h->score >= LIKELY;
@@ -458,7 +462,7 @@ static int report(const struct scan *s, struct weir_found *found)
         struct weir_found_span span = {
             .start_byte = h->from,
             .end_byte = h->to,
-            .detection = weir_slice_cstr(s->set->rules[h->rule].rule->family),
+            .detection = s->set->rules[h->rule].rule->family,
             .detection_type = WEIR_SLICE("prompt_injection"),
             .score = 1 - sum.missing,
         };

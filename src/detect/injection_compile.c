@@ -13,50 +13,6 @@ enum { WINDOW = 240, SLACK = 16 };
 /* Between words of one clause. */
 #define PLAIN_GAP "[^\\w.!?;:,\\n]+"
 
-/* The grammar of reported speech: "models may …", "make it …", "do not …". A label ("User:"), a
- * salutation ("Assistant, …") and a line break are none of it: the gap of these is narrower. */
-static const char reported_expr[] =
-    "(?:\\b(?:my|our|their|his|her|most|many|some|few) (?:\\w+ )?\\w{3,}s "
-    "|\\bhow (?:do|can|should|would|could) (?:i|we|you|one) (?:\\w+ "
-    ")?|\\b(?:not|n.t|n...t|never|cannot|nicht|nie|no|non|nao|ne|pas|to not|не) (?:to "
-    ")?|\\b(?:models?|llms?|chat" JOIN
-    "bots?|assistants?|ais?|attackers?|users?|students?|people|drivers?|adversar(?:y|ies)|agents?|"
-    "someone|anyone|they|them|he|she|it|we|who|which|employees|developers|hackers?|systems?|jury|"
-    "witness|players?|children|patients?|participants|readers|customers|workers|bots?|chatgpt) "
-    "(?:(?:may|might|could|would|will|can|sometimes|often|always|usually|to|into|does|did|simply|"
-    "just|then|should|must|not|never|cannot|tend|try|tries|trying|attempt|attempts|and) "
-    "){0,3}(?:to (?:\\w+ "
-    "){0,5})?|\\b(?:how|attempts?|trying|tries|tried|ability|tendency|asking|used|designed|"
-    "commands?|prompts?|messages|inputs?|texts?|requests|attacks?|phrases?),? "
-    "(?:(?:that|which|to|like|such|as|say|says|saying|ask|asks|tell|tells|may|can):? "
-    "){1,3})[\"'`]?$|(?:не|Не|НЕ|不要|别|勿)\\ ?$";
-
-/* After it: instructions of another kind. */
-static const char other_expr[] =
-    "^(?: (?:that|which|i|we) <3>| )(?:about|regarding|concerning|on (?:page|how|the "
-    "(?:box|label|"
-    "package|door))|(?:in|from|of) (?:the|your|our|my|this) (?:old |test |new |last "
-    ")?(?:manual|e-?mail|letter|booklet|leaflet|wiki|"
-    "handbook|guide|documentation|docs|readme|recipe|box|package|ticket|memo|newsletter|doctor|"
-    "teacher|kit|"
-    "syllabus|contract|exam|invoice)|for (?:(?:the|your|my|our) "
-    "(?!rest|next|remainder|following|sake|purpose)|installing|assembling|using|cooking|baking|"
-    "returning|return|pets|how))\\b";
-
-/* Named where somebody writes about such texts. */
-static const char topic_expr[] =
-    "\\b(?:prompt "
-    "injections?|injections?|jailbreak(?:s|ing)?|attack(?:s|ers?)?|adversarial|phrases?|such "
-    "as|for "
-    "(?:example|instance)|e\\.g|examples?|keywords?|detect(?:s|or|ion)?|filters?|blocks?|article|"
-    "papers?|researchers?|strings?|patterns?|called|classif\\w+|vulnerabilit\\w+|owasp|red "
-    "team\\w*|guardrails?|sentences? like|known as|literally|the (?:words?|text|sentence|line))\\b";
-
-/* Said by those who study or defend. */
-static const char matter_expr[] =
-    "\\b(?:prompt injections?|jailbreak(?:s|ing)?|owasp|red team\\w*|over" JOIN
-    "refusal|researchers|adversarial|vulnerabilit\\w+|false positives?|classifiers?)\\b";
-
 /* Keys and stems found so far, equal ones once. */
 struct names {
     struct weir_buf *list;
@@ -322,32 +278,23 @@ static int add_rule(struct making *m, const struct weir_injection_rule *rule)
     return c->code != NULL && c->n_keys != 0 ? 0 : -1;
 }
 
-static int add_table(struct making *m, const struct weir_injection_rule *rules, size_t n)
+static int add_rules(struct making *m, const struct weir_injection_data *data)
 {
     int rc = 0;
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        rc = m->set->n_rules < WEIR_INJECTION_MAX_RULES ? add_rule(m, &rules[i]) : -1;
+    for (size_t i = 0; i < data->n_rules && rc == 0; i++) {
+        rc = add_rule(m, &data->rules[i]);
     }
     return rc;
 }
 
-static int add_tables(struct making *m)
+/* What a space stands for is narrower in reported speech. */
+static int compile_around(struct weir_injection_set *set, struct weir_buf *why)
 {
-    const struct {
-        const struct weir_injection_rule *rules;
-        size_t n;
-    } tables[] = {
-        {weir_injection__rules, weir_injection__n_rules},
-        {weir_injection__roles, weir_injection__n_roles},
-        {weir_injection__marks, weir_injection__n_marks},
-        {weir_injection__acts, weir_injection__n_acts},
-        {weir_injection__turns, weir_injection__n_turns},
-        {weir_injection__tongues, weir_injection__n_tongues},
-        {weir_injection__scripts, weir_injection__n_scripts},
-    };
     int rc = 0;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && rc == 0; i++) {
-        rc = add_table(m, tables[i].rules, tables[i].n);
+    for (size_t i = 0; i < WEIR_INJECTION_N_AROUND && rc == 0; i++) {
+        const char *gap = i == WEIR_INJECTION_REPORTED ? PLAIN_GAP : GAP;
+        set->around[i] = compile_expr(set->data.around[i], gap, why);
+        rc = set->around[i] != NULL ? 0 : -1;
     }
     return rc;
 }
@@ -397,10 +344,10 @@ static void free_set(struct weir_injection_set *set)
     for (size_t i = 0; i < set->n_rules; i++) {
         pcre2_code_free(set->rules[i].code);
     }
-    pcre2_code_free(set->reported);
-    pcre2_code_free(set->topic);
-    pcre2_code_free(set->matter);
-    pcre2_code_free(set->other);
+    for (size_t i = 0; i < WEIR_INJECTION_N_AROUND; i++) {
+        pcre2_code_free(set->around[i]);
+    }
+    weir_injection__data_dispose(&set->data);
     weir_injection__words_free(set->words);
     free(set->other_ids);
     free(set->lengths);
@@ -413,20 +360,17 @@ static struct weir_injection_set *compile(struct weir_buf *why)
 {
     struct weir_injection_set *set = weir_mem_zalloc(sizeof *set);
     struct making m = {.set = set, .why = why};
-    int rc = add_tables(&m);
-    set->reported = compile_expr(reported_expr, PLAIN_GAP, why);
-    set->topic = compile_expr(topic_expr, GAP, why);
-    set->other = compile_expr(other_expr, GAP, why);
-    set->matter = compile_expr(matter_expr, GAP, why);
+    int rc = weir_injection__data_read(&set->data, weir_injection__text(), why);
+    rc = rc == 0 ? add_rules(&m, &set->data) : rc;
+    rc = rc == 0 ? compile_around(set, why) : rc;
     set->n_keys = m.keys.n;
     set->keys_of_stem = make_index(&m.stem_key, m.stems.n);
     set->rules_of_key = make_index(&m.key_rule, m.keys.n);
     mark_ends(set, m.stems.n);
-    bool is_all = set->reported != NULL && set->topic != NULL && set->other != NULL;
-    rc = is_all && set->matter != NULL ? rc : -1;
     rc = rc == 0 ? compile_stems(set, &m.stems, why) : rc;
     dispose_names(&m.keys);
     dispose_names(&m.stems);
+    weir_arena_dispose(&set->data.arena); /* expressions, which are compiled */
     if (rc != 0) {
         free_set(set);
         return NULL;

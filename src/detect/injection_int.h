@@ -1,6 +1,7 @@
 #ifndef WEIR_DETECT_INJECTION_INT_H
 #define WEIR_DETECT_INJECTION_INT_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/slice.h"
 #include "detect/patterns.h"
@@ -12,56 +13,61 @@
 #include <stdint.h>
 
 /*
- * The rules of `prompt_injection`: expressions of PCRE2 for folded text (detect/fold.h), in bytes.
- * Accents are folded away in the rules as they are in the text.
- *
- *   score   alone; rules that match near each other add up: 1 - (1 - a)(1 - b)
- *             0.80 and more   only said to a model
- *             0.50 to 0.75    likely
- *             less            a hint, never a finding of its own
+ * The rules of `prompt_injection`, as data/injection.rules has them: expressions of PCRE2 for
+ * folded text (detect/fold.h), in bytes. The file is the manual of how they are written. Accents
+ * are folded away in the rules as they are in the text.
  */
 struct weir_injection_rule {
-    const char *family;
+    struct weir_slice family;
     double score;
-    const char *expr;
+    const char *expr; /* classes of words put in */
     bool is_exact_case;
     bool is_speech; /* an order: described, forbidden or quoted it counts less */
 };
 
-extern const struct weir_injection_rule weir_injection__rules[];
-extern const size_t weir_injection__n_rules;
-extern const struct weir_injection_rule weir_injection__roles[];
-extern const size_t weir_injection__n_roles;
-extern const struct weir_injection_rule weir_injection__marks[];
-extern const size_t weir_injection__n_marks;
-extern const struct weir_injection_rule weir_injection__acts[];
-extern const size_t weir_injection__n_acts;
-extern const struct weir_injection_rule weir_injection__turns[];
-extern const size_t weir_injection__n_turns;
-extern const struct weir_injection_rule weir_injection__tongues[];
-extern const size_t weir_injection__n_tongues;
-extern const struct weir_injection_rule weir_injection__scripts[];
-extern const size_t weir_injection__n_scripts;
+struct weir_injection_family {
+    struct weir_slice name;
+    struct weir_slice about;
+};
 
-#define WEIR_INJECTION_OVERRIDE "instruction_override"
-#define WEIR_INJECTION_LEAK "system_prompt_leak"
-#define WEIR_INJECTION_ROLE_PLAY "role_play_jailbreak"
+enum {
+    WEIR_INJECTION_MAX_RULES = 768,
+    WEIR_INJECTION_MAX_FAMILIES = 16,
+};
+
+/* Before a match: the order is described or forbidden; after it: it is about something else; around
+ * a quoted one: the text names prompt injection; around a hint: the text is about it. */
+enum weir_injection_around {
+    WEIR_INJECTION_REPORTED,
+    WEIR_INJECTION_OTHER,
+    WEIR_INJECTION_TOPIC,
+    WEIR_INJECTION_MATTER,
+    WEIR_INJECTION_N_AROUND,
+};
+
+struct weir_injection_data {
+    struct weir_injection_rule *rules;
+    size_t n_rules;
+    struct weir_injection_family families[WEIR_INJECTION_MAX_FAMILIES];
+    size_t n_families;
+    const char *around[WEIR_INJECTION_N_AROUND]; /* expressions */
+    struct weir_arena arena;                     /* of expressions */
+    struct weir_arena names;                     /* of families */
+};
+
+/* The file, inside the program. */
+struct weir_slice weir_injection__text(void);
+
+/* 0, or -1 with the line and what is wrong with it in `why`. `d` can be disposed of in any case. */
+int weir_injection__data_read(struct weir_injection_data *d, struct weir_slice text,
+                              struct weir_buf *why);
+void weir_injection__data_dispose(struct weir_injection_data *d);
+
+/* Hints of this family are counted apart (detect/injection.c). */
 #define WEIR_INJECTION_REFUSAL "refusal_suppression"
-#define WEIR_INJECTION_MARKUP "role_markup"
-#define WEIR_INJECTION_INDIRECT "indirect_injection"
-#define WEIR_INJECTION_EXFILTRATION "exfiltration"
-#define WEIR_INJECTION_ENCODED "encoded_payload"
-#define WEIR_INJECTION_TOOL "tool_abuse"
 
-/*
- * How the rules are written: as PCRE2 has it, but that
- *
- *   a space   is what stands between two words of one sentence (GAP); "\\ " is a space
- *   <4>       is up to four words, each with what follows it
- *   JOIN      is what may stand within a compound: "chat bot", "chat-bot", "chatbot"
- */
+/* What a space in an expression stands for: what is between two words of one sentence. */
 #define GAP "[^\\w.!?;]+"
-#define JOIN "[^\\w.!?;]{0,3}"
 
 /* Writes `expr` for PCRE2. */
 void weir_injection__spell(struct weir_buf *out, struct weir_slice expr);
@@ -72,7 +78,6 @@ void weir_injection__spell(struct weir_buf *out, struct weir_slice expr);
  * others have just been seen, PCRE2 has a look.
  */
 enum {
-    WEIR_INJECTION_MAX_RULES = 768,
     WEIR_INJECTION_MAX_KEYS = 4, /* of a rule */
     WEIR_INJECTION_MAX_STEMS = 96,
     WEIR_INJECTION_MAX_STEM = 24,
@@ -167,10 +172,8 @@ struct weir_injection_set {
     struct weir_injection_index rules_of_key; /* whose last key it is */
     struct weir_injection_compiled rules[WEIR_INJECTION_MAX_RULES];
     size_t n_rules;
-    pcre2_code *reported; /* before a match: the order is described or forbidden */
-    pcre2_code *other;    /* after it: it is about something else */
-    pcre2_code *topic;    /* around a quoted match: the text names prompt injection */
-    pcre2_code *matter;   /* around a hint: the text is about prompt injection */
+    pcre2_code *around[WEIR_INJECTION_N_AROUND];
+    struct weir_injection_data data; /* without the expressions */
 };
 
 /* Compiled once, as long as the process. NULL with `why`. */

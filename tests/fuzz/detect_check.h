@@ -40,7 +40,8 @@ static inline void detect_check_list(const struct weir_detect_list *list, struct
     size_t last = 0;
     for (size_t i = 0; i < list->n; i++) {
         const struct weir_detection *d = &list->items[i];
-        WEIR_ASSERT(d->start_cp >= last && d->start_cp < d->end_cp && d->end_cp <= n_cp);
+        WEIR_ASSERT(d->start_cp >= last && d->start_cp <= d->end_cp && d->end_cp <= n_cp);
+        WEIR_ASSERT(d->start_cp < d->end_cp || n_cp == 0); /* an empty text is no document */
         WEIR_ASSERT(d->score > 0 && d->score <= 1 && d->detection.n != 0);
         size_t from = weir_utf8_byte_at(text, d->start_cp);
         size_t to = weir_utf8_byte_at(text, d->end_cp);

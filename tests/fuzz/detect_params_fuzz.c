@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     detect_check_valid(&valid, weir_slice_make((const char *)data, size));
     struct weir_slice text = weir_buf_slice(&valid);
     struct weir_slice params = weir_slice_cut(&text, '\n');
-    bool has_xsd = memmem(params.p, params.n, "xml-with", 8) != NULL;
+    bool has_xsd = params.n != 0 && memmem(params.p, params.n, "xml-with", 8) != NULL;
     if (params.n != 0 && !has_xsd) {
         const char *kind = kind_of((uint8_t)params.p[0]);
         check(kind, weir_slice_sub(params, 1, params.n), text.p != NULL ? text : WEIR_SLICE(""));

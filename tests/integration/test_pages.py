@@ -87,3 +87,8 @@ def test_the_manual_of_the_configuration_has_every_key(pages):
 def test_the_packaged_configuration_is_good(weir, pages):
     done = weir.run("--check-config", "--config", pages / "etc/weir.yaml")
     assert done.returncode == 0, done.stdout.decode()
+
+
+def test_tables_of_the_manual_come_from_data():
+    done = subprocess.run([sys.executable, str(ROOT / "tools/make-tables"), "--check"], timeout=60)
+    assert done.returncode == 0

@@ -321,6 +321,44 @@ static void test_keys(void **state)
     assert_int_equal(keys[0].n, 2);
 }
 
+#define AROUND_CLASSES "REPORTED_BEFORE = a\nOTHER_AFTER = b\nTOPIC_AROUND = c\nMATTER_AROUND = d\n"
+
+/* Rules as they are read from data/injection.rules. */
+static void test_data(void **state)
+{
+    (void)state;
+    static const char good[] =
+        "# rules\nfamily f: about it :: e.g.\nA = x|\n    y\nB = <{A}>{0,3}\n"
+        "f 0.45 said-exact z {B}\nf 0.9 seen q\n" AROUND_CLASSES;
+    struct weir_injection_data d;
+    struct weir_buf why = {0};
+    assert_int_equal(weir_injection__data_read(&d, weir_slice_cstr(good), &why), 0);
+    assert_int_equal(d.n_rules, 2);
+    assert_string_equal(d.rules[0].expr, "z <x|y>{0,3}");
+    assert_true(d.rules[0].is_speech && d.rules[0].is_exact_case && d.rules[0].score == 0.45);
+    assert_true(!d.rules[1].is_speech && !d.rules[1].is_exact_case && d.rules[1].score == 0.9);
+    assert_true(weir_slice_eq_cstr(d.families[0].about, "about it"));
+    assert_string_equal(d.around[WEIR_INJECTION_TOPIC], "c");
+    weir_injection__data_dispose(&d);
+    static const char *const wrong[] = {
+        "f 0.5 said x\n",
+        "family f about\n",
+        "family f: a :: b\nf 1.5 said x\n" AROUND_CLASSES,
+        "family f: a :: b\nf 0.5 sung x\n" AROUND_CLASSES,
+        "family f: a :: b\nf 0.5 said\n" AROUND_CLASSES,
+        "family f: a :: b\nf 0.5 said {NO}\n" AROUND_CLASSES,
+        "A = x\nA = y\n" AROUND_CLASSES,
+        "A = x\n",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        weir_buf_clear(&why);
+        assert_int_not_equal(weir_injection__data_read(&d, weir_slice_cstr(wrong[i]), &why), 0);
+        assert_non_null(strstr(weir_buf_cstr(&why), "injection.rules, line "));
+        weir_injection__data_dispose(&d);
+    }
+    weir_buf_dispose(&why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_the_right_does_not_matter),
         cmocka_unit_test(test_written_as_others),
         cmocka_unit_test(test_far_apart),
+        cmocka_unit_test(test_data),
         cmocka_unit_test(test_code_points),
         cmocka_unit_test(test_floods),
         cmocka_unit_test(test_words),
