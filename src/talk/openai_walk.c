@@ -19,7 +19,7 @@
 /* One line of a table. */
 #define M(name_, form_, ...)                                                                       \
     {                                                                                              \
-        .name = (name_), .form = WEIR_FORM_##form_, __VA_ARGS__                                    \
+        .name = (name_), .form = WEIR_WALK_FORM_##form_, __VA_ARGS__                               \
     }
 #define OBJECT(name_) static const struct weir_walk_object name_ = {name_##_members}
 

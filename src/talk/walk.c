@@ -121,32 +121,32 @@ static bool takes(enum weir_walk_form form, enum weir_json_type type)
     bool is_array = type == WEIR_JSON_ARRAY;
     bool is_object = type == WEIR_JSON_OBJECT;
     switch (form) {
-    case WEIR_FORM_NUMBER:
+    case WEIR_WALK_FORM_NUMBER:
         return type == WEIR_JSON_NUMBER;
-    case WEIR_FORM_BOOL:
+    case WEIR_WALK_FORM_BOOL:
         return type == WEIR_JSON_TRUE || type == WEIR_JSON_FALSE;
-    case WEIR_FORM_WORDS:
-    case WEIR_FORM_PARTS:
-    case WEIR_FORM_TREES:
-    case WEIR_FORM_OBJECTS:
-    case WEIR_FORM_MESSAGES:
+    case WEIR_WALK_FORM_WORDS:
+    case WEIR_WALK_FORM_PARTS:
+    case WEIR_WALK_FORM_TREES:
+    case WEIR_WALK_FORM_OBJECTS:
+    case WEIR_WALK_FORM_MESSAGES:
         return is_array;
-    case WEIR_FORM_NUMBERS:
+    case WEIR_WALK_FORM_NUMBERS:
         return is_array || is_object;
-    case WEIR_FORM_OBJECT:
+    case WEIR_WALK_FORM_OBJECT:
         return is_object;
-    case WEIR_FORM_SCHEMA:
+    case WEIR_WALK_FORM_SCHEMA:
         return is_object || type == WEIR_JSON_STRING || type == WEIR_JSON_TRUE ||
                type == WEIR_JSON_FALSE;
-    case WEIR_FORM_ARGUMENTS:
+    case WEIR_WALK_FORM_ARGUMENTS:
         return is_object || is_array || type == WEIR_JSON_STRING;
-    case WEIR_FORM_PROMPT:
-    case WEIR_FORM_NAMES:
+    case WEIR_WALK_FORM_PROMPT:
+    case WEIR_WALK_FORM_NAMES:
         return is_array || type == WEIR_JSON_STRING;
-    case WEIR_FORM_OURS:
-    case WEIR_FORM_TREE:
-    case WEIR_FORM_EMBEDS:
-    case WEIR_FORM_REFUSED:
+    case WEIR_WALK_FORM_OURS:
+    case WEIR_WALK_FORM_TREE:
+    case WEIR_WALK_FORM_EMBEDS:
+    case WEIR_WALK_FORM_REFUSED:
         return true;
     default:
         return type == WEIR_JSON_STRING;
@@ -156,23 +156,23 @@ static bool takes(enum weir_walk_form form, enum weir_json_type type)
 static const char *wanted_by(enum weir_walk_form form)
 {
     switch (form) {
-    case WEIR_FORM_NUMBER:
+    case WEIR_WALK_FORM_NUMBER:
         return "must be a number";
-    case WEIR_FORM_BOOL:
+    case WEIR_WALK_FORM_BOOL:
         return "must be true or false";
-    case WEIR_FORM_WORDS:
-    case WEIR_FORM_TREES:
-    case WEIR_FORM_OBJECTS:
-    case WEIR_FORM_MESSAGES:
+    case WEIR_WALK_FORM_WORDS:
+    case WEIR_WALK_FORM_TREES:
+    case WEIR_WALK_FORM_OBJECTS:
+    case WEIR_WALK_FORM_MESSAGES:
         return "must be an array";
-    case WEIR_FORM_NUMBERS:
-    case WEIR_FORM_OBJECT:
-    case WEIR_FORM_SCHEMA:
+    case WEIR_WALK_FORM_NUMBERS:
+    case WEIR_WALK_FORM_OBJECT:
+    case WEIR_WALK_FORM_SCHEMA:
         return "must be an object";
-    case WEIR_FORM_PARTS:
-    case WEIR_FORM_CONTENT:
-    case WEIR_FORM_PROMPT:
-    case WEIR_FORM_NAMES:
+    case WEIR_WALK_FORM_PARTS:
+    case WEIR_WALK_FORM_CONTENT:
+    case WEIR_WALK_FORM_PROMPT:
+    case WEIR_WALK_FORM_NAMES:
         return "must be a string or an array";
     default:
         return "must be a string";
@@ -185,8 +185,8 @@ static void read_encoded(struct walking *w, const struct place *p, const struct 
 {
     struct weir_walk_item item = item_at(p, WEIR_WALK_TEXT, node);
     struct weir_slice text = weir_json_string(w->json, node, w->arena);
-    bool is_sealed = m->form == WEIR_FORM_SEALED;
-    item.kind = weir_walk__open(&item, text, m->form == WEIR_FORM_URL, w->arena);
+    bool is_sealed = m->form == WEIR_WALK_FORM_SEALED;
+    item.kind = weir_walk__open(&item, text, m->form == WEIR_WALK_FORM_URL, w->arena);
     if (item.kind == WEIR_WALK_MEDIA && is_sealed) {
         item.kind = WEIR_WALK_SEALED;
     }
@@ -421,16 +421,16 @@ static void read_control(struct walking *w, const struct place *p, const struct 
     const struct weir_json *j = w->json;
     bool fits;
     switch (m->form) {
-    case WEIR_FORM_NUMBER:
-    case WEIR_FORM_BOOL:
+    case WEIR_WALK_FORM_NUMBER:
+    case WEIR_WALK_FORM_BOOL:
         return; /* no text in it */
-    case WEIR_FORM_WORDS:
+    case WEIR_WALK_FORM_WORDS:
         fits = are_words(w, m, node);
         break;
-    case WEIR_FORM_NUMBERS:
+    case WEIR_WALK_FORM_NUMBERS:
         fits = is_all_numbers(j, node);
         break;
-    case WEIR_FORM_OURS:
+    case WEIR_WALK_FORM_OURS:
         fits = true;
         break;
     default:
@@ -457,10 +457,10 @@ static void read_refused(struct walking *w, const struct place *p, uint32_t node
 static void read_json_text(struct walking *w, const struct place *p,
                            const struct weir_walk_member *m, uint32_t node)
 {
-    enum weir_tree_rule rule = m->form == WEIR_FORM_SCHEMA      ? WEIR_TREE_SCHEMA
-                               : m->form == WEIR_FORM_ARGUMENTS ? WEIR_TREE_ARGUMENTS
-                                                                : WEIR_TREE_ANY;
-    if (m->form != WEIR_FORM_TREE && is_string(w, node)) {
+    enum weir_tree_rule rule = m->form == WEIR_WALK_FORM_SCHEMA      ? WEIR_TREE_SCHEMA
+                               : m->form == WEIR_WALK_FORM_ARGUMENTS ? WEIR_TREE_ARGUMENTS
+                                                                     : WEIR_TREE_ANY;
+    if (m->form != WEIR_WALK_FORM_TREE && is_string(w, node)) {
         yield_document(w, p, node, rule);
     } else {
         yield_tree(w, p, node, rule);
@@ -471,9 +471,9 @@ static void read_json_text(struct walking *w, const struct place *p,
 static void read_value(struct walking *w, struct place p, const struct weir_walk_member *m,
                        uint32_t node)
 {
-    bool is_control = m->form <= WEIR_FORM_OURS;
-    bool is_media = m->form == WEIR_FORM_URL || m->form == WEIR_FORM_DATA ||
-                    m->form == WEIR_FORM_EMBEDS || m->form == WEIR_FORM_SEALED;
+    bool is_control = m->form <= WEIR_WALK_FORM_OURS;
+    bool is_media = m->form == WEIR_WALK_FORM_URL || m->form == WEIR_WALK_FORM_DATA ||
+                    m->form == WEIR_WALK_FORM_EMBEDS || m->form == WEIR_WALK_FORM_SEALED;
     p.role = m->has_role ? m->role : p.role;
     p.holes |= is_media ? 0 : m->holes;
     if (is_control) {
@@ -481,45 +481,45 @@ static void read_value(struct walking *w, struct place p, const struct weir_walk
         return;
     }
     switch (m->form) {
-    case WEIR_FORM_TEXT:
+    case WEIR_WALK_FORM_TEXT:
         yield_string(w, &p, WEIR_WALK_TEXT, node);
         break;
-    case WEIR_FORM_CONTENT:
+    case WEIR_WALK_FORM_CONTENT:
         read_content(w, &p, node);
         break;
-    case WEIR_FORM_PARTS:
+    case WEIR_WALK_FORM_PARTS:
         read_parts(w, p, m, node);
         break;
-    case WEIR_FORM_ARGUMENTS:
-    case WEIR_FORM_SCHEMA:
-    case WEIR_FORM_TREE:
+    case WEIR_WALK_FORM_ARGUMENTS:
+    case WEIR_WALK_FORM_SCHEMA:
+    case WEIR_WALK_FORM_TREE:
         read_json_text(w, &p, m, node);
         break;
-    case WEIR_FORM_TREES:
+    case WEIR_WALK_FORM_TREES:
         read_trees(w, &p, node);
         break;
-    case WEIR_FORM_PROMPT:
+    case WEIR_WALK_FORM_PROMPT:
         read_prompt(w, p, node);
         break;
-    case WEIR_FORM_NAME:
-    case WEIR_FORM_NAMES:
+    case WEIR_WALK_FORM_NAME:
+    case WEIR_WALK_FORM_NAMES:
         read_names(w, &p, node);
         break;
-    case WEIR_FORM_URL:
-    case WEIR_FORM_DATA:
-    case WEIR_FORM_SEALED:
+    case WEIR_WALK_FORM_URL:
+    case WEIR_WALK_FORM_DATA:
+    case WEIR_WALK_FORM_SEALED:
         read_encoded(w, &p, m, node);
         break;
-    case WEIR_FORM_EMBEDS:
+    case WEIR_WALK_FORM_EMBEDS:
         yield_media(w, &p, node, m->holes);
         break;
-    case WEIR_FORM_OBJECT:
+    case WEIR_WALK_FORM_OBJECT:
         read_object(w, &p, m->object, node);
         break;
-    case WEIR_FORM_OBJECTS:
+    case WEIR_WALK_FORM_OBJECTS:
         read_objects(w, &p, m, node);
         break;
-    case WEIR_FORM_MESSAGES:
+    case WEIR_WALK_FORM_MESSAGES:
         read_messages(w, p, m, node);
         break;
     default:

@@ -114,35 +114,35 @@ struct weir_slice weir_walk_encode(const struct weir_walk_item *item, struct wei
 
 enum weir_walk_form {
     /* control */
-    WEIR_FORM_NUMBER,
-    WEIR_FORM_BOOL,
-    WEIR_FORM_WORD,    /* one of `words` */
-    WEIR_FORM_WORDS,   /* an array of them */
-    WEIR_FORM_ID,      /* [A-Za-z0-9_.:/+=@-]{1,128} */
-    WEIR_FORM_CALL_ID, /* the same up to 16 KiB */
-    WEIR_FORM_ROLE,    /* [a-z_]{1,32} */
-    WEIR_FORM_NUMBERS, /* an array of numbers, or an object of numbers named by numbers */
-    WEIR_FORM_OURS,    /* of any type: read here and not sent on */
+    WEIR_WALK_FORM_NUMBER,
+    WEIR_WALK_FORM_BOOL,
+    WEIR_WALK_FORM_WORD,    /* one of `words` */
+    WEIR_WALK_FORM_WORDS,   /* an array of them */
+    WEIR_WALK_FORM_ID,      /* [A-Za-z0-9_.:/+=@-]{1,128} */
+    WEIR_WALK_FORM_CALL_ID, /* the same up to 16 KiB */
+    WEIR_WALK_FORM_ROLE,    /* [a-z_]{1,32} */
+    WEIR_WALK_FORM_NUMBERS, /* an array of numbers, or an object of numbers named by numbers */
+    WEIR_WALK_FORM_OURS,    /* of any type: read here and not sent on */
     /* text */
-    WEIR_FORM_TEXT,
-    WEIR_FORM_CONTENT,   /* text, of a message; JSON where its role is tool or function */
-    WEIR_FORM_PARTS,     /* an array of strings and of `object`: content in parts */
-    WEIR_FORM_ARGUMENTS, /* JSON of a tool call, in a string or as it is */
-    WEIR_FORM_SCHEMA,    /* a JSON schema, in a string or as it is */
-    WEIR_FORM_TREE,      /* any JSON */
-    WEIR_FORM_TREES,     /* an array of any JSON */
-    WEIR_FORM_PROMPT,    /* a string, or an array of strings, of tokens, or of arrays of tokens */
+    WEIR_WALK_FORM_TEXT,
+    WEIR_WALK_FORM_CONTENT,   /* text, of a message; JSON where its role is tool or function */
+    WEIR_WALK_FORM_PARTS,     /* an array of strings and of `object`: content in parts */
+    WEIR_WALK_FORM_ARGUMENTS, /* JSON of a tool call, in a string or as it is */
+    WEIR_WALK_FORM_SCHEMA,    /* a JSON schema, in a string or as it is */
+    WEIR_WALK_FORM_TREE,      /* any JSON */
+    WEIR_WALK_FORM_TREES,     /* an array of any JSON */
+    WEIR_WALK_FORM_PROMPT, /* a string, or an array of strings, of tokens, or of arrays of tokens */
     /* others */
-    WEIR_FORM_NAME,    /* identifier */
-    WEIR_FORM_NAMES,   /* a string or an array of strings, likewise */
-    WEIR_FORM_URL,     /* identifier with something behind it that cannot be looked at: `holes` */
-    WEIR_FORM_DATA,    /* base64 of something that cannot be looked at: `holes` */
-    WEIR_FORM_SEALED,  /* base64 of something encrypted */
-    WEIR_FORM_EMBEDS,  /* numbers that cannot be looked at: `holes` */
-    WEIR_FORM_REFUSED, /* of any type */
-    WEIR_FORM_OBJECT,  /* `object` */
-    WEIR_FORM_OBJECTS, /* an array of `object` */
-    WEIR_FORM_MESSAGES /* the same; each a message with a role */
+    WEIR_WALK_FORM_NAME,  /* identifier */
+    WEIR_WALK_FORM_NAMES, /* a string or an array of strings, likewise */
+    WEIR_WALK_FORM_URL,  /* identifier with something behind it that cannot be looked at: `holes` */
+    WEIR_WALK_FORM_DATA, /* base64 of something that cannot be looked at: `holes` */
+    WEIR_WALK_FORM_SEALED,  /* base64 of something encrypted */
+    WEIR_WALK_FORM_EMBEDS,  /* numbers that cannot be looked at: `holes` */
+    WEIR_WALK_FORM_REFUSED, /* of any type */
+    WEIR_WALK_FORM_OBJECT,  /* `object` */
+    WEIR_WALK_FORM_OBJECTS, /* an array of `object` */
+    WEIR_WALK_FORM_MESSAGES /* the same; each a message with a role */
 };
 
 struct weir_walk_object;

@@ -1,23 +1,14 @@
 #include "base/utf8.h"
+#include "talk/form.h"
 #include "talk/walk_int.h"
 
-enum { MAX_ID_BYTES = 128, MAX_CALL_ID_BYTES = 16 * 1024, MAX_ROLE_BYTES = 32 };
+enum { MAX_HEAD_BYTES = 256 };
 
 /* ---- control members ---- */
 
 static bool is_alnum(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-static bool is_of(struct weir_slice s, const char *others, size_t max)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (!is_alnum(s.p[i]) && (s.p[i] == '\0' || strchr(others, s.p[i]) == NULL)) {
-            return false;
-        }
-    }
-    return s.n != 0 && s.n <= max;
 }
 
 static bool is_role(struct weir_slice s)
@@ -27,7 +18,7 @@ static bool is_role(struct weir_slice s)
             return false;
         }
     }
-    return s.n != 0 && s.n <= MAX_ROLE_BYTES;
+    return s.n != 0 && s.n <= WEIR_FORM_WORD_MOST;
 }
 
 static bool is_word(const char *const *words, struct weir_slice s)
@@ -43,14 +34,14 @@ static bool is_word(const char *const *words, struct weir_slice s)
 bool weir_walk__fits(const struct weir_walk_member *m, struct weir_slice text)
 {
     switch (m->form) {
-    case WEIR_FORM_WORD:
-    case WEIR_FORM_WORDS:
+    case WEIR_WALK_FORM_WORD:
+    case WEIR_WALK_FORM_WORDS:
         return is_word(m->words, text);
-    case WEIR_FORM_ID:
-        return is_of(text, "_.:/+=@-", MAX_ID_BYTES);
-    case WEIR_FORM_CALL_ID:
-        return is_of(text, "_.:/+=@-", MAX_CALL_ID_BYTES);
-    case WEIR_FORM_ROLE:
+    case WEIR_WALK_FORM_ID:
+        return weir_form_is_id(text, WEIR_FORM_ID_MOST);
+    case WEIR_WALK_FORM_CALL_ID:
+        return weir_form_is_id(text, WEIR_FORM_CALL_ID_MOST);
+    case WEIR_WALK_FORM_ROLE:
         return is_role(text);
     default:
         return false;
@@ -266,8 +257,13 @@ static void take_text(struct weir_walk_item *item, struct weir_slice prefix,
 /* Names and parameters of a type, as they are written everywhere. */
 static bool is_plain_head(const struct data_url *u)
 {
-    struct weir_slice head = weir_slice_sub(u->prefix, 0, u->prefix.n - 1);
-    return is_of(head, ":/;=+.-_", 256);
+    for (size_t i = 0; i + 1 < u->prefix.n; i++) {
+        char c = u->prefix.p[i];
+        if (!is_alnum(c) && (c == '\0' || strchr(":/;=+.-_", c) == NULL)) {
+            return false;
+        }
+    }
+    return u->prefix.n <= MAX_HEAD_BYTES;
 }
 
 static enum weir_walk_kind open_data_url(struct weir_walk_item *item, const struct data_url *u,

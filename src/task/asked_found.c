@@ -17,11 +17,19 @@ struct span {
     size_t end_cp;
 };
 
+/* Where findings are not told, a term that was found in other letters is not told either. */
+static struct weir_slice name_of(const struct weir_asked *a, const struct weir_detection *d)
+{
+    if (!weir_policy_enforces(a->o.policy)) {
+        return d->detection;
+    }
+    return weir_slice_eq_nocase(d->detection, d->text) ? d->detection_type : weir_detection_name(d);
+}
+
 static void add_hit(struct weir_asked *a, const struct weir_asked_hit *like, struct span span)
 {
     struct weir_asked_hit hit = *like;
-    struct weir_slice name =
-        weir_policy_enforces(a->o.policy) ? weir_redact_name(hit.d) : hit.d->detection;
+    struct weir_slice name = name_of(a, hit.d);
     bool is_moved =
         !hit.d->has_span || hit.d->start_cp != span.start_cp || hit.d->end_cp != span.end_cp;
     if (is_moved || name.p != hit.d->detection.p) {

@@ -40,48 +40,6 @@ static size_t rank(const struct weir_redact_piece *piece, struct ranked **out)
     return n;
 }
 
-static bool is_shown(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("_.:/ -", c) != NULL);
-}
-
-/* Letters and digits only, and no case: how a word may differ from the one that was written. */
-static bool is_letter(unsigned char c)
-{
-    return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool says_the_same(struct weir_slice a, struct weir_slice b)
-{
-    size_t i = 0;
-    size_t k = 0;
-    for (;;) {
-        for (; i < a.n && !is_letter((unsigned char)a.p[i]); i++) {
-        }
-        for (; k < b.n && !is_letter((unsigned char)b.p[k]); k++) {
-        }
-        if (i == a.n || k == b.n) {
-            return i == a.n && k == b.n;
-        }
-        if (!weir_slice_eq_nocase(weir_slice_sub(a, i, i + 1), weir_slice_sub(b, k, k + 1))) {
-            return false;
-        }
-        i++;
-        k++;
-    }
-}
-
-struct weir_slice weir_redact_name(const struct weir_detection *d)
-{
-    enum { MAX_NAME = 64 };
-    bool is_good = d->detection.n != 0 && d->detection.n <= MAX_NAME;
-    for (size_t i = 0; i < d->detection.n && is_good; i++) {
-        is_good = is_shown(d->detection.p[i]);
-    }
-    return is_good && !says_the_same(d->detection, d->text) ? d->detection : d->detection_type;
-}
-
 void weir_redact_fill(struct weir_buf *out, struct weir_slice with, const struct weir_detection *d)
 {
     const struct {

@@ -42,10 +42,6 @@ static inline bool weir_redact_can(const struct weir_detection *d)
     return d->has_span && d->end_cp > d->start_cp;
 }
 
-/* What a finding is called where its text must not be told: its `detection`, unless that is no name
- * or the found text itself, as keywords call theirs; then its type. */
-struct weir_slice weir_redact_name(const struct weir_detection *d);
-
 struct weir_redact_piece {
     struct weir_slice text;                       /* UTF-8 */
     size_t start_cp;                              /* of the text, in the whole */

@@ -13,18 +13,18 @@ enum { TEXT, IDENTIFIER, CONTROL, OTHER, COLUMNS };
 static int column_of(const struct weir_walk_member *m)
 {
     switch (m->form) {
-    case WEIR_FORM_NAME:
-    case WEIR_FORM_NAMES:
+    case WEIR_WALK_FORM_NAME:
+    case WEIR_WALK_FORM_NAMES:
         return IDENTIFIER;
-    case WEIR_FORM_URL:
-    case WEIR_FORM_DATA:
-    case WEIR_FORM_EMBEDS:
-    case WEIR_FORM_SEALED:
-    case WEIR_FORM_REFUSED:
-    case WEIR_FORM_OURS:
+    case WEIR_WALK_FORM_URL:
+    case WEIR_WALK_FORM_DATA:
+    case WEIR_WALK_FORM_EMBEDS:
+    case WEIR_WALK_FORM_SEALED:
+    case WEIR_WALK_FORM_REFUSED:
+    case WEIR_WALK_FORM_OURS:
         return OTHER;
     default:
-        return m->form <= WEIR_FORM_OURS ? CONTROL : TEXT;
+        return m->form <= WEIR_WALK_FORM_OURS ? CONTROL : TEXT;
     }
 }
 
@@ -32,11 +32,11 @@ static int column_of(const struct weir_walk_member *m)
 static const char *note_of(const struct weir_walk_member *m)
 {
     switch (m->form) {
-    case WEIR_FORM_SEALED:
+    case WEIR_WALK_FORM_SEALED:
         return "sealed";
-    case WEIR_FORM_REFUSED:
+    case WEIR_WALK_FORM_REFUSED:
         return "refused";
-    case WEIR_FORM_OURS:
+    case WEIR_WALK_FORM_OURS:
         return "not sent on";
     default:
         return m->holes != 0 ? weir_walk_hole_name(m->holes) : NULL;
@@ -83,8 +83,8 @@ static void show_inner(const struct weir_walk_object *o, const char *path)
 {
     for (const struct weir_walk_member *m = o->members; m->name != NULL; m++) {
         char inner[256];
-        bool is_list = m->form == WEIR_FORM_OBJECTS || m->form == WEIR_FORM_MESSAGES ||
-                       m->form == WEIR_FORM_PARTS;
+        bool is_list = m->form == WEIR_WALK_FORM_OBJECTS || m->form == WEIR_WALK_FORM_MESSAGES ||
+                       m->form == WEIR_WALK_FORM_PARTS;
         snprintf(inner, sizeof inner, "%s%s%s%s", path, path[0] != '\0' ? "." : "", m->name,
                  is_list ? "[]" : "");
         if (is_inner(m) && !was_shown(m->object)) {
