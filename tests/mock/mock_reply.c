@@ -227,23 +227,29 @@ void weir_mock_reply_openai_error(struct weir_http_stream *s, int status, struct
 {
     struct weir_buf body = {0};
     struct weir_json_write w;
-    if (weir_mock_request_of(s)->set.error != WEIR_MOCK_ERROR_FLAT) {
-        weir_reply_error_body(&body, WEIR_REPLY_OPENAI, status, message);
-    } else {
-        weir_json_write_init(&w, &body);
-        weir_json_write_begin_object(&w);
+    bool is_flat = weir_mock_request_of(s)->set.error == WEIR_MOCK_ERROR_FLAT;
+    weir_json_write_init(&w, &body);
+    weir_json_write_begin_object(&w);
+    if (is_flat) {
         weir_json_write_key(&w, WEIR_SLICE("object"));
         weir_json_write_string(&w, WEIR_SLICE("error"));
-        weir_json_write_key(&w, WEIR_SLICE("message"));
-        weir_json_write_string(&w, message);
-        weir_json_write_key(&w, WEIR_SLICE("type"));
-        weir_json_write_string(&w, WEIR_SLICE("MockError"));
-        weir_json_write_key(&w, WEIR_SLICE("param"));
-        weir_json_write_null(&w);
-        weir_json_write_key(&w, WEIR_SLICE("code"));
-        weir_json_write_i64(&w, status);
+    } else {
+        weir_json_write_key(&w, WEIR_SLICE("error"));
+        weir_json_write_begin_object(&w);
+    }
+    weir_json_write_key(&w, WEIR_SLICE("message"));
+    weir_json_write_string(&w, message);
+    weir_json_write_key(&w, WEIR_SLICE("type"));
+    weir_json_write_string(&w, is_flat ? WEIR_SLICE("MockError")
+                                       : weir_slice_cstr(weir_reply_error_type(status)));
+    weir_json_write_key(&w, WEIR_SLICE("param"));
+    weir_json_write_null(&w);
+    weir_json_write_key(&w, WEIR_SLICE("code"));
+    weir_json_write_i64(&w, status);
+    if (!is_flat) {
         weir_json_write_end_object(&w);
     }
+    weir_json_write_end_object(&w);
     send_error(s, status, &body);
     weir_buf_dispose(&body);
 }
