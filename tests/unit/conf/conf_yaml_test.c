@@ -82,7 +82,7 @@ static void test_strange_keys(void **state)
            "`passthrough_headers`, `rewrite_forwarded_access_header`, "
            "`detector_concurrent_requests`, `chunker_concurrent_requests`, `aggregation`, "
            "`streaming`, `routes`, `public_api`, `playground`, `trust_traceparent`, `auth`, "
-           "`limits`, `router`\n"
+           "`cors`, `audit`, `limits`, `router`\n"
            "c.yaml:4: error: merge keys (<<) are not supported: repeat the keys\n");
 }
 
@@ -225,7 +225,7 @@ static void test_messages_cannot_be_forged(void **state)
            "`passthrough_headers`, "
            "`rewrite_forwarded_access_header`, `detector_concurrent_requests`, "
            "`chunker_concurrent_requests`, `aggregation`, `streaming`, `routes`, `public_api`, "
-           "`playground`, `trust_traceparent`, `auth`, `limits`, `router`\n");
+           "`playground`, `trust_traceparent`, `auth`, `cors`, `audit`, `limits`, `router`\n");
 }
 
 static void test_many_problems_are_cut(void **state)
