@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/slice.h"
+#include "conf/conf_limits.h"
 #include "conf/conf_problem.h"
 #include "conf/conf_stream.h"
 
@@ -266,26 +267,6 @@ struct weir_conf_audit {
     double sample_clean;        /* share of decisions without findings that are kept */
     enum weir_conf_audit_error on_error;
     uint64_t max_bytes; /* of one file; 0: no limit */
-};
-
-struct weir_conf_limits {
-    uint64_t max_body_bytes;
-    uint64_t max_header_bytes;
-    uint32_t max_json_depth;
-    uint32_t max_json_nodes; /* values and names in one request body */
-    uint32_t header_timeout_ms;
-    uint32_t body_timeout_ms;
-    uint32_t idle_timeout_ms;
-    uint32_t write_timeout_ms;
-    uint32_t drain_timeout_ms;
-    uint32_t max_connections;
-    uint64_t max_stream_buffer_bytes;
-    uint64_t max_held_bytes_per_stream;
-    uint64_t max_held_bytes_total; /* a fraction of memory already turned into bytes */
-    uint64_t max_event_bytes;
-    uint64_t max_service_body_bytes;
-    uint32_t max_choices;
-    uint32_t max_tool_calls;
 };
 
 struct weir_conf {

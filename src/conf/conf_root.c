@@ -8,10 +8,8 @@
 
 enum { MAX_HEADERS = 256, DAY_SECONDS = 86400 };
 
-#define KIBIBYTE 1024.0
 #define MEBIBYTE (1024.0 * 1024.0)
 #define GIBIBYTE (1024.0 * 1024.0 * 1024.0)
-#define DEFAULT_MEMORY_SHARE 0.25
 #define DEFAULT_BYTES_PER_NODE 8 /* of a request body */
 
 /* ---- limits */
@@ -63,52 +61,27 @@ static void on_held_total(struct weir_conf_reader *r, const struct weir_conf_nod
 }
 
 #define T struct weir_conf_limits
-#define BYTES(field, min_, max_) WEIR_CONF_KEY(T, field, U64, .min = (min_), .max = (max_))
-#define COUNT(field, min_, max_) WEIR_CONF_KEY(T, field, U32, .min = (min_), .max = (max_))
-#define SECONDS(name)                                                                              \
-    WEIR_CONF_KEY_AS(#name, T, name##_ms, SECONDS, .min = 0.001, .max = DAY_SECONDS)
+#define BYTES_KEY(key, default_, least, most, ...)                                                 \
+    WEIR_CONF_KEY(T, key, U64, .min = (least), .max = (most)),
+#define COUNT_KEY(key, default_, least, most, ...)                                                 \
+    WEIR_CONF_KEY(T, key, U32, .min = (least), .max = (most)),
+#define SECONDS_KEY(key, ...)                                                                      \
+    WEIR_CONF_KEY_AS(#key, T, key##_ms, SECONDS, .min = 0.001, .max = DAY_SECONDS),
+#define SHARE_KEY(key, ...) WEIR_CONF_KEY_CALL(#key, on_held_total),
 
 static const struct weir_conf_key limits_keys[] = {
-    BYTES(max_body_bytes, KIBIBYTE, GIBIBYTE),
-    BYTES(max_header_bytes, KIBIBYTE, MEBIBYTE),
-    COUNT(max_json_depth, 4, 1024),
-    COUNT(max_json_nodes, 100, GIBIBYTE),
-    SECONDS(header_timeout),
-    SECONDS(body_timeout),
-    SECONDS(idle_timeout),
-    SECONDS(write_timeout),
-    SECONDS(drain_timeout),
-    COUNT(max_connections, 1, 1000000),
-    BYTES(max_stream_buffer_bytes, 4 * KIBIBYTE, GIBIBYTE),
-    BYTES(max_held_bytes_per_stream, 4 * KIBIBYTE, GIBIBYTE),
-    WEIR_CONF_KEY_CALL("max_held_bytes_total", on_held_total),
-    BYTES(max_event_bytes, KIBIBYTE, GIBIBYTE),
-    BYTES(max_service_body_bytes, KIBIBYTE, GIBIBYTE),
-    COUNT(max_choices, 1, 100000),
-    COUNT(max_tool_calls, 1, 100000),
-};
+    WEIR_CONF_LIMITS(BYTES_KEY, COUNT_KEY, SECONDS_KEY, SHARE_KEY)};
 #undef T
 static const struct weir_conf_object limits_object = {WEIR_CONF_OBJECT(limits_keys)};
 
+/* A share of the memory is worked out when the section has been read. */
 void weir_conf__limits_defaults(struct weir_conf_limits *limits)
 {
+#define NUMBER_DEFAULT(key, default_, ...) .key = (default_),
+#define SECONDS_DEFAULT(key, default_, ...) .key##_ms = 1000 * (default_),
+#define NO_DEFAULT(...)
     *limits = (struct weir_conf_limits){
-        .max_body_bytes = 10485760,
-        .max_header_bytes = 65536,
-        .max_json_depth = 64,
-        .header_timeout_ms = 10000,
-        .body_timeout_ms = 120000,
-        .idle_timeout_ms = 120000,
-        .write_timeout_ms = 60000,
-        .drain_timeout_ms = 30000,
-        .max_connections = 10000,
-        .max_stream_buffer_bytes = 1048576,
-        .max_held_bytes_per_stream = 1048576,
-        .max_event_bytes = 1048576,
-        .max_service_body_bytes = 67108864,
-        .max_choices = 128,
-        .max_tool_calls = 128,
-    };
+        WEIR_CONF_LIMITS(NUMBER_DEFAULT, NUMBER_DEFAULT, SECONDS_DEFAULT, NO_DEFAULT)};
 }
 
 /* One setting that can be written in two sections; where both have it, the values must be equal. */
@@ -362,7 +335,8 @@ void weir_conf__root(struct weir_conf_reader *r, const struct weir_conf_node *n)
     weir_conf__decode(r, &root_object, n, r->conf);
     weir_conf__add_whole_doc(r);
     if (!r->has_memory_limit) {
-        r->conf->limits.max_held_bytes_total = share_of_memory(r, DEFAULT_MEMORY_SHARE);
+#define SHARE_DEFAULT(key, default_, ...) r->conf->limits.key = share_of_memory(r, (default_));
+        WEIR_CONF_LIMITS(NO_DEFAULT, NO_DEFAULT, NO_DEFAULT, SHARE_DEFAULT)
     }
     if (r->conf->limits.max_json_nodes == 0) {
         uint64_t n_nodes = r->conf->limits.max_body_bytes / DEFAULT_BYTES_PER_NODE;

@@ -1,11 +1,7 @@
 /* The manual's tables of the streaming options are those of the code, row by row. */
 #include "base/stream_options.h"
 
-#include "base/buf.h"
-#include "unit/cmocka_all.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include "unit/manual.h"
 
 #define HEAD "| key | default | range | by request | |\n| --- | --- | --- | --- | --- |\n"
 
@@ -51,45 +47,12 @@ static void put_dedup(struct weir_buf *to)
     WEIR_STREAM_DEDUP(NUMBER_ROW, WORD_ROW)
 }
 
-static void read_manual(struct weir_buf *to)
-{
-    char piece[4096];
-    size_t n;
-    FILE *file = fopen(WEIR_SOURCE_DIR "/docs/streaming.md", "r");
-    assert_non_null(file);
-    while ((n = fread(piece, 1, sizeof piece, file)) != 0) {
-        weir_buf_append(to, weir_slice_make(piece, n));
-    }
-    fclose(file);
-}
-
-/* Empty cells have one space in the manual. */
-static void squeeze(struct weir_buf *text)
-{
-    weir_buf_cstr(text);
-    char *to = text->p;
-    for (const char *from = text->p; *from != '\0'; from++) {
-        if (from[0] != ' ' || from[1] != ' ') {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
 static void expect_table(void (*put)(struct weir_buf *to))
 {
-    struct weir_buf manual = {0};
     struct weir_buf table = {0};
-    read_manual(&manual);
     weir_buf_append(&table, WEIR_SLICE(HEAD));
     put(&table);
-    squeeze(&table);
-    if (strstr(weir_buf_cstr(&manual), table.p) == NULL) {
-        (void)fprintf(stderr, "docs/streaming.md should have this table:\n%s", table.p);
-        fail();
-    }
-    weir_buf_dispose(&manual);
-    weir_buf_dispose(&table);
+    manual_expect("docs/streaming.md", &table);
 }
 
 static void the_manual_has_the_table_of_batching(void **state)
