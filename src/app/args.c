@@ -112,7 +112,7 @@ static bool on_otlp_metrics_endpoint(void *target, const char *value)
 #define CALL(call_, expected_) .kind = WEIR_FLAG_CALL, .call = (call_), .expected = (expected_)
 
 #define LEVELS "one of trace, debug, info, warn, error, off"
-#define FORMATS "one of full, compact, pretty, json"
+#define FORMATS "one of terminal, full, compact, pretty, json"
 #define SIGNALS "a list of traces and metrics, such as traces,metrics"
 #define TELEMETRY "Telemetry"
 #define PROTOCOL "PROTOCOL"
@@ -201,8 +201,8 @@ static const struct weir_flag flags[] = {
      .is_variable_loose = true,
      .group = "Logging",
      .value = "FORMAT",
-     .help = "full, compact, pretty or json",
-     .otherwise = "full on a terminal, else json"},
+     .help = "terminal, full, compact, pretty or json",
+     .otherwise = "terminal on a terminal, else json"},
     {.name = "quiet",
      .letter = 'q',
      ENV(QUIET),
@@ -464,7 +464,7 @@ static void fill_defaults(const struct weir_args_input *in, struct state *s)
         read_rust_log(in, &s->args);
     }
     if (!s->has_log_format) {
-        s->args.log_format = in->is_terminal ? WEIR_LOG_FULL : WEIR_LOG_JSON;
+        s->args.log_format = in->is_terminal ? WEIR_LOG_TERMINAL : WEIR_LOG_JSON;
     }
     if (s->args.otlp_traces_protocol == WEIR_ARGS_OTLP_UNSET) {
         s->args.otlp_traces_protocol = s->otlp_protocol;

@@ -330,7 +330,7 @@ int weir_log_parse_level(struct weir_slice s, enum weir_log_level *level)
 
 int weir_log_parse_format(struct weir_slice s, enum weir_log_format *format)
 {
-    static const char *const names[] = {"full", "compact", "pretty", "json"};
+    static const char *const names[] = {"full", "compact", "pretty", "json", "terminal"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (weir_slice_eq_nocase(s, weir_slice_cstr(names[i]))) {
             *format = (enum weir_log_format)i;

@@ -43,6 +43,8 @@ enum weir_log_format {
     WEIR_LOG_COMPACT, /* the same with the level as one letter and short names of ids */
     WEIR_LOG_PRETTY,  /* for people: a field per line, indented */
     WEIR_LOG_JSON, /* {"timestamp","level","target","message","request_id","trace_id","fields"} */
+    WEIR_LOG_TERMINAL, /* for who watches: clock  LEVEL target  message  key=value, aligned; no
+                          trace_id, the clock is local */
 };
 
 enum weir_log_colour {

@@ -1,5 +1,5 @@
 /*
- * A record to the bytes of one line, in four formats. Writing never fails: each put checks the room
+ * A record to the bytes of one line, in five formats. Writing never fails: each put checks the room
  * it may use, a value that does not fit is cut and marked with its length, a field that does not
  * fit at all is left out and the line says so. TAIL_BYTES are kept free for that last word.
  *
@@ -11,12 +11,15 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 enum {
-    TAIL_BYTES = 32,    /* },"truncated":true} and a line feed */
-    MARK_BYTES = 40,    /* …(18446744073709551615 bytes) and a quote */
-    FIELD_BYTES = 96,   /* the least room to begin a field with, next to its key */
-    MAX_ID_BYTES = 128, /* of a request id */
+    TAIL_BYTES = 32,      /* },"truncated":true} and a line feed */
+    MARK_BYTES = 40,      /* …(18446744073709551615 bytes) and a quote */
+    FIELD_BYTES = 96,     /* the least room to begin a field with, next to its key */
+    MAX_ID_BYTES = 128,   /* of a request id */
+    TARGET_COLUMNS = 7,   /* on a terminal: the longest of our targets, and a space */
+    MESSAGE_COLUMNS = 24, /* likewise: where fields begin; a longer message moves them */
 };
 
 enum escape_mode {
@@ -359,6 +362,85 @@ static void format_text(struct weir_log_line *l, const struct weir_log_style *st
     put(l, "\n");
 }
 
+/* 07:08:09, by the clock of whoever looks on. */
+static void put_clock(struct weir_log_line *l, int64_t now_us)
+{
+    time_t now = (time_t)(now_us / 1000000);
+    struct tm tm = {0};
+    localtime_r(&now, &tm);
+    put_digits(l, (uint64_t)tm.tm_hour, 2);
+    put(l, ":");
+    put_digits(l, (uint64_t)tm.tm_min, 2);
+    put(l, ":");
+    put_digits(l, (uint64_t)tm.tm_sec, 2);
+}
+
+/* Spaces up to `columns` behind what began at byte `from` of the line. */
+static void pad(struct weir_log_line *l, size_t from, size_t columns)
+{
+    size_t n = weir_utf8_count(weir_slice_make(l->bytes + from, l->n - from));
+    for (; n < columns; n++) {
+        put(l, " ");
+    }
+}
+
+/* `code` is "" without colours: then nothing is to be ended either. */
+static void put_painted(struct weir_log_line *l, const char *code, const char *text)
+{
+    put(l, code);
+    put(l, text);
+    put(l, code[0] != '\0' ? "\033[0m" : "");
+}
+
+static void put_watched_head(struct weir_log_line *l, const struct weir_log_style *style,
+                             const struct weir_log_record *r)
+{
+    const char *dim = style->has_colour ? "\033[2m" : "";
+    const char *strong = style->has_colour && r->level >= WEIR_LOG_LEVEL_WARN ? "\033[1m" : "";
+    put(l, dim);
+    put_clock(l, r->now_us);
+    put(l, dim[0] != '\0' ? "\033[0m " : " ");
+    put_painted(l, style->has_colour ? levels[r->level].colour : "", levels[r->level].name);
+    put(l, " ");
+    put(l, dim);
+    size_t from = l->n;
+    put_escaped(l, weir_slice_cstr(r->target), BARE, MAX_ID_BYTES);
+    pad(l, from, TARGET_COLUMNS);
+    put(l, dim[0] != '\0' ? "\033[0m " : " ");
+    put(l, strong);
+    from = l->n;
+    put_escaped(l, r->fields[0].v.str, BARE, WEIR_LOG_MAX_VALUE_BYTES);
+    if (r->n_fields > 1 || r->ctx != NULL) {
+        pad(l, from, MESSAGE_COLUMNS);
+    }
+    put(l, strong[0] != '\0' ? "\033[0m" : "");
+}
+
+static void put_watched_key(struct weir_log_line *l, const char *dim, const char *key)
+{
+    put(l, "  ");
+    put(l, dim);
+    put(l, key);
+    put(l, dim[0] != '\0' ? "=\033[0m" : "=");
+}
+
+/* What tells lines apart comes first, so the request's id is last, where it disturbs nobody. */
+static void format_watched(struct weir_log_line *l, const struct weir_log_style *style,
+                           const struct weir_log_record *r)
+{
+    const char *dim = style->has_colour ? "\033[2m" : "";
+    put_watched_head(l, style, r);
+    for (size_t i = 1; i < r->n_fields && can_begin(l, r->fields[i].key); i++) {
+        put_watched_key(l, dim, r->fields[i].key);
+        put_value(l, &r->fields[i], false);
+    }
+    if (r->ctx != NULL && r->ctx->request_id.n != 0 && can_begin(l, "request_id")) {
+        put_watched_key(l, dim, "request_id");
+        put_str(l, r->ctx->request_id, false, MAX_ID_BYTES);
+    }
+    put(l, l->is_cut ? "  …\n" : "\n");
+}
+
 static void put_json_ids(struct weir_log_line *l, const struct weir_log_ctx *ctx)
 {
     if (ctx != NULL && ctx->request_id.n != 0) {
@@ -411,6 +493,8 @@ void weir_log__format(struct weir_log_line *line, const struct weir_log_style *s
     put(line, "\n");
     if (style->format == WEIR_LOG_JSON) {
         format_json(line, record);
+    } else if (style->format == WEIR_LOG_TERMINAL) {
+        format_watched(line, style, record);
     } else {
         format_text(line, style, record);
     }

@@ -224,6 +224,19 @@ static void on_file_change(void *ctx)
 
 /* ---- starting ---- */
 
+/* Says what to do about it, too: it is mostly a second weir that has the port. */
+static void log_cannot_listen(const struct server *sv, const char *listener, const char *flag,
+                              uint16_t port, int rc)
+{
+    char why[120];
+    const char *text = weir_err_text(rc);
+    snprintf(why, sizeof why, rc == WEIR_EINUSE ? "%s; %s PORT moves it (0: any free port)" : "%s",
+             text, flag);
+    WEIR_LOG_ERROR("server", NULL, "cannot listen", weir_log_cstr("listener", listener),
+                   weir_log_cstr("host", sv->host), weir_log_u64("port", port),
+                   weir_log_cstr("why", why));
+}
+
 static int start_workers(struct server *sv)
 {
     uint16_t port = sv->options->http_port;
@@ -242,10 +255,7 @@ static int start_workers(struct server *sv)
         rc = weir_worker_start(&sv->workers[i]);
     }
     if (rc != 0) {
-        WEIR_LOG_ERROR("server", NULL, "cannot listen", weir_log_cstr("listener", "api"),
-                       weir_log_cstr("host", sv->host),
-                       weir_log_u64("port", sv->options->http_port),
-                       weir_log_cstr("why", weir_err_text(rc)));
+        log_cannot_listen(sv, "api", "--http-port", sv->options->http_port, rc);
         return rc;
     }
     /* Logged at any level: an operator who asked for port 0 cannot learn the port otherwise. */
@@ -261,10 +271,7 @@ static int start_admin(struct server *sv)
     weir_admin_set_env(&sv->admin, sv->env);
     int rc = weir_admin_open(&sv->admin, &sv->loop, sv->host, sv->options->health_port);
     if (rc != 0) {
-        WEIR_LOG_ERROR("server", NULL, "cannot listen", weir_log_cstr("listener", "health"),
-                       weir_log_cstr("host", sv->host),
-                       weir_log_u64("port", sv->options->health_port),
-                       weir_log_cstr("why", weir_err_text(rc)));
+        log_cannot_listen(sv, "health", "--health-http-port", sv->options->health_port, rc);
         return rc;
     }
     WEIR_LOG_TELL(sv->options->health_port == 0, "server", NULL, "listening",

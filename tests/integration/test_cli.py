@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import pty
 import re
 import socket
 import subprocess
@@ -61,7 +63,7 @@ def test_version(weir):
         (["--http-port="], "http-port"),
         (["--workers", "0"], "workers"),
         (["--log-level", "loud"], "trace, debug, info, warn, error"),
-        (["--log-format", "xml"], "full, compact, pretty, json"),
+        (["--log-format", "xml"], "terminal, full, compact, pretty, json"),
         (["--quiet=maybe"], "true or false"),
         (["sevre"], "serve"),
         (["serve", "surplus"], "surplus"),
@@ -239,7 +241,7 @@ def test_a_port_in_use(weir, listener):
     said = next(line for line in str(failed.value).splitlines() if "cannot listen" in line)
     fields = json.loads(said)["fields"]
     assert (fields["listener"], fields["port"]) == (listener, port)
-    assert "in use" in fields["why"]
+    assert "in use" in fields["why"] and f"{flag} PORT" in fields["why"]
 
 
 def test_two_servers_do_not_share_a_port(weir):
@@ -340,13 +342,54 @@ def test_every_log_line_is_json(weir):
         assert entry.keys() >= {"timestamp", "level", "target", "message"}
 
 
-@pytest.mark.parametrize("format", ["full", "compact", "pretty"])
+@pytest.mark.parametrize("format", ["terminal", "full", "compact", "pretty"])
 def test_other_formats(weir, format):
     done = weir.run("--http-port", "99999", "--log-format", format)
     assert done.returncode == 2
     w = weir.run("--config", "missing.yaml", "--log-format", format)
     assert "missing.yaml" in w.stderr.decode()
     assert not w.stderr.startswith(b"{")
+
+
+def on_a_terminal(program, *args, **env):
+    """Exit status and what a person sees, line by line."""
+    try:
+        ours, theirs = pty.openpty()
+    except OSError:
+        pytest.skip("this machine has no pseudo-terminals: /dev/pts is not mounted")
+    command = [program, *map(str, args)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stderr=theirs, env=environment({"TERM": "xterm", **env})
+    )
+    os.close(theirs)
+    seen = b""
+    with contextlib.suppress(OSError):  # EIO: the other end is closed
+        while piece := os.read(ours, 4096):
+            seen += piece
+    os.close(ours)
+    return process.wait(PATIENCE), seen.decode().split("\r\n")[:-1]
+
+
+PAINT = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_a_person_gets_a_line_each(weir, tmp_path):
+    """A broken file and a taken port, as who starts it by hand sees them."""
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("detectors: {}\nnonsense: 1\n")
+    status, lines = on_a_terminal(weir.program, "--config", broken)
+    assert status == 1 and all("\x1b[" in line for line in lines)
+    plain = [PAINT.sub("", line) for line in lines]
+    assert all(re.match(r"\d\d:\d\d:\d\d (ERROR| WARN) \w+ +\S", line) for line in plain), plain
+    assert any("broken.yaml:2: " in line and "nonsense" in line for line in plain)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        args = ["--http-port", port, "--health-http-port", 0]
+        status, lines = on_a_terminal(weir.program, *args, NO_COLOR="1")
+    assert status == 1
+    line = next(line for line in lines if "ERROR" in line)
+    assert line[8:].startswith(" ERROR server  cannot listen")
+    assert f"port={port}" in line and "--http-port PORT moves it" in line
 
 
 def test_it_goes_on_when_nobody_reads_its_log(weir):

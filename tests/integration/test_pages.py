@@ -47,7 +47,7 @@ def test_bash_offers_what_the_help_shows(weir, pages, command):
 def test_bash_offers_commands_values_and_files(pages):
     assert complete(pages, "") == {*COMMANDS, "audit", "help"}
     assert complete(pages, "--otlp") == complete(pages, "serve", "--otlp") != set()
-    assert complete(pages, "--log-format", "") == {"full", "compact", "pretty", "json"}
+    assert complete(pages, "--log-format", "") == {"terminal", "full", "compact", "pretty", "json"}
     assert complete(pages, "--log-level", "e") == {"error"}
     assert complete(pages, "--config", "READ") == {"README.md"}
     assert complete(pages, "detect", "READ") == {"README.md"}

@@ -85,11 +85,11 @@ static const struct weir_flag OWN_FLAGS[] = {
      .is_variable_loose = true,
      .kind = WEIR_FLAG_CALL,
      .call = on_log_format,
-     .expected = "one of full, compact, pretty, json",
+     .expected = "one of terminal, full, compact, pretty, json",
      .group = "Running",
      .value = "FORMAT",
-     .help = "full, compact, pretty or json",
-     .otherwise = "full on a terminal, else json"},
+     .help = "terminal, full, compact, pretty or json",
+     .otherwise = "terminal on a terminal, else json"},
     {.name = "quiet",
      .env = "QUIET",
      .kind = WEIR_FLAG_SWITCH,
@@ -221,7 +221,7 @@ static int parse_and_serve(int argc, char *const *argv, struct weir_arena *arena
         .port = DEFAULT_PORT,
         .workers = 1,
         .log_level = WEIR_LOG_LEVEL_INFO,
-        .log_format = isatty(STDERR_FILENO) == 1 ? WEIR_LOG_FULL : WEIR_LOG_JSON,
+        .log_format = isatty(STDERR_FILENO) == 1 ? WEIR_LOG_TERMINAL : WEIR_LOG_JSON,
     };
     memcpy(flags, OWN_FLAGS, sizeof OWN_FLAGS);
     size_t n = weir_mock_settings_flags(flags + N_OWN, offsetof(struct options, values));

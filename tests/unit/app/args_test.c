@@ -69,14 +69,14 @@ static void test_nothing_given(void **state)
     weir_args_dispose(&args);
 }
 
-static void test_terminal_gets_full_lines(void **state)
+static void test_terminal_gets_lines_for_people(void **state)
 {
     (void)state;
     char *words[] = {"weir"};
     struct weir_args args;
     struct weir_args_input in = {.argc = 1, .argv = words, .env = lookup, .is_terminal = true};
     assert_int_equal(weir_args_parse(&in, &args), 0);
-    assert_int_equal(args.log_format, WEIR_LOG_FULL);
+    assert_int_equal(args.log_format, WEIR_LOG_TERMINAL);
     weir_args_dispose(&args);
 }
 
@@ -201,11 +201,11 @@ static void test_a_log_format_that_is_none(void **state)
     assert_int_equal(args.log_format, WEIR_LOG_JSON);
     assert_int_equal(args.n_warnings, 2);
     assert_string_equal(args.warnings[0],
-                        "environment variable LOG_FORMAT: `logfmt` is not one of full, compact, "
-                        "pretty, json; ignored");
+                        "environment variable LOG_FORMAT: `logfmt` is not one of terminal, full, "
+                        "compact, pretty, json; ignored");
     weir_args_dispose(&args);
     expect_message("--log-format logfmt", NULL,
-                   "--log-format: `logfmt` is not one of full, compact, pretty, json");
+                   "--log-format: `logfmt` is not one of terminal, full, compact, pretty, json");
 }
 
 static void test_environment(void **state)
@@ -377,7 +377,7 @@ static void test_wrong_values(void **state)
     expect_message("--log-level xyz", NULL,
                    "--log-level: `xyz` is not one of trace, debug, info, warn, error, off");
     expect_message("--log-format xml", NULL,
-                   "--log-format: `xml` is not one of full, compact, pretty, json");
+                   "--log-format: `xml` is not one of terminal, full, compact, pretty, json");
     expect_message("--config=", NULL, "--config: `` is not a word or path");
     expect_message("--quiet=maybe", NULL, "--quiet: `maybe` is not true or false");
     expect_message("--otlp-export traces,logs", NULL,
@@ -427,7 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_given),
-        cmocka_unit_test(test_terminal_gets_full_lines),
+        cmocka_unit_test(test_terminal_gets_lines_for_people),
         cmocka_unit_test(test_every_flag),
         cmocka_unit_test(test_telemetry_flags),
         cmocka_unit_test(test_a_protocol_for_each_signal),

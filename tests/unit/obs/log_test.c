@@ -117,6 +117,33 @@ static void test_formats_exact(void **state)
         "\"took_ms\":1234.567,\"retry\":true,\"error\":\"ETIMEOUT\",\"empty\":\"\"}}\n");
 }
 
+/* Levels, targets, messages and fields stand below each other; ids are last. */
+static void test_lines_of_a_terminal(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC-2", 1); /* two hours ahead */
+    tzset();
+    use(WEIR_LOG_TERMINAL, WEIR_LOG_LEVEL_INFO);
+    WEIR_LOG_INFO("server", NULL, "listening", weir_log_cstr("listener", "api"));
+    WEIR_LOG_WARN("client", &request, "service failed", weir_log_cstr("text", "two\nwords"));
+    WEIR_LOG_INFO("io", &request, "é");
+    WEIR_LOG_ERROR("conf", NULL, "a message that is longer than its column", weir_log_u64("n", 1));
+    WEIR_LOG_INFO("server", NULL, "stopped");
+    assert_lines("09:08:09  INFO server  listening                 listener=api\n"
+                 "09:08:09  WARN client  service failed            text=\"two\\nwords\"  "
+                 "request_id=req-1\n"
+                 "09:08:09  INFO io      é                         request_id=req-1\n"
+                 "09:08:09 ERROR conf    a message that is longer than its column  n=1\n"
+                 "09:08:09  INFO server  stopped\n");
+    weir_log_setup(&(struct weir_log_options){
+        .fd = STDERR_FILENO, .format = WEIR_LOG_TERMINAL, .colour = WEIR_LOG_COLOUR_ALWAYS});
+    WEIR_LOG_ERROR("a", NULL, "m", weir_log_u64("k", 1));
+    assert_lines("\033[2m09:08:09\033[0m \033[31mERROR\033[0m \033[2ma      \033[0m "
+                 "\033[1mm                       \033[0m  \033[2mk=\033[0m1\n");
+    unsetenv("TZ");
+    tzset();
+}
+
 static void test_bare_lines(void **state)
 {
     (void)state;
@@ -478,7 +505,7 @@ static void test_random_bytes(void **state)
     static char noise[4][6000];
     srand(7);
     for (int round = 0; round < 400; round++) {
-        enum weir_log_format format = (enum weir_log_format)(round % 4);
+        enum weir_log_format format = (enum weir_log_format)(round % 5);
         struct weir_slice v[4];
         for (size_t i = 0; i < 4; i++) {
             size_t n = (size_t)rand() % (round < 200 ? 64 : sizeof noise[0]);
@@ -847,6 +874,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats_exact),
+        cmocka_unit_test(test_lines_of_a_terminal),
         cmocka_unit_test(test_bare_lines),
         cmocka_unit_test(test_colours),
         cmocka_unit_test(test_colours_on_a_terminal),
