@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test soak fresh check fmt fuzz bench install dist dist-test deploy-test clean
+.PHONY: help run build test soak fresh check fmt fuzz bench at-scale install dist dist-test deploy-test clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -61,6 +61,12 @@ bench: ## run the benchmarks on an optimised build (B=health: one)
 	@cmake --preset release >/dev/null
 	@cmake --build build/release -j $(JOBS)
 	@$(PYTHON) tools/run-bench $(B)
+
+at-scale: ## stored conversations through weir detect under Spark, in local mode; needs Java (RECORDS=20000)
+	@tools/bootstrap build
+	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS) --target weir
+	@tools/at-scale
 
 install: ## install what make build has built below PREFIX (/usr/local), within DESTDIR
 	@test -x build/release/weir || { echo 'make install: nothing is built yet, run make build' >&2; exit 1; }

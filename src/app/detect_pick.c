@@ -122,11 +122,20 @@ static bool is_too_eager(const struct weir_conf_detector *d)
     return weir_slice_eq_cstr(d->builtin.s, "links") && !weir_builtin_has_param(d->params, "allow");
 }
 
+/* The built-in configuration is one for conversations. In files, words that offend and sentences
+ * that look like an attack are mostly none; they are looked for when they are named. */
+static bool is_for_talk(const struct weir_conf *conf, const struct weir_conf_detector *d)
+{
+    return conf->is_embedded && (weir_slice_eq_cstr(d->builtin.s, "keywords") ||
+                                 weir_slice_eq_cstr(d->builtin.s, "prompt_injection"));
+}
+
 static int add_all(struct weir_detect_picked *out, struct weir_buf *why)
 {
     for (size_t i = 0; i < out->conf->n_detectors; i++) {
         const struct weir_conf_detector *d = &out->conf->detectors[i];
-        bool is_wanted = hindrance(d, &out->arena) == NULL && !is_too_eager(d);
+        bool is_wanted =
+            hindrance(d, &out->arena) == NULL && !is_too_eager(d) && !is_for_talk(out->conf, d);
         if (is_wanted && add(out, d, why) != 0) {
             return WEIR_EINVAL;
         }

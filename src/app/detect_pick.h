@@ -11,8 +11,8 @@
 
 /*
  * Which detectors `weir detect` runs: those that were named, or all of the configuration that are
- * built in and have the parameters they need (`links` needs `allow` then). Services are never
- * asked.
+ * built in and have the parameters they need (`links` needs `allow` then); of the built-in
+ * configuration without those that judge what people say. Services are never asked.
  */
 enum { WEIR_DETECT_PICK_MAX = 64 };
 

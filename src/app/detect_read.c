@@ -12,6 +12,13 @@ void weir_detect_read_init(struct weir_detect_read *r)
     *r = (struct weir_detect_read){.place = {.line = 1, .column = 1}};
 }
 
+void weir_detect_read_init_plain(struct weir_detect_read *r)
+{
+    weir_detect_read_init(r);
+    r->is_past_start = true;
+    r->encoding = WEIR_DETECT_UTF8;
+}
+
 void weir_detect_read_dispose(struct weir_detect_read *r)
 {
     weir_buf_dispose(&r->text);
@@ -92,7 +99,7 @@ static struct weir_slice take_held(struct weir_detect_read *r, struct weir_slice
     return in;
 }
 
-void weir_detect_read_add(struct weir_detect_read *r, struct weir_slice bytes)
+static void add_utf8(struct weir_detect_read *r, struct weir_slice bytes)
 {
     struct weir_slice in = take_held(r, bytes);
     size_t used = take(r, in);
@@ -103,9 +110,111 @@ void weir_detect_read_add(struct weir_detect_read *r, struct weir_slice bytes)
     drop_mark(r);
 }
 
+/* ---- UTF-16 to UTF-8 ---- */
+
+static void append_cp(struct weir_detect_read *r, uint32_t cp)
+{
+    char bytes[4];
+    size_t n = weir_utf8_encode(cp, bytes);
+    weir_buf_append(&r->text, weir_slice_make(bytes, n));
+}
+
+/* A lone half becomes U+FFFD, as weir_utf8_encode has it. */
+static void take_unit(struct weir_detect_read *r, uint16_t unit)
+{
+    bool is_low = unit >= 0xDC00 && unit <= 0xDFFF;
+    if (r->high != 0 && is_low) {
+        append_cp(r, 0x10000 + ((uint32_t)(r->high - 0xD800) << 10) + (unit - 0xDC00U));
+        r->high = 0;
+        return;
+    }
+    if (r->high != 0) {
+        append_cp(r, r->high);
+        r->high = 0;
+    }
+    if (unit >= 0xD800 && unit <= 0xDBFF) {
+        r->high = unit;
+    } else {
+        append_cp(r, unit);
+    }
+}
+
+static void add_utf16(struct weir_detect_read *r, struct weir_slice bytes)
+{
+    bool is_little = r->encoding == WEIR_DETECT_UTF16LE;
+    for (size_t i = 0; i < bytes.n; i++) {
+        r->held[r->n_held++] = (unsigned char)bytes.p[i];
+        if (r->n_held == 2) {
+            unsigned first = r->held[is_little ? 1 : 0];
+            unsigned second = r->held[is_little ? 0 : 1];
+            take_unit(r, (uint16_t)(first << 8 | second));
+            r->n_held = 0;
+        }
+    }
+}
+
+static void end_utf16(struct weir_detect_read *r)
+{
+    if (r->high != 0 || r->n_held != 0) {
+        weir_buf_append(&r->text, REPLACEMENT);
+    }
+    r->high = 0;
+    r->n_held = 0;
+}
+
+/* ---- */
+
+bool weir_detect_read_is_utf16(struct weir_slice bytes)
+{
+    return weir_slice_starts_with(bytes, WEIR_SLICE("\xFF\xFE")) ||
+           weir_slice_starts_with(bytes, WEIR_SLICE("\xFE\xFF"));
+}
+
+/* By the first two bytes, or what there is. */
+static void decide(struct weir_detect_read *r)
+{
+    char first[2];
+    struct weir_slice start = weir_slice_make(first, r->n_held);
+    memcpy(first, r->held, r->n_held);
+    r->n_held = 0;
+    if (weir_detect_read_is_utf16(start)) {
+        r->encoding = first[0] == '\xFF' ? WEIR_DETECT_UTF16LE : WEIR_DETECT_UTF16BE;
+        r->is_past_start = true;
+    } else {
+        r->encoding = WEIR_DETECT_UTF8;
+        add_utf8(r, start);
+    }
+}
+
+void weir_detect_read_add(struct weir_detect_read *r, struct weir_slice bytes)
+{
+    if (r->encoding == WEIR_DETECT_UNKNOWN) {
+        while (r->n_held < 2 && bytes.n != 0) {
+            r->held[r->n_held++] = (unsigned char)bytes.p[0];
+            bytes = weir_slice_sub(bytes, 1, bytes.n);
+        }
+        if (r->n_held < 2) {
+            return;
+        }
+        decide(r);
+    }
+    if (r->encoding == WEIR_DETECT_UTF8) {
+        add_utf8(r, bytes);
+    } else {
+        add_utf16(r, bytes);
+    }
+}
+
 void weir_detect_read_end(struct weir_detect_read *r)
 {
+    if (r->encoding == WEIR_DETECT_UNKNOWN) {
+        decide(r);
+    }
     r->is_ended = true;
+    if (r->encoding != WEIR_DETECT_UTF8) {
+        end_utf16(r);
+        return;
+    }
     if (r->n_held != 0) {
         take(r, weir_slice_make((const char *)r->held, r->n_held));
         r->n_held = 0;

@@ -20,7 +20,8 @@
  * is no longer than the overlap. Blocks begin behind a line's end, or white space, where there is
  * some: what is cut at its first byte could be taken for something else.
  *
- * Bytes that are no UTF-8 become U+FFFD, one each. A byte order mark at the very start is dropped.
+ * Bytes that are no UTF-8 become U+FFFD, one each. A byte order mark at the very start is dropped;
+ * when it is one of UTF-16, the text is read as that, and halves without a partner become U+FFFD.
  */
 enum {
     WEIR_DETECT_READ_BLOCK_BYTES = 64 * 1024,
@@ -42,10 +43,19 @@ struct weir_detect_block {
     bool is_last;
 };
 
+enum weir_detect_encoding {
+    WEIR_DETECT_UNKNOWN, /* fewer than two bytes came */
+    WEIR_DETECT_UTF8,
+    WEIR_DETECT_UTF16LE,
+    WEIR_DETECT_UTF16BE,
+};
+
 struct weir_detect_read {
     struct weir_buf text;  /* from the present block on */
     unsigned char held[4]; /* the beginning of a sequence, or of a byte order mark */
     size_t n_held;
+    enum weir_detect_encoding encoding;
+    uint16_t high;                  /* UTF-16: the first half of a pair; 0: none */
     struct weir_detect_place place; /* of text's beginning */
     bool is_past_start;
     bool is_ended;
@@ -54,7 +64,11 @@ struct weir_detect_read {
 
 /* All-zero is not enough: the place counts from 1. */
 void weir_detect_read_init(struct weir_detect_read *r);
+void weir_detect_read_init_plain(struct weir_detect_read *r); /* UTF-8, and marks are text */
 void weir_detect_read_dispose(struct weir_detect_read *r);
+
+/* Do the bytes begin with a mark of UTF-16? */
+bool weir_detect_read_is_utf16(struct weir_slice bytes);
 
 void weir_detect_read_add(struct weir_detect_read *r, struct weir_slice bytes);
 void weir_detect_read_end(struct weir_detect_read *r);

@@ -66,7 +66,8 @@ static void test_bytes(void **state)
     expect(WEIR_SLICE("\xEF\xBB\xBF"), WEIR_SLICE(""));
     expect(WEIR_SLICE("x\xEF\xBB\xBF"), WEIR_SLICE("x\xEF\xBB\xBF"));
     expect(WEIR_SLICE("\xEF\xBB"), WEIR_SLICE(BAD BAD));
-    expect(WEIR_SLICE("\xFF\xFE\x80"), WEIR_SLICE(BAD BAD BAD));
+    expect(WEIR_SLICE("\xFF\xFD\x80"), WEIR_SLICE(BAD BAD BAD));
+    expect(WEIR_SLICE("\xFF"), WEIR_SLICE(BAD));
     expect(WEIR_SLICE("\xE2\x82"
                       "a\xE2"),
            WEIR_SLICE(BAD BAD "a" BAD));
@@ -74,6 +75,21 @@ static void test_bytes(void **state)
            WEIR_SLICE(BAD BAD BAD BAD BAD BAD BAD BAD BAD));
     expect(WEIR_SLICE("\xF0\x9F\xF0\x9F\x98\x80"), WEIR_SLICE(BAD BAD "\xF0\x9F\x98\x80"));
     expect(WEIR_SLICE("a\0b"), WEIR_SLICE("a\0b"));
+}
+
+static void test_utf16(void **state)
+{
+    (void)state;
+    expect(WEIR_SLICE("\xFF\xFE"), WEIR_SLICE(""));
+    expect(WEIR_SLICE("\xFF\xFE"
+                      "a\0\xFC\0\x3D\xD8\0\xDE"),
+           WEIR_SLICE("a\xC3\xBC\xF0\x9F\x98\x80"));
+    expect(WEIR_SLICE("\xFE\xFF\0a\0\xFC\xD8\x3D\xDE\0"), WEIR_SLICE("a\xC3\xBC\xF0\x9F\x98\x80"));
+    /* Halves without a partner, at the end too, and half a unit. */
+    expect(WEIR_SLICE("\xFE\xFF\xD8\x3D\xD8\x3D\xDE\0\0b"), WEIR_SLICE(BAD "\xF0\x9F\x98\x80"
+                                                                           "b"));
+    expect(WEIR_SLICE("\xFE\xFF\xDE\0\0b\xD8\x3D"), WEIR_SLICE(BAD "b" BAD));
+    expect(WEIR_SLICE("\xFE\xFF\0b\0"), WEIR_SLICE("b" BAD));
 }
 
 /* Texts of several blocks: with lines, with spaces only, with nothing to cut at. */
@@ -137,9 +153,8 @@ static void test_places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_blocks_begin_with_a_line),
+        cmocka_unit_test(test_bytes),  cmocka_unit_test(test_utf16),
+        cmocka_unit_test(test_blocks), cmocka_unit_test(test_blocks_begin_with_a_line),
         cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

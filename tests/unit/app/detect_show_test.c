@@ -39,9 +39,15 @@ static const struct weir_detection FINDING = {
 
 static void expect_line(struct weir_detect_show show, const char *expected)
 {
-    struct weir_detect_place place = {.line = 7, .column = 2, .at_cp = 103};
+    struct weir_detect_finding finding = {
+        .path = WEIR_SLICE("dir/\xFF"),
+        .place = {.line = 7, .column = 2, .at_cp = 103},
+        .has_offsets = true,
+        .detection = &FINDING,
+        .fingerprint = "f00d",
+    };
     struct weir_buf out = {0};
-    weir_detect_show_finding(&show, "dir/\xFF", &place, &FINDING, &out);
+    weir_detect_show_finding(&show, &finding, &out);
     assert_string_equal(weir_buf_cstr(&out), expected);
     weir_buf_dispose(&out);
 }
@@ -54,10 +60,15 @@ static void test_lines(void **state)
     expect_line((struct weir_detect_show){.is_coloured = true},
                 "\033[35mdir/\xEF\xBF\xBD\033[0m:7:2: \033[1;33mpii/email_address\033[0m "
                 "(regex, 0.88) \033[31ma\\n\"b\"\033[0m\n");
-    expect_line((struct weir_detect_show){.is_json = true},
+    expect_line((struct weir_detect_show){.format = WEIR_DETECT_JSONL},
                 "{\"file\":\"dir/\xEF\xBF\xBD\",\"line\":7,\"column\":2,\"start\":103,\"end\":108,"
                 "\"text\":\"a\\n\\\"b\\\"\",\"detection\":\"email_address\",\"detection_type\":"
-                "\"pii\",\"detector_id\":\"regex\",\"score\":0.875}\n");
+                "\"pii\",\"detector_id\":\"regex\",\"score\":0.875,\"fingerprint\":\"f00d\"}\n");
+    expect_line((struct weir_detect_show){.is_redacted = true},
+                "dir/\xEF\xBF\xBD:7:2: pii/email_address (regex, 0.88) \xE2\x80\xA6****\n");
+    expect_line((struct weir_detect_show){.format = WEIR_DETECT_GITHUB},
+                "::error file=dir/\xFF,line=7,col=2,title=pii/email_address::regex found "
+                "email_address: a\\n\"b\"\n");
 }
 
 int main(void)
