@@ -13,6 +13,7 @@
 #include "route/headers.h"
 #include "route/models.h"
 #include "route/openai.h"
+#include "route/openapi.h"
 #include "route/page.h"
 #include "route/registry.h"
 #include "route/render.h"
@@ -54,6 +55,7 @@ static const struct weir_route_entry TABLE[] = {
     {"/api/v2/text/detection/stream-content", WEIR_HTTP_POST, weir_content_stream_begin, NULL},
     {"/api/v1/text/contents", WEIR_HTTP_POST, weir_contents_begin, NULL},
     {"/registry", WEIR_HTTP_GET, weir_registry_begin, NULL},
+    {"/openapi.json", WEIR_HTTP_GET, weir_openapi_begin, NULL},
     {"/", WEIR_HTTP_GET, weir_page_begin, weir_page_exists},
     {"/playground/info", WEIR_HTTP_GET, weir_page_begin_info, weir_page_exists},
 };
