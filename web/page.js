@@ -53,15 +53,15 @@ function requestHeaders(extra = {}) {
 
 /** An answer that is not a good one, in words. */
 class Refusal extends Error {
-  constructor(status, words) {
+  constructor(status, words, requestId = "") {
     super(words);
     this.status = status;
+    this.requestId = requestId;
   }
 }
 
 const STATUS_WORDS = {
   400: "The request was not understood",
-  401: "A valid API key is needed",
   404: "There is no such path or model here",
   413: "The text is too large",
   422: "The request was refused",
@@ -80,6 +80,7 @@ function errorWords(status, body) {
   } catch {
     detail = body.slice(0, 300);
   }
+  if (status === 401) return apiKey === "" ? "An API key is needed here." : "This API key is not valid.";
   const general = STATUS_WORDS[status] ?? `The server answered with status ${status}`;
   return detail ? `${general}: ${detail}` : `${general}.`;
 }
@@ -95,7 +96,8 @@ async function ask(path, options = {}) {
   }
   if (!response.ok) {
     if (response.status === 401) openKeyPanel();
-    throw new Refusal(response.status, errorWords(response.status, await response.text()));
+    const words = errorWords(response.status, await response.text());
+    throw new Refusal(response.status, words, response.headers.get("x-request-id") ?? "");
   }
   return response;
 }
@@ -170,6 +172,13 @@ function drawPieces(into, pieces) {
     into.append(...now.nodes);
   }
   drawnPieces.set(into, after);
+}
+
+/** A sentence or two in a frame; with the id that the server's log has for the request. */
+function drawNotice(element, title, words, requestId = "") {
+  const id = requestId === "" ? [] : [make("small", {}, "Request id ", make("code", {}, requestId))];
+  show(element, title !== "");
+  element.replaceChildren(make("strong", {}, title), words, ...id);
 }
 
 /** One line of a list of findings. `where`: the element its mark is in, if it is anywhere. */

@@ -60,24 +60,29 @@ function setUpKey() {
   });
 }
 
+const TABS = ["stream", "detectors", "api"];
+
 function selectTab(name, hasFocus) {
-  for (const other of ["stream", "detectors"]) {
+  for (const other of TABS) {
     const isIt = other === name;
     $(`tab-${other}`).setAttribute("aria-selected", String(isIt));
     $(`tab-${other}`).tabIndex = isIt ? 0 : -1;
     show($(`panel-${other}`), isIt);
   }
   if (hasFocus) $(`tab-${name}`).focus();
+  if (name === "api") openApi();
 }
 
 function setUpTabs() {
-  const names = ["stream", "detectors"];
-  names.forEach((name, i) => {
-    const other = names[1 - i];
+  TABS.forEach((name, i) => {
     $(`tab-${name}`).addEventListener("click", () => selectTab(name, false));
     $(`tab-${name}`).addEventListener("keydown", (event) => {
-      if (["ArrowLeft", "ArrowRight"].includes(event.key)) selectTab(other, true);
+      const step = { ArrowLeft: TABS.length - 1, ArrowRight: 1 }[event.key];
+      if (step !== undefined) selectTab(TABS[(i + step) % TABS.length], true);
     });
+  });
+  $("api-copy").addEventListener("click", () => {
+    if (apiDocument !== null) copyText(JSON.stringify(apiDocument, null, 1));
   });
 }
 

@@ -25,6 +25,8 @@ const PROMPTS = [
 ];
 
 let run = null; /* the one that is shown */
+let turns = []; /* [{prompt, answer}]: what was said before it in this conversation */
+let language = "python";
 
 let runs = 0;
 
@@ -44,6 +46,7 @@ function newRun(request) {
     lastPiece: 0 /* where the last piece of text began: a refusal is the last one */,
     isBlocked: false,
     error: "",
+    requestId: "",
     trace: new Trace(),
     peak: 0,
     events: [],
@@ -65,7 +68,11 @@ function chosenRoute() {
 
 function buildRequest() {
   const route = known.routes.find((r) => r.name === chosenRoute());
-  const messages = [{ role: "user", content: $("prompt").value }];
+  const messages = turns.flatMap((turn) => [
+    { role: "user", content: turn.prompt },
+    { role: "assistant", content: turn.answer },
+  ]);
+  messages.push({ role: "user", content: $("prompt").value });
   const body = { model: $("model").value.trim() || "demo", stream: true, messages };
   if (route !== undefined)
     return { path: `${route.base}/chat/completions`, route, body, prompt: $("prompt").value };
@@ -133,9 +140,34 @@ async function readStream(r, response) {
   }
 }
 
+/** What was answered becomes part of the conversation; what was refused or failed does not. */
+function keepTurn() {
+  const answer = run === null || run.isBlocked || run.state === "failed" ? "" : run.points.join("");
+  if (answer !== "") turns.push({ prompt: run.request.prompt, answer });
+}
+
+function startAnew() {
+  stop();
+  turns = [];
+  run = null;
+  drawnFindings = "";
+  for (const id of ["talk", "held", "headers-box", "findings-card", "timeline-card", "events-card", "anew"])
+    show($(id), false);
+  show($("answer-empty"), true);
+  $("state").textContent = "Nothing asked yet";
+  $("state").className = "state";
+  drawSnippet();
+}
+
 async function send() {
   if ($("send").disabled) return; /* not known yet what there is to ask */
+  if ($("prompt").value.trim() === "") {
+    $("prompt-empty").textContent = "Write something first.";
+    $("prompt").focus();
+    return;
+  }
   stop();
+  keepTurn();
   const r = newRun(buildRequest());
   run = r;
   schedule(r);
@@ -148,9 +180,10 @@ async function send() {
       signal: r.abort.signal,
     });
     r.state = "live";
-    r.id = response.headers.get("x-request-id") ?? "unknown";
+    r.requestId = response.headers.get("x-request-id") ?? "";
+    r.id = r.requestId || "unknown";
     r.streaming = response.headers.get("x-weir-streaming");
-    r.headers = ["route", "policy", "guarded"].map((name) => [name, response.headers.get(`x-weir-${name}`)]);
+    r.headers = [...response.headers].filter(([name]) => /^x-(weir-|request-id)/.test(name));
     schedule(r);
     await readStream(r, response);
     r.state = r.error ? "failed" : "done";
@@ -159,6 +192,7 @@ async function send() {
       r.state = "stopped";
     } else {
       r.state = "failed";
+      r.requestId = error.requestId ?? r.requestId;
       r.error = error instanceof Refusal ? error.message : `The stream broke off: ${error.message}`;
     }
   }
@@ -230,15 +264,17 @@ function thoughtPieces(r) {
     : cutText(r.thoughts, findings);
 }
 
-function drawNotice(element, title, words) {
-  show(element, title !== "");
-  element.replaceChildren(make("strong", {}, title), words);
+/** Of the last message; earlier ones have been shown. A list without numbers is about the last. */
+function promptFindings(r) {
+  const last = r.request.body.messages.length - 1;
+  return r.inputFindings.filter((f) => f.message === undefined || f.message === last);
 }
 
 function drawInputNote(r) {
   const n = r.inputFindings.length;
   if (n === 0) return drawNotice($("input-note"), "", "");
-  const title = `${counted(n, "finding")} in the prompt`;
+  const isEarlier = promptFindings(r).length < n;
+  const title = `${counted(n, "finding")} in ${isEarlier ? "the conversation" : "the prompt"}`;
   if (r.isBlocked) return drawNotice($("input-note"), title, "The prompt never reached the model.");
   if (r.request.route === null)
     return drawNotice(
@@ -257,18 +293,56 @@ function drawBlocked(r) {
   drawNotice($("blocked"), r.isBlocked ? what : "", r.fallback);
 }
 
+function drawTurns() {
+  show($("turns"), turns.length > 0);
+  if ($("turns").childElementCount === turns.length * 2) return;
+  $("turns").replaceChildren(
+    ...turns.flatMap((turn) => [
+      make("li", { className: "mine" }, make("span", { className: "who" }, "You"), turn.prompt),
+      make("li", {}, make("span", { className: "who" }, "Model"), turn.answer),
+    ]),
+  );
+}
+
+/** What was written, and what the model got of it. */
+function drawPrompt(r) {
+  const points = [...r.request.prompt];
+  const findings = promptFindings(r);
+  drawPieces($("said"), cutText(points, findings));
+  const isRefused = r.inputFindings.length > 0 && (r.isBlocked || r.request.route === null);
+  const isChanged = policyOf(r) === "redact" && findings.length > 0;
+  $("received").classList.toggle("nothing", isRefused || !isChanged);
+  if (isRefused) drawPieces($("received"), cutText([..."Nothing"], []));
+  else if (isChanged)
+    drawPieces($("received"), redactPieces(points, findings, r.request.route.redact_with ?? ""));
+  else drawPieces($("received"), cutText([..."The same"], []));
+}
+
+/** Reasoning is folded away, unless what was found is nowhere else. */
+function drawThoughts(r) {
+  show($("thoughts"), r.thoughts.length > 0);
+  const inside = r.findings.filter((f) => f.channel?.startsWith("reasoning"));
+  const isOnly = inside.length > 0 && inside.length === r.findings.length;
+  if (isOnly && r.openedFor !== inside.length && r.state !== "live") {
+    r.openedFor = inside.length;
+    $("thoughts").open = true;
+  }
+  if (r.thoughts.length === 0) $("thoughts").open = false;
+}
+
 function drawTalk(r) {
   show($("answer-empty"), false);
   show($("talk"), true);
-  drawPieces($("said"), cutText([...r.request.prompt], r.inputFindings));
-  show($("said"), r.request.prompt !== "");
+  show($("anew"), !isRunning());
+  drawTurns();
+  drawPrompt(r);
   drawInputNote(r);
-  show($("thoughts"), r.thoughts.length > 0);
+  drawThoughts(r);
   drawPieces($("thought-text"), thoughtPieces(r));
   drawPieces($("text"), answerPieces(r));
   $("text").classList.toggle("waits", isRunning());
   drawBlocked(r);
-  drawNotice($("failed"), r.error ? "That did not work" : "", r.error);
+  drawNotice($("failed"), r.error ? "That did not work" : "", r.error, r.requestId);
 }
 
 function drawState(r) {
@@ -277,11 +351,11 @@ function drawState(r) {
   $("state").className = `state ${mood}`;
   $("answer-card").setAttribute("aria-busy", String(isRunning()));
   $("stop").disabled = !isRunning();
-  const fields = (r.headers ?? []).filter(([, value]) => value !== null);
-  show($("headers"), fields.length > 0);
+  const fields = r.headers ?? [];
+  show($("headers-box"), fields.length > 0);
   $("headers").replaceChildren(
     ...fields.map(([name, value]) =>
-      make("div", {}, make("dt", {}, `x-weir-${name}`), make("dd", {}, value.replaceAll(",", ", "))),
+      make("div", {}, make("dt", {}, name), make("dd", {}, value.replaceAll(",", ", "))),
     ),
   );
 }
@@ -391,15 +465,40 @@ function drawRoutes() {
     choices.push(routeChoice(CHOSEN, "Choose detectors", "annotate", "Your own selection, on /api/v2.", []));
   }
   $("routes").replaceChildren(...choices);
-  const first = $("routes").querySelector("input");
+  const redacting = known.routes.find((r) => r.policy === "redact")?.name;
+  const boxes = [...$("routes").querySelectorAll("input")];
+  const first = boxes.find((box) => box.value === redacting) ?? boxes[0];
   if (first) first.checked = true;
   detectorChecks($("pick-input"), ["text_contents"], () => false);
   detectorChecks($("pick-output"), ["text_contents", "text_chat"], (d) => d.id !== "file_type");
   addChips($("prompt-chips"), PROMPTS, (text) => {
+    if (run !== null) startAnew();
     $("prompt").value = text;
     if (known.model !== null) send();
   });
   show($("pick"), chosenRoute() === CHOSEN);
+  drawSnippet();
+}
+
+/* ---- how to use it from elsewhere ---- */
+
+function snippetText(words) {
+  const { path, body, route } = buildRequest();
+  const prompt = body.messages[body.messages.length - 1].content || "Hello!";
+  const asked = { ...body, messages: [{ role: "user", content: prompt }] };
+  if (words === "curl") return curlCommand(location.origin + path, requestHeaders(), asked);
+  return SNIPPETS[words](location.origin + route.base, body.model, prompt, apiKey !== "");
+}
+
+function drawSnippet() {
+  const route = known.routes.find((r) => r.name === chosenRoute());
+  $("base-url").textContent = location.origin + (route?.base ?? "/api/v2");
+  const shown = route === undefined ? "curl" : language; /* that endpoint is not one of OpenAI's */
+  for (const button of document.querySelectorAll("#use [data-language]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.language === shown));
+    button.disabled = route === undefined && button.dataset.language !== "curl";
+  }
+  $("snippet").textContent = snippetText(shown);
 }
 
 async function loadModels() {
@@ -409,6 +508,7 @@ async function loadModels() {
     const ids = ((await response.json()).data ?? []).map((m) => String(m.id));
     $("models").replaceChildren(...ids.map((id) => make("option", { value: id })));
     if ($("model").value === "" && ids.length > 0) $("model").value = ids[0];
+    drawSnippet();
   } catch {
     /* a server without a list of models still answers those who know a name */
   }
@@ -426,7 +526,23 @@ function setUpStream() {
     if (event.key === "Escape") stop();
   });
   $("stop").addEventListener("click", stop);
-  $("routes").addEventListener("change", () => show($("pick"), chosenRoute() === CHOSEN));
+  $("anew").addEventListener("click", () => {
+    startAnew();
+    $("prompt").focus();
+  });
+  $("ask").addEventListener("input", () => {
+    $("prompt-empty").textContent = "";
+    drawSnippet();
+  });
+  $("use").addEventListener("click", (event) => {
+    language = event.target.dataset.language ?? language;
+    drawSnippet();
+  });
+  $("snippet-copy").addEventListener("click", () => copyText($("snippet").textContent));
+  $("routes").addEventListener("change", () => {
+    show($("pick"), chosenRoute() === CHOSEN);
+    drawSnippet();
+  });
   $("curl").addEventListener("click", () => {
     const { path, body } = buildRequest();
     copyText(curlCommand(location.origin + path, requestHeaders(), body));

@@ -80,6 +80,26 @@ function cutRedacted(points, findings, template) {
   return pieces;
 }
 
+/** A text as a redacting route would send it on: each run of findings replaced by its first. */
+function redactPieces(points, findings, template) {
+  const pieces = [];
+  let at = 0;
+  let run = null;
+  for (const f of ranked(findings)) {
+    if (run !== null && f.start <= at) {
+      at = Math.max(at, f.end);
+      run.findings.push(f);
+      continue;
+    }
+    if (f.start > at) pieces.push({ text: points.slice(at, f.start).join(""), findings: [] });
+    run = { text: fillTemplate(template, f), findings: [f], isRedacted: true };
+    pieces.push(run);
+    at = f.end;
+  }
+  if (at < points.length) pieces.push({ text: points.slice(at).join(""), findings: [] });
+  return pieces;
+}
+
 /** Server-sent events out of pieces of text. push gives those that are complete: [{name, data}]. */
 class EventReader {
   #rest = "";
@@ -129,6 +149,45 @@ function curlCommand(url, headers, body) {
   parts.push(`-d ${shellQuote(JSON.stringify(body))}`);
   return parts.join(" \\\n  ");
 }
+
+/** The same request by the clients people have, with the key where keys belong. */
+const SNIPPETS = {
+  python: (base, model, prompt, hasKey) =>
+    [
+      ...(hasKey ? ["import os", ""] : []),
+      "from openai import OpenAI",
+      "",
+      "client = OpenAI(",
+      `    base_url=${JSON.stringify(base)},`,
+      `    api_key=${hasKey ? 'os.environ["WEIR_API_KEY"]' : '"none"'},`,
+      ")",
+      "stream = client.chat.completions.create(",
+      `    model=${JSON.stringify(model)},`,
+      `    messages=[{"role": "user", "content": ${JSON.stringify(prompt)}}],`,
+      "    stream=True,",
+      ")",
+      "for event in stream:",
+      "    for choice in event.choices:",
+      '        print(choice.delta.content or "", end="", flush=True)',
+    ].join("\n"),
+  javascript: (base, model, prompt, hasKey) =>
+    [
+      'import OpenAI from "openai";',
+      "",
+      "const client = new OpenAI({",
+      `  baseURL: ${JSON.stringify(base)},`,
+      `  apiKey: ${hasKey ? "process.env.WEIR_API_KEY" : '"none"'},`,
+      "});",
+      "const stream = await client.chat.completions.create({",
+      `  model: ${JSON.stringify(model)},`,
+      `  messages: [{ role: "user", content: ${JSON.stringify(prompt)} }],`,
+      "  stream: true,",
+      "});",
+      "for await (const event of stream) {",
+      '  process.stdout.write(event.choices[0]?.delta?.content ?? "");',
+      "}",
+    ].join("\n"),
+};
 
 function milliseconds(ms) {
   if (ms >= 1000) return `${Number((ms / 1000).toFixed(ms >= 10000 ? 1 : 2))} s`;

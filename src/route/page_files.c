@@ -15,6 +15,7 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"" WEIR_WEB "/timeline.js\"\n"
         ".incbin \"" WEIR_WEB "/stream.js\"\n"
         ".incbin \"" WEIR_WEB "/detectors.js\"\n"
+        ".incbin \"" WEIR_WEB "/api.js\"\n"
         ".incbin \"" WEIR_WEB "/start.js\"\n"
         "weir_page_files__end:\n"
         ".popsection\n");

@@ -128,8 +128,9 @@ def test_a_stream_with_findings(seen):
     page = seen["stream"]
     assert page["state"] == "Done, 6 findings" and page["findings"] == KINDS + ["idiot", "fool"]
     assert page["marks"][0] == "maria.lopez@example.com" and len(page["marks"]) == 6
-    assert page["headers"][:2] == ["default", "annotate"]
-    assert page["headers"][2].startswith("content, reasoning")
+    told = dict(zip(page["request_headers"], page["headers"]))
+    assert told["x-weir-route"] == "default" and told["x-weir-policy"] == "annotate"
+    assert told["x-weir-guarded"].startswith("content, reasoning")
     assert set(page["lanes"]) >= {"regex", "secrets"} and "pieces came" in page["timeline"]
     assert page["held"] == "Nothing is held back"
     assert page["events"].startswith('data: {"id"') and "weir-trace" not in page["events"]
@@ -192,7 +193,7 @@ def test_errors_are_words(seen):
 @clients.needed
 def test_keys(seen):
     page = seen["key"]
-    assert page["before"].startswith("A valid API key is needed")
+    assert page["before"] == "An API key is needed here." and page["wrong"] == 1
     assert page["state"] == "Done, nothing found"
     assert KEY not in page["command"] and "Bearer $WEIR_API_KEY" in page["command"]
 
@@ -234,6 +235,44 @@ def test_the_page_says_how_long_it_drew(seen, w):
         return counts and "other" not in counts[0] and float(counts[0].split()[-1]) > 0
 
     harness.wait_until(reported, "a report of the page")
+
+
+@clients.needed
+def test_the_page_begins_with_what_it_is_for(seen, w):
+    page = seen["first"]
+    assert page["route"] == "redact" and page["base"] == f"{w.url()}/redact/v1"
+    assert f'base_url="{w.url()}/redact/v1"' in page["snippet"] and page["landmark"]
+    assert "gateway" in page["tagline"]
+
+
+@clients.needed
+def test_a_conversation(seen):
+    page = seen["talk"]
+    assert page["card"]["prompt_marks"] == ["4111 1111 1111 1111"]
+    assert page["card"]["received"] == "My card is [credit_card], say something clean."
+    assert len(page["turns"]) == 2 and page["turns"][0].endswith("say something clean.")
+    assert page["roles"] == ["user", "assistant"] * 2 + ["user"]
+    assert page["after"] == "Nothing asked yet" and "baseURL: " in page["javascript"]
+
+
+@clients.needed
+def test_small_things(seen):
+    assert seen["empty"]["sent"] == 0 and seen["empty"]["hint"] == "Write something first."
+    assert seen["reasoning"]["is_open"]
+    assert "no room" in seen["broken"]["failed"] and "Request id id-8" in seen["broken"]["failed"]
+    assert seen["redact"]["received"] == "The same" and seen["block_input"]["received"] == "Nothing"
+
+
+@clients.needed
+def test_the_api_is_shown(seen):
+    assert "/v1/chat/completions" in seen["api"]["paths"] and "/readyz" in seen["api"]["paths"]
+    assert {"messages", "detections", "message_index"} <= set(seen["api"]["members"])
+
+
+@clients.needed
+def test_axe_has_nothing_against_it(seen):
+    found = {name: page["barriers"] for name, page in seen.items() if name != "functions"}
+    assert {name: what for name, what in found.items() if what} == {}
 
 
 @clients.needed

@@ -3,6 +3,7 @@
 // program, and where pictures go. The result has what was seen, scene by scene.
 "use strict";
 
+const fs = require("node:fs");
 const path = require("node:path");
 const { chromium } = require("playwright-core");
 const { main } = require("./common.cjs");
@@ -11,6 +12,15 @@ const WIDE = { viewport: { width: 1280, height: 900 } };
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 const PATIENCE_MS = 120000; // a dozen pages at once, a sanitizer behind them, a busy machine
 const ENDED = /^(Done|Blocked|Failed|Stopped)/;
+
+const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+/** What a checker of accessibility has against the page as it is. */
+async function barriers(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  return found.violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(" ")} ${n.failureSummary}`));
+}
 
 /** Whatever is on the page, as a person sees it. */
 function look(page) {
@@ -26,6 +36,8 @@ function look(page) {
       text: words("text"),
       marks: marks("text"),
       prompt_marks: marks("said"),
+      received: words("received"),
+      request_headers: texts("#headers dt"),
       input_note: words("input-note"),
       blocked: words("blocked"),
       failed: words("failed"),
@@ -61,7 +73,7 @@ async function scene(browser, job, { base, name, options = WIDE }, act) {
   const more = (await act(page)) ?? {};
   await page.waitForTimeout(200); // what moves comes to rest before the picture
   await page.screenshot({ path: path.join(job.folder, `${name}.png`), fullPage: true });
-  const seen = { ...(await look(page)), ...more, complaints, outside };
+  const seen = { ...(await look(page)), ...more, complaints, outside, barriers: await barriers(page) };
   await context.close();
   return seen;
 }
@@ -91,6 +103,7 @@ const scenes = {
   async stream(page) {
     let during = null;
     while (during === null) {
+      await guard(page, "default");
       await example(page, "Personal data");
       const held = await page.waitForFunction((words) => {
         const told = (id) => document.getElementById(id).textContent;
@@ -108,7 +121,84 @@ const scenes = {
       }
     }
     await page.locator("#events-card summary").click();
+    await page.locator("#headers-box summary").click();
     return { during };
+  },
+  async first(page) {
+    return page.evaluate(() => ({
+      route: document.querySelector("input[name=route]:checked").value,
+      base: document.getElementById("base-url").textContent,
+      snippet: document.getElementById("snippet").textContent,
+      tagline: document.querySelector(".tagline").textContent,
+      landmark: document.querySelector("[role=tablist]").closest("main") !== null,
+    }));
+  },
+  async talk(page) {
+    await ask(page, "My card is 4111 1111 1111 1111, say something clean.");
+    const { received, prompt_marks } = await look(page);
+    await ask(page, "And now something clean again.");
+    const turns = await page.locator("#turns li").allTextContents();
+    const [request] = await Promise.all([
+      page.waitForRequest((r) => r.url().endsWith("/chat/completions")),
+      ask(page, "Clean once more."),
+    ]);
+    const { messages } = request.postDataJSON();
+    await page.getByRole("button", { name: "New conversation" }).click();
+    const after = await page.locator("#state").textContent();
+    await page.getByRole("button", { name: "JavaScript" }).click();
+    const javascript = await page.locator("#snippet").textContent();
+    return { card: { received, prompt_marks }, turns, roles: messages.map((m) => m.role), after, javascript };
+  },
+  async empty(page) {
+    let sent = 0;
+    page.on("request", (r) => (sent += r.method() === "POST"));
+    await page.getByLabel("Prompt", { exact: true }).fill("  \n");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.waitForFunction(() => document.getElementById("prompt-empty").textContent !== "");
+    return { sent, hint: await page.locator("#prompt-empty").textContent() };
+  },
+  async reasoning(page) {
+    await guard(page, "default");
+    await page.evaluate(() => {
+      /* A stream whose only finding is in the reasoning. */
+      const events = [
+        { choices: [{ index: 0, delta: { reasoning_content: "call 212-555-0147" } }] },
+        { choices: [{ index: 0, delta: { content: "Fine." } }] },
+        {
+          choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
+          detections: {
+            output: [
+              {
+                choice_index: 0,
+                channel: "reasoning_content",
+                results: [{ start: 5, end: 17, detector_id: "regex", detection: "phone", score: 1 }],
+              },
+            ],
+          },
+        },
+      ];
+      const text = events.map((e) => `data: ${JSON.stringify(e)}\n\n`).join("");
+      window.fetch = async () => new Response(text, { headers: { "x-request-id": "id-7" } });
+    });
+    await ask(page, "anything");
+    return { is_open: await page.evaluate(() => document.getElementById("thoughts").open) };
+  },
+  async broken(page) {
+    await page.evaluate(() => {
+      window.fetch = async () =>
+        new Response('{"error":{"message":"no room"}}', { status: 503, headers: { "x-request-id": "id-8" } });
+    });
+    await ask(page, "anything");
+  },
+  async api(page) {
+    await page.getByRole("tab", { name: "API" }).click();
+    await page.locator(".operation").first().waitFor();
+    await page.locator(".operation summary").first().click();
+    await page.locator(".operation-body .schema").first().waitFor();
+    return page.evaluate(() => ({
+      paths: [...document.querySelectorAll(".operation > summary > code")].map((e) => e.textContent),
+      members: [...document.querySelectorAll(".schema code")].map((e) => e.textContent),
+    }));
   },
   async block(page) {
     await guard(page, "block");
@@ -194,12 +284,16 @@ const scenes = {
   async key(page, job) {
     await page.waitForFunction(() => !document.getElementById("page-error").hidden);
     const before = await page.evaluate(() => document.getElementById("page-error").textContent);
+    await page.getByRole("textbox", { name: "API key" }).fill("wrong");
+    await page.getByRole("button", { name: "Use it" }).click();
+    await page.waitForFunction(() => document.getElementById("page-error").textContent.includes("not valid"));
+    const wrong = await page.evaluate(() => document.body.innerText.match(/not valid/g).length);
     await page.getByRole("textbox", { name: "API key" }).fill(job.key);
     await page.getByRole("button", { name: "Use it" }).click();
     await page.waitForSelector("input[name=route]");
     await ask(page, "clean");
     await page.getByRole("button", { name: "Copy as curl" }).click();
-    return { before, command: await page.evaluate(() => navigator.clipboard.readText()) };
+    return { before, wrong, command: await page.evaluate(() => navigator.clipboard.readText()) };
   },
 };
 
@@ -269,6 +363,12 @@ main(async (job) => {
     const seen = await Promise.all([
       ...[
         "stream",
+        "first",
+        "talk",
+        "empty",
+        "reasoning",
+        "broken",
+        "api",
         "redact",
         "detectors",
         "stopped",
