@@ -283,7 +283,11 @@ function drawInputNote(r) {
       "With detectors on the prompt, findings end the request before the model is asked.",
     );
   if (policyOf(r) === "redact")
-    return drawNotice($("input-note"), title, "They were replaced before the model saw the prompt.");
+    return drawNotice(
+      $("input-note"),
+      title,
+      `${n === 1 ? "It was" : "They were"} replaced before the model saw the prompt.`,
+    );
   return drawNotice($("input-note"), title, "The model was asked all the same.");
 }
 

@@ -56,19 +56,22 @@ def found(answer):
 
 
 def test_the_file_to_try_things_out_with(weir):
-    """Its own comment has the request; nothing but the server is needed."""
+    """Its own comment has the request and the page; nothing but the server is needed."""
     path = harness.ROOT / "config" / "try-it.yaml"
     server = weir(path)
     words = re.sub(r"^#", "", path.read_text(), flags=re.M)
-    where, asked = re.search(r"localhost:8033(\S+) .*?-d '(.+?)'", words, re.S).groups()
-    sentences = streams.events(server.api.post(where, json=json.loads(asked)).text)
-    whole = asked.replace('"pii-sentences"', '"pii"')
-    at_the_end = streams.events(server.api.post(where, json=json.loads(whole)).text)
-    for events in (sentences, at_the_end):
-        kinds = [kind for event in events for _, kind in found(event)]
-        assert kinds == ["email_address", "us-phone-number", "credit_card"]
-    assert len(sentences) < len(at_the_end)
-    assert not any(map(found, at_the_end[:-1])) and not found(sentences[-1])
+    where, asked = re.search(r"localhost:8033(\S+) -H.*?-d '(.+?)'", words, re.S).groups()
+    kinds = ["email_address", "us-phone-number", "credit_card", "github_token"]
+    answer = server.api.post(where, json=json.loads(asked)).json()
+    assert [kind for _, kind in found(answer)] == kinds
+    assert all(f"[{kind}]" in answer["choices"][0]["message"]["content"] for kind in kinds)
+    told = server.api.post("/v1/chat/completions", json=json.loads(asked)).json()
+    assert [kind for _, kind in found(told)] == kinds
+    blocked = server.api.post("/block/v1/chat/completions", json=json.loads(asked)).json()
+    assert blocked["choices"][0]["finish_reason"] == "content_filter"
+    assert server.api.get("/").headers["content-type"].startswith("text/html")
+    routes = server.api.get("/playground/info").json()["routes"]
+    assert [route["name"] for route in routes] == ["default", "block", "redact"]
 
 
 def test_the_first_request_shows_something(w):

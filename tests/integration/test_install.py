@@ -24,7 +24,7 @@ def installed(weir, tmp_path):
 
 def test_nothing_but_the_program_and_its_documents(installed):
     files = sorted(str(p.relative_to(installed)) for p in installed.rglob("*") if p.is_file())
-    documents = {f"share/doc/weir/docs/{p.relative_to(DOCS)}" for p in DOCS.rglob("*.md")}
+    documents = {f"share/doc/weir/docs/{p.relative_to(DOCS)}" for p in DOCS.rglob("*") if p.is_file()}
     documents |= {f"share/doc/weir/{n}" for n in INSTALLED}
     assert len(documents) > 6
     assert files == sorted(documents | {"bin/weir"})
