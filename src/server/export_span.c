@@ -196,7 +196,9 @@ static void write_seen(struct weir_buf *out, const struct weir_export_request *r
     if (seen == NULL) {
         return;
     }
-    TEXT(out, "gen_ai.provider.name", weir_slice_cstr(r->vendor));
+    if (r->provider.n != 0) {
+        TEXT(out, "gen_ai.provider.name", r->provider);
+    }
     if (r->asked_model.n != 0) {
         TEXT(out, "gen_ai.request.model", r->asked_model);
         TEXT(out, "weir.action", weir_slice_cstr(weir_policy_outcome_name(weir_seen_action(seen))));

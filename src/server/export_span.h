@@ -38,7 +38,6 @@ struct weir_export_request {
     const struct weir_stream_summary *stream; /* what the answer was as a stream; NULL: none */
     const struct weir_seen *seen;             /* on routes: what became of it; else NULL */
     struct weir_slice asked_model;            /* on routes, where it is one; else empty */
-    const char *vendor;                       /* whose model it is, by the conventions */
     const char *revision;                     /* of the configuration */
 };
 

@@ -71,7 +71,6 @@ void weir_export_worker_request(struct weir_export_worker *w, const struct weir_
                                               .n_attempts = r->model_report.n_attempts,
                                               .seen = r->seen,
                                               .asked_model = r->task.call.model,
-                                              .vendor = weir_env_provider(r->env),
                                               .revision = r->env->conf->revision,
                                               .status = s->status,
                                               .is_cut = s->is_gone && !s->response_ended,
