@@ -11,12 +11,13 @@
 #include "detect/reading.h"
 #include "detect/registry.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { TEXT_BYTES = 100 * 1024, MAX_TOKENS = TEXT_BYTES, MAX_LETTERS = 8, N_READERS = 2 };
+enum { TEXT_BYTES = 100 * 1024, MAX_TOKENS = TEXT_BYTES, MAX_LETTERS = 8, N_READERS = 3 };
 
 static const struct {
     const char *name;
@@ -57,6 +58,7 @@ static const struct {
     {"regex",
      "{\"regex\":[\"email\",\"credit-card\",\"phone\",\"us-ssn\",\"ipv4\",\"ipv6\",\"iban\"]}"},
     {"secrets", "{}"},
+    {"unicode", "{}"},
 };
 
 static struct weir_builtin builtins[N_READERS];
@@ -148,7 +150,6 @@ static struct hold measure(size_t n)
     struct weir_reading *r = open_reading();
     size_t left = 0;
     double held_cp = 0;
-    size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         weir_reading_push(r, tokens[i]);
         size_t mark_cp = smallest_mark(r);
@@ -161,12 +162,29 @@ static struct hold measure(size_t n)
             h.most_tokens = late > h.most_tokens ? late : h.most_tokens;
             left++;
         }
-        bytes = i == n / 2 ? weir_reading_footprint(r) : bytes;
     }
     h.mean_cp = held_cp / (double)n;
-    printf("  %zu bytes for the readers of the channel\n", bytes);
     weir_reading_free(r);
     return h;
+}
+
+/* What the readers of a channel take, in the middle of a text. */
+static size_t memory(size_t n)
+{
+    enum { N_OPEN = 200, N_PUSHED = 200 };
+    static struct weir_reading *open[N_OPEN];
+    struct mallinfo2 before = mallinfo2();
+    for (size_t k = 0; k < N_OPEN; k++) {
+        open[k] = open_reading();
+        for (size_t i = 0; i < n && i < N_PUSHED; i++) {
+            weir_reading_push(open[k], tokens[i]);
+        }
+    }
+    struct mallinfo2 after = mallinfo2();
+    for (size_t k = 0; k < N_OPEN; k++) {
+        weir_reading_free(open[k]);
+    }
+    return (after.uordblks - before.uordblks) / N_OPEN;
 }
 
 static double cost(size_t n, int rounds)
@@ -207,7 +225,8 @@ int main(int argc, char **argv)
             "held on average %.1f code points\n",
             100.0 * (double)h.with_next / (double)n, 100.0 * (double)h.within_three / (double)n,
             h.most_tokens, h.most_cp, h.mean_cp);
-        printf("  %.0f ns a token\n", rounds > 0 ? cost(n, rounds) : 0);
+        printf("  %.0f ns a token, %zu bytes for the readers of a channel\n",
+               rounds > 0 ? cost(n, rounds) : 0, rounds > 0 ? memory(n) : 0);
         weir_buf_dispose(&text);
     }
     for (size_t i = 0; i < N_READERS; i++) {

@@ -69,7 +69,6 @@ void weir_conf__root(struct weir_conf_reader *r, const struct weir_conf_node *n)
 /* Adds the chunker that always exists, where the file did not declare it. */
 void weir_conf__add_whole_doc(struct weir_conf_reader *r);
 
-
 /* A streaming policy that holds only what is written (a route's, a glob's). */
 extern const struct weir_conf_object weir_conf__stream_policy;
 void weir_conf__read_max_tokens(struct weir_conf_reader *r, const struct weir_conf_node *n,

@@ -219,13 +219,6 @@ int weir_patterns_read(const struct weir_patterns *p, struct weir_patterns_strea
     return scan.rc;
 }
 
-size_t weir_patterns_stream_bytes(const struct weir_patterns *p)
-{
-    size_t n = 0;
-    WEIR_ASSERT(hs_stream_size(p->db, &n) == HS_SUCCESS);
-    return n;
-}
-
 /* SIZE_MAX: not known. */
 static size_t width_of(const char *expr, unsigned flags)
 {

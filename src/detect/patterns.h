@@ -56,7 +56,4 @@ int weir_patterns_read(const struct weir_patterns *p, struct weir_patterns_strea
  * limit, or the library does not know. */
 size_t weir_patterns_width(struct weir_slice expr);
 
-/* What an open stream takes, in bytes. */
-size_t weir_patterns_stream_bytes(const struct weir_patterns *p);
-
 #endif

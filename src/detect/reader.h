@@ -54,8 +54,6 @@ struct weir_reader_ops {
      * earlier. 0, or WEIR_ELIMIT. */
     int (*read)(void *state, const void *settings, const struct weir_reader_text *t,
                 struct weir_reader_out *out);
-    /* What it has beside its state, in bytes. */
-    size_t (*footprint)(const void *state, const void *settings);
     /* Can these settings read along? NULL: all can. */
     bool (*can_read)(const void *settings);
 };

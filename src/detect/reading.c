@@ -330,18 +330,3 @@ const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t
 {
     return r->ones[index].fault;
 }
-
-size_t weir_reading_footprint(const struct weir_reading *r)
-{
-    size_t bytes = sizeof *r + r->text.cap;
-    for (size_t i = 0; i < r->n; i++) {
-        const struct one *o = &r->ones[i];
-        bytes += sizeof *o + (o->raw.cap + o->settled.cap) * sizeof o->raw.spans[0] +
-                 o->cap_items * sizeof o->items[0];
-        if (o->made != NULL) {
-            const struct weir_reader_ops *ops = o->made->kind->reader;
-            bytes += ops->size(o->made->settings) + ops->footprint(o->state, o->made->settings);
-        }
-    }
-    return bytes;
-}

@@ -63,7 +63,4 @@ struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t 
 /* Why this reader failed; NULL: it did not. */
 const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t index);
 
-/* Memory behind it, in bytes, what the settings take aside: for accounting and tests. */
-size_t weir_reading_footprint(const struct weir_reading *r);
-
 #endif

@@ -218,20 +218,6 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     return rc;
 }
 
-static size_t reader_footprint(const void *state, const void *settings)
-{
-    const struct reader *r = state;
-    const struct settings *s = settings;
-    size_t bytes = 0;
-    for (int is_ids = 0; is_ids < 2; is_ids++) {
-        struct weir_pii_seek seek = weir_pii_seek(s->mask, is_ids != 0);
-        struct weir_seek_rules rules = weir_pii_rules(&seek);
-        bytes +=
-            r->kinds[is_ids].stream != NULL ? weir_seek_footprint(&r->kinds[is_ids], &rules) : 0;
-    }
-    return bytes;
-}
-
 static bool can_read(const void *settings)
 {
     const struct settings *s = settings;
@@ -247,7 +233,6 @@ static const struct weir_reader_ops reader = {.size = reader_size,
                                               .init = reader_init,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
-                                              .footprint = reader_footprint,
                                               .can_read = can_read};
 
 static const char *const members[] = {"regex", NULL};

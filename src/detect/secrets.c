@@ -200,17 +200,8 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     return rc;
 }
 
-static size_t reader_footprint(const void *state, const void *settings)
-{
-    struct weir_seek_rules rules = rules_of(settings);
-    return weir_seek_footprint(state, &rules);
-}
-
-static const struct weir_reader_ops reader = {.size = reader_size,
-                                              .init = reader_init,
-                                              .dispose = reader_dispose,
-                                              .read = reader_read,
-                                              .footprint = reader_footprint};
+static const struct weir_reader_ops reader = {
+    .size = reader_size, .init = reader_init, .dispose = reader_dispose, .read = reader_read};
 
 static const char *const members[] = {NULL};
 

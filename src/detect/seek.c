@@ -37,12 +37,6 @@ size_t weir_seek_low(const struct weir_seek *s)
     return low;
 }
 
-size_t weir_seek_footprint(const struct weir_seek *s, const struct weir_seek_rules *rules)
-{
-    return weir_patterns_stream_bytes(rules->patterns) + s->cap * sizeof *s->waiting +
-           (rules->n_groups + 1) * sizeof *s->seen;
-}
-
 /* ---- one candidate */
 
 struct run {

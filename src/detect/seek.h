@@ -98,9 +98,6 @@ void weir_seek_dispose(struct weir_seek *s); /* safe on all-zero */
 int weir_seek_read(struct weir_seek *s, const struct weir_seek_rules *rules,
                    const struct weir_reader_text *t, struct weir_found *found);
 
-/* Memory behind it, in bytes. */
-size_t weir_seek_footprint(const struct weir_seek *s, const struct weir_seek_rules *rules);
-
 /* The candidates that wait: no finding of theirs begins before it. SIZE_MAX: none waits. */
 size_t weir_seek_low(const struct weir_seek *s);
 

@@ -552,13 +552,6 @@ static void reader_dispose(void *state)
     (void)state;
 }
 
-static size_t reader_footprint(const void *state, const void *settings)
-{
-    (void)state;
-    (void)settings;
-    return 0;
-}
-
 static size_t minus(size_t a, size_t b)
 {
     return a > b ? a - b : 0;
@@ -665,11 +658,8 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     return rc;
 }
 
-static const struct weir_reader_ops reader = {.size = reader_size,
-                                              .init = reader_init,
-                                              .dispose = reader_dispose,
-                                              .read = reader_read,
-                                              .footprint = reader_footprint};
+static const struct weir_reader_ops reader = {
+    .size = reader_size, .init = reader_init, .dispose = reader_dispose, .read = reader_read};
 
 static const char *const members[] = {NULL};
 

@@ -317,7 +317,8 @@ static void check_promise(struct weir_services *b, const struct weir_conf_route 
         if (cuts_findings(chunker)) {
             weir_conf_problems_add(
                 b->problems, WEIR_CONF_WARNING, uses[i].at,
-                "route `%.*s` promises to %s what detector `%.*s` finds, but chunker `%.*s` can cut "
+                "route `%.*s` promises to %s what detector `%.*s` finds, but chunker `%.*s` can "
+                "cut "
                 "a finding in two: leave out its `chunker_id`, or use a `window` chunker with "
                 "`overlap` of at least %d",
                 (int)route->name.s.n, route->name.s.p, action, (int)d->id.s.n, d->id.s.p,

@@ -178,7 +178,10 @@ void weir_path__cut_readers(struct weir_path_segment *seg)
             continue;
         }
         size_t quiet_cp = seg->start_cp + weir_reading_quiet_cp(seg->reading, lane->reader);
-        lane->judged_cp = quiet_cp > lane->judged_cp ? quiet_cp : lane->judged_cp;
+        if (quiet_cp > lane->judged_cp) {
+            note_mark(lane, lane->judged_cp, quiet_cp);
+            lane->judged_cp = quiet_cp;
+        }
         lane->told_cp = lane->judged_cp;
         weir_gather_mark(seg->gather, lane->index,
                          &(struct weir_gather_mark){lane->told_cp, NULL, 0});

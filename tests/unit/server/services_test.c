@@ -261,15 +261,17 @@ static void test_the_promise(void **state)
                     "c.yaml:9: warning: route `a` promises to block what detector `cut` finds, but "
                     "chunker `s` can cut a finding in two: leave out its `chunker_id`, or use a "
                     "`window` chunker with `overlap` of at least 64\n");
-    expect_problems(PROMISE("on_detection: redact, input: {near: {}}"),
-                    "c.yaml:9: warning: route `a` promises to redact what detector `near` finds, "
-                    "but chunker `t` can cut a finding in two: leave out its `chunker_id`, or use a "
-                    "`window` chunker with `overlap` of at least 64\n");
-    expect_problems(PROMISE("on_detection: redact, input: {wide: {}}"),
-                    "c.yaml:9: warning: route `a` promises to redact what detector `wide` finds, "
-                    "but of a finding longer than the 64 characters by which the windows of chunker "
-                    "`w` overlap, parts may leave: leave out its `chunker_id`, and it reads "
-                    "along\n");
+    expect_problems(
+        PROMISE("on_detection: redact, input: {near: {}}"),
+        "c.yaml:9: warning: route `a` promises to redact what detector `near` finds, "
+        "but chunker `t` can cut a finding in two: leave out its `chunker_id`, or use a "
+        "`window` chunker with `overlap` of at least 64\n");
+    expect_problems(
+        PROMISE("on_detection: redact, input: {wide: {}}"),
+        "c.yaml:9: warning: route `a` promises to redact what detector `wide` finds, "
+        "but of a finding longer than the 64 characters by which the windows of chunker "
+        "`w` overlap, parts may leave: leave out its `chunker_id`, and it reads "
+        "along\n");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
