@@ -315,7 +315,9 @@ static void read_word(struct scan *s, size_t at, struct word *w)
     int last = 0;
     for (size_t i = w->from, n; weir_ascii_has(t, i); i += n, w->to = i) {
         uint32_t cp = weir_utf8_decode(weir_slice_sub(t, i, t.n), &n);
-        if (!is_word_cp(cp)) {
+        bool is_own =
+            is_han(cp) || is_unspaced(cp); /* scripts without spaces: no word to wait for */
+        if (!is_word_cp(cp) || (is_own && i > w->from)) {
             break;
         }
         weir_lookalike_add(&w->letters, cp);
@@ -332,6 +334,10 @@ static void read_word(struct scan *s, size_t at, struct word *w)
         w->n_caps += cp < 0x80 && weir_ascii_is_upper((char)cp);
         w->n_turns += script != 0 && last != 0 && script != last;
         last = script != 0 ? script : last;
+        if (is_own) {
+            w->to = i + n;
+            break;
+        }
     }
 }
 
