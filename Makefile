@@ -25,6 +25,7 @@ build: ## build/release/weir and weir-mock, the test runners in build/release/te
 test: ## every test, with the address and undefined-behaviour sanitizers (T=pattern: some)
 	@tools/bootstrap build test
 	@tools/bootstrap-node
+	@tools/bootstrap-python
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS)
 	@$(PYTHON) tools/run-tests --build build/asan --jobs $(JOBS) '$(T)'
