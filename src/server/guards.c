@@ -5,6 +5,7 @@
 #include "detect/builtin.h"
 #include "detect/reading.h"
 #include "route/auth.h"
+#include "route/holes.h"
 #include "route/openai.h"
 #include "server/describe.h"
 #include "server/names.h"
@@ -188,6 +189,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     g->models = scope_of(b, conf);
     g->input = plan_of(b, conf->input, conf->n_input);
     g->output = plan_of(b, conf->output, conf->n_output);
+    g->holes = weir_holes_of(conf, b->arena);
     g->policy = (struct weir_policy){
         .action = action_of(conf->on_detection),
         .block_as = (enum weir_policy_block_as)conf->block_as,

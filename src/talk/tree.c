@@ -17,86 +17,68 @@ enum rule {
     NUMBER,      /* numbers and booleans that bound something */
 };
 
-static const struct {
-    const char *name;
-    enum rule rule;
-} keywords[] = {
-    {"type", TYPE},
-    {"description", ANY},
-    {"title", ANY},
-    {"$comment", ANY},
-    {"default", ANY},
-    {"examples", ANY},
-    {"properties", SCHEMAS},
-    {"patternProperties", SCHEMAS},
-    {"$defs", SCHEMAS},
-    {"definitions", SCHEMAS},
-    {"dependentSchemas", SCHEMAS},
-    {"required", IDENTIFIERS},
-    {"enum", IDENTIFIERS},
-    {"const", IDENTIFIERS},
-    {"pattern", IDENTIFIERS},
-    {"format", IDENTIFIERS},
-    {"$ref", IDENTIFIERS},
-    {"$dynamicRef", IDENTIFIERS},
-    {"$id", IDENTIFIERS},
-    {"$schema", IDENTIFIERS},
-    {"$anchor", IDENTIFIERS},
-    {"$dynamicAnchor", IDENTIFIERS},
-    {"dependentRequired", IDENTIFIERS},
-    {"contentMediaType", IDENTIFIERS},
-    {"contentEncoding", IDENTIFIERS},
-    {"items", SCHEMA},
-    {"prefixItems", SCHEMA},
-    {"additionalItems", SCHEMA},
-    {"additionalProperties", SCHEMA},
-    {"unevaluatedItems", SCHEMA},
-    {"unevaluatedProperties", SCHEMA},
-    {"contains", SCHEMA},
-    {"propertyNames", SCHEMA},
-    {"contentSchema", SCHEMA},
-    {"not", SCHEMA},
-    {"if", SCHEMA},
-    {"then", SCHEMA},
-    {"else", SCHEMA},
-    {"allOf", SCHEMA},
-    {"anyOf", SCHEMA},
-    {"oneOf", SCHEMA},
-    {"minimum", NUMBER},
-    {"maximum", NUMBER},
-    {"exclusiveMinimum", NUMBER},
-    {"exclusiveMaximum", NUMBER},
-    {"multipleOf", NUMBER},
-    {"minLength", NUMBER},
-    {"maxLength", NUMBER},
-    {"minItems", NUMBER},
-    {"maxItems", NUMBER},
-    {"uniqueItems", NUMBER},
-    {"minContains", NUMBER},
-    {"maxContains", NUMBER},
-    {"minProperties", NUMBER},
-    {"maxProperties", NUMBER},
-    {"deprecated", NUMBER},
-    {"readOnly", NUMBER},
-    {"writeOnly", NUMBER},
-    {"nullable", NUMBER},
+const struct weir_tree_keyword weir_tree_keywords[] = {
+    {"type", "control", TYPE},
+    {"description", "text", ANY},
+    {"title", "text", ANY},
+    {"$comment", "text", ANY},
+    {"default", "text", ANY},
+    {"examples", "text", ANY},
+    {"properties", "schema", SCHEMAS},
+    {"patternProperties", "schema", SCHEMAS},
+    {"$defs", "schema", SCHEMAS},
+    {"definitions", "schema", SCHEMAS},
+    {"dependentSchemas", "schema", SCHEMAS},
+    {"required", "identifier", IDENTIFIERS},
+    {"enum", "identifier", IDENTIFIERS},
+    {"const", "identifier", IDENTIFIERS},
+    {"pattern", "identifier", IDENTIFIERS},
+    {"format", "identifier", IDENTIFIERS},
+    {"$ref", "identifier", IDENTIFIERS},
+    {"$dynamicRef", "identifier", IDENTIFIERS},
+    {"$id", "identifier", IDENTIFIERS},
+    {"$schema", "identifier", IDENTIFIERS},
+    {"$anchor", "identifier", IDENTIFIERS},
+    {"$dynamicAnchor", "identifier", IDENTIFIERS},
+    {"dependentRequired", "identifier", IDENTIFIERS},
+    {"contentMediaType", "identifier", IDENTIFIERS},
+    {"contentEncoding", "identifier", IDENTIFIERS},
+    {"items", "schema", SCHEMA},
+    {"prefixItems", "schema", SCHEMA},
+    {"additionalItems", "schema", SCHEMA},
+    {"additionalProperties", "schema", SCHEMA},
+    {"unevaluatedItems", "schema", SCHEMA},
+    {"unevaluatedProperties", "schema", SCHEMA},
+    {"contains", "schema", SCHEMA},
+    {"propertyNames", "schema", SCHEMA},
+    {"contentSchema", "schema", SCHEMA},
+    {"not", "schema", SCHEMA},
+    {"if", "schema", SCHEMA},
+    {"then", "schema", SCHEMA},
+    {"else", "schema", SCHEMA},
+    {"allOf", "schema", SCHEMA},
+    {"anyOf", "schema", SCHEMA},
+    {"oneOf", "schema", SCHEMA},
+    {"minimum", "control", NUMBER},
+    {"maximum", "control", NUMBER},
+    {"exclusiveMinimum", "control", NUMBER},
+    {"exclusiveMaximum", "control", NUMBER},
+    {"multipleOf", "control", NUMBER},
+    {"minLength", "control", NUMBER},
+    {"maxLength", "control", NUMBER},
+    {"minItems", "control", NUMBER},
+    {"maxItems", "control", NUMBER},
+    {"uniqueItems", "control", NUMBER},
+    {"minContains", "control", NUMBER},
+    {"maxContains", "control", NUMBER},
+    {"minProperties", "control", NUMBER},
+    {"maxProperties", "control", NUMBER},
+    {"deprecated", "control", NUMBER},
+    {"readOnly", "control", NUMBER},
+    {"writeOnly", "control", NUMBER},
+    {"nullable", "control", NUMBER},
+    {NULL, NULL, ANY},
 };
-
-enum { N_KEYWORDS = sizeof keywords / sizeof keywords[0] };
-
-const char *weir_tree_keyword(size_t i, const char **what)
-{
-    static const char *const names[] = {
-        [ANY] = "text",       [ARGUMENTS] = "text",         [SCHEMA] = "schema",
-        [SCHEMAS] = "schema", [IDENTIFIERS] = "identifier", [TYPE] = "control",
-        [NUMBER] = "control",
-    };
-    if (i >= N_KEYWORDS) {
-        return NULL;
-    }
-    *what = names[keywords[i].rule];
-    return keywords[i].name;
-}
 
 struct frame {
     uint32_t end; /* the node behind the container */
@@ -199,9 +181,9 @@ static void say_leaf(struct reading *r, uint32_t at, enum rule rule)
 /* Is it a word of JSON Schema? Then `*rule` is that of its value. */
 static bool find_keyword(const struct weir_json *j, uint32_t key, enum rule *rule)
 {
-    for (size_t i = 0; i < N_KEYWORDS; i++) {
-        if (weir_json_string_eq(j, key, weir_slice_cstr(keywords[i].name))) {
-            *rule = keywords[i].rule;
+    for (const struct weir_tree_keyword *k = weir_tree_keywords; k->name != NULL; k++) {
+        if (weir_json_string_eq(j, key, weir_slice_cstr(k->name))) {
+            *rule = (enum rule)k->rule;
             return true;
         }
     }

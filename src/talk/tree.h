@@ -78,8 +78,12 @@ struct weir_tree_span weir_tree_span_of(struct weir_tree_cursor *cursor,
                                         const struct weir_json *json, uint32_t node, size_t from,
                                         size_t to);
 
-/* The keywords of JSON Schema that are known and what stands there, for the manual: NULL after the
- * last. `*what` is "text", "identifier", "control" or "schema". */
-const char *weir_tree_keyword(size_t i, const char **what);
+/* The keywords of JSON Schema that are known; name NULL after the last. */
+struct weir_tree_keyword {
+    const char *name;
+    const char *kind; /* what stands there: "text", "identifier", "control" or "schema" */
+    int rule;         /* its own */
+};
+extern const struct weir_tree_keyword weir_tree_keywords[];
 
 #endif

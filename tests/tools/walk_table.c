@@ -122,12 +122,11 @@ static void show_keywords(void)
 {
     static const char *const kinds[] = {"text", "identifier", "control", "schema"};
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        const char *what;
         printf("| %s |", kinds[k]);
         bool is_first = true;
-        for (size_t i = 0; weir_tree_keyword(i, &what) != NULL; i++) {
-            if (strcmp(what, kinds[k]) == 0) {
-                printf("%s `%s`", is_first ? "" : ",", weir_tree_keyword(i, &what));
+        for (const struct weir_tree_keyword *w = weir_tree_keywords; w->name != NULL; w++) {
+            if (strcmp(w->kind, kinds[k]) == 0) {
+                printf("%s `%s`", is_first ? "" : ",", w->name);
                 is_first = false;
             }
         }
