@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "talk/channel.h"
+#include "talk/walk.h"
 
 static void add_word(struct weir_buf *out, size_t *n, const char *word)
 {
@@ -47,31 +48,18 @@ static void write_output(const struct weir_guarded *g, struct weir_buf *out)
     end_list(out, n);
 }
 
-/* One line for each hole, with when it is open. */
+/* What the route's keys leave open, and what a route that only tells passes on unseen. */
 static void write_holes(const struct weir_guarded *g, struct weir_buf *out)
 {
-    bool has_input = g->input.n != 0;
-    bool has_output = g->output.n != 0;
-    bool is_block = g->policy.action == WEIR_POLICY_BLOCK;
-    bool passes_media = has_input && !is_block;
-    bool enforces_output = has_output && weir_policy_enforces(&g->policy);
-    const struct {
-        const char *word;
-        bool is_open;
-    } holes[] = {{"history", has_input},
-                 {"definitions", has_input},
-                 {"images", passes_media},
-                 {"audio", passes_media},
-                 {"files", passes_media},
-                 {"token_ids", passes_media},
-                 {"logprobs", has_output && !enforces_output},
-                 {"unknown_members", has_input || (enforces_output && g->policy.keeps_unknown)}};
-    size_t n = 0;
+    bool only_tells = g->output.n != 0 && !weir_policy_enforces(&g->policy);
+    size_t n = g->holes.n != 0;
     weir_buf_append(out, WEIR_SLICE("; unguarded="));
-    for (size_t i = 0; i < sizeof holes / sizeof holes[0]; i++) {
-        if (holes[i].is_open) {
-            add_word(out, &n, holes[i].word);
-        }
+    weir_buf_append(out, g->holes);
+    if (only_tells && (g->conf->unguarded & WEIR_HOLE_LOGPROBS) == 0) {
+        add_word(out, &n, "logprobs");
+    }
+    if (only_tells && (g->conf->unguarded & WEIR_HOLE_UNKNOWN_MEMBERS) == 0) {
+        add_word(out, &n, "unknown_members");
     }
     end_list(out, n);
 }
