@@ -1,5 +1,6 @@
 #include "obs/audit.h"
 
+#include "base/assert.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -287,6 +288,7 @@ static void take_turn(struct turn *t)
 static void work(struct file **f, struct turn *t)
 {
     bool is_strict = atomic_load(&audit.is_strict);
+    WEIR_ASSERT(*f != NULL);
     if (t->next != NULL) {
         WEIR_LOG_INFO("audit", NULL, "file closed", weir_log_cstr("last", (*f)->chain.last),
                       weir_log_u64("n", (*f)->chain.n));

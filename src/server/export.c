@@ -242,10 +242,11 @@ static struct weir_slice percent_decode(struct weir_arena *arena, struct weir_sl
     char *out = weir_arena_alloc(arena, s.n + 1);
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
-        bool is_pair = s.p[i] == '%' && i + 2 < s.n && hex_value(s.p[i + 1]) >= 0 &&
-                       hex_value(s.p[i + 2]) >= 0;
-        if (is_pair) {
-            out[n++] = (char)(hex_value(s.p[i + 1]) << 4 | hex_value(s.p[i + 2]));
+        bool may_be = s.p[i] == '%' && i + 2 < s.n;
+        int high = may_be ? hex_value(s.p[i + 1]) : -1;
+        int low = may_be ? hex_value(s.p[i + 2]) : -1;
+        if (high >= 0 && low >= 0) {
+            out[n++] = (char)(high * 16 + low);
             i += 2;
         } else {
             out[n++] = s.p[i];
@@ -267,9 +268,11 @@ static bool read_headers(struct weir_export *e, struct weir_buf *why)
         if (name.n == 0 && value.p == NULL) {
             continue;
         }
-        struct weir_slice decoded =
-            percent_decode(&e->arena, value.p != NULL ? weir_slice_trim(value) : value);
-        if (value.p == NULL || !weir_http1_is_token(name) || !weir_http1_is_field_value(decoded) ||
+        struct weir_slice decoded = WEIR_SLICE("\n"); /* nobody's value */
+        if (value.p != NULL) {
+            decoded = percent_decode(&e->arena, weir_slice_trim(value));
+        }
+        if (!weir_http1_is_token(name) || !weir_http1_is_field_value(decoded) ||
             e->n_headers == MAX_HEADERS) {
             weir_buf_printf(why, "OTEL_EXPORTER_OTLP_HEADERS: header %zu is not `name=value`",
                             e->n_headers + 1);
