@@ -233,7 +233,9 @@ void weir_export_span_request(struct weir_buf *out, const struct weir_export_req
     TEXT(out, "weir.request_id", r->request_id);
     if (r->provider.n != 0) {
         TEXT(out, "weir.provider", r->provider);
-        TEXT(out, "weir.model", r->model);
+        if (weir_seen_is_model_name(r->model)) {
+            TEXT(out, "weir.model", r->model);
+        }
         INT(out, "weir.attempts", r->n_attempts);
     }
     write_seen(out, r);
