@@ -67,7 +67,8 @@ def test_the_table(weir, tree):
         "status 404: there is no list of models at this address: look at `base_url`")
     assert found["gone"][2] == "failed"
     assert "connection refused" in found["gone"][3]
-    assert good.requests[0].header("authorization") == "Bearer secret-key"
+    keys = {request.path: request.header("authorization") for request in good.requests}
+    assert keys == {"/v1/models": "Bearer secret-key", "/v2/models": None}
     heads = [request.header("x-api-key") for request in picky.requests]
     assert sorted(map(str, heads)) == ["None", "secret-key"]
     assert b"secret-key" not in done.stdout + done.stderr
