@@ -98,23 +98,6 @@ void weir_results_append(struct weir_buf *out, enum weir_results_shape shape,
     weir_results_write_one(&w, shape, item);
 }
 
-void weir_results_write_choice(struct weir_json_write *w, const struct weir_results_choice *c)
-{
-    weir_json_write_begin_object(w);
-    weir_json_write_key(w, WEIR_SLICE("choice_index"));
-    weir_json_write_u64(w, c->index);
-    if (c->channel.n != 0) {
-        member(w, WEIR_SLICE("channel"), c->channel);
-    }
-    weir_json_write_key(w, WEIR_SLICE("results"));
-    weir_json_write_begin_array(w);
-    for (size_t i = 0; i < c->n_findings; i++) {
-        weir_results_write_one(w, c->shape, c->findings[i]);
-    }
-    weir_json_write_end_array(w);
-    weir_json_write_end_object(w);
-}
-
 void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,
                                 enum weir_results_warning warning)
 {

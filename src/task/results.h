@@ -30,16 +30,6 @@ enum weir_results_warning {
     WEIR_WARN_UNSUITABLE_OUTPUT,
 };
 
-/* {choice_index, channel?, results}: the channel is named where it is not the content. */
-struct weir_results_choice {
-    uint64_t index;
-    struct weir_slice channel; /* empty: the content */
-    enum weir_results_shape shape;
-    const struct weir_detection *const *findings;
-    size_t n_findings;
-};
-void weir_results_write_choice(struct weir_json_write *w, const struct weir_results_choice *c);
-
 /* {"id"|"type": …, "message": …}; the name's key is "id" on A and "type" elsewhere. */
 void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,
                                 enum weir_results_warning warning);
