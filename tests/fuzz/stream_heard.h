@@ -110,6 +110,41 @@ static inline size_t hear_detector(const struct talk *t, const struct weir_json 
     return d;
 }
 
+/* Is the character in a run that is replaced? A run begins behind one that is not. */
+static inline bool hear_is_replaced(const struct talk *t, size_t id, size_t place)
+{
+    return place < t->n_said[id] && stream_is_found(t, id, place);
+}
+
+/* Where the run with the character `place` stands in the text that leaves: computed from the text
+ * and the findings alone. */
+static inline uint64_t hear_replaced_at(const struct talk *t, size_t id, size_t place)
+{
+    uint64_t at = 0;
+    uint64_t run = 0;
+    for (size_t i = 0; i <= place; i++) {
+        bool is_replaced = hear_is_replaced(t, id, i);
+        if (is_replaced && (i == 0 || !hear_is_replaced(t, id, i - 1))) {
+            run = at;
+            at += sizeof "[word]" - 1;
+        }
+        at += !is_replaced;
+    }
+    return run;
+}
+
+/* Redacted: the finding of this detector, not told before, whose run stands there. */
+static inline uint64_t hear_original(const struct talk *t, size_t d, size_t id, uint64_t start)
+{
+    size_t place = 0;
+    while (place < t->n_said[id] && (!t->found[d][id][place] || t->heard_found[d][id][place] ||
+                                     hear_replaced_at(t, id, place) != start)) {
+        place++;
+    }
+    CHECK(place < t->n_said[id]);
+    return place;
+}
+
 /* Was it found there, and not told before? `fms`: where, only its chunk knows. */
 static inline void hear_finding(struct talk *t, size_t id, const struct weir_json *j,
                                 uint32_t result)
@@ -120,7 +155,10 @@ static inline void hear_finding(struct talk *t, size_t id, const struct weir_jso
         return;
     }
     uint64_t start = hear_u64(j, result, "start");
-    CHECK(hear_u64(j, result, "end") == start + 3);
+    bool is_replaced = t->enforces && t->policy.action == WEIR_POLICY_REDACT && id < N_IDS;
+    size_t n_cp = is_replaced ? sizeof "[word]" - 1 : 3;
+    CHECK(hear_u64(j, result, "end") == start + n_cp);
+    start = is_replaced ? hear_original(t, d, id, start) : start;
     t->n_heard_found[d]++;
     if (!t->env.is_fms) {
         CHECK(start < MAX_TEXT && t->found[d][id][start]);
