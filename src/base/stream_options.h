@@ -12,7 +12,7 @@
  * A new key is a row here and a member of the engine's options, where it is used.
  *
  *   NUMBER(key, member, default, least, most, who, manual)         a uint32_t
- *   AUTO  (key, member, default, least, most, who, manual)         the same, or WEIR_BATCH_IDLE_AUTO
+ *   AUTO  (key, member, default, least, most, who, manual)         the same, or the word auto
  *   FLAG  (key, member, default, who, manual)                      a bool
  *   WORD  (key, member, enum, default, who, manual)                an enum, and <ENUM>_WORDS
  *   LIST  (key, member, default, manual)                           names; default is one, or ""
@@ -169,7 +169,7 @@ enum weir_dedup_mode {
 
 /* clang-format on */
 
-#define WEIR_BATCH_INHERIT UINT32_MAX /* reasoning limits: the same as for other text */
+#define WEIR_BATCH_INHERIT UINT32_MAX   /* reasoning limits: the same as for other text */
 #define WEIR_BATCH_IDLE_AUTO UINT32_MAX /* idle_flush_ms: by the pace of the stream */
 
 #endif

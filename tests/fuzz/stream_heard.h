@@ -220,8 +220,10 @@ static inline void hear_tools(struct talk *t, size_t first, const struct weir_js
 {
     uint32_t calls = weir_json_get_set(j, body, WEIR_SLICE("tool_calls"));
     uint32_t at = calls != WEIR_JSON_NONE ? weir_json_first(j, calls) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at)) {
-        uint64_t index = hear_u64(j, at, "index");
+    for (uint64_t place = 0; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at), place++) {
+        bool is_told = weir_json_get_set(j, at, WEIR_SLICE("index")) != WEIR_JSON_NONE;
+        CHECK(is_told || t->is_unary);
+        uint64_t index = is_told ? hear_u64(j, at, "index") : place;
         uint32_t function = weir_json_get_set(j, at, WEIR_SLICE("function"));
         CHECK(index < 2);
         hear_string(t, first + SLOT_NAMES + index, j, function, "name");

@@ -471,20 +471,27 @@ static void a_full_chain_holds_the_task(void **state)
     outlet_close(&t);
 }
 
+/* Text of one choice after the other waits, until the chain is full. */
+static void fill_with_text(struct outlet *t)
+{
+    char text[1200];
+    unsigned n = 0;
+    do {
+        n++;
+        assert_true(n < 10);
+        (void)snprintf(text, sizeof text,
+                       "{\"choices\":[{\"index\":%u,\"delta\":{\"content\":\"%01000u\"}}]}", n, n);
+    } while (outlet_event(t, text) == WEIR_FLOW_OK);
+}
+
 /* What fills the chain need not be the caller: time empties it, and the task must hear of it. */
 static void time_makes_room_for_the_task(void **state)
 {
     (void)state;
     struct outlet t;
-    char text[1200];
-    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, max_tool_hold_ms: 700,"
-                   " max_partial_count: 0, max_hold_ms: 900}}");
-    (void)snprintf(text, sizeof text, DELTA(CALL("1", "%01000d")), 1);
-    unsigned n = 0;
-    while (outlet_event(&t, text) == WEIR_FLOW_OK) {
-        n++;
-        assert_true(n < 10);
-    }
+    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, max_hold_ms: 700,"
+                   " max_partial_count: 0, first_emit_immediate: false}}");
+    fill_with_text(&t);
     fake_pass(t.f, 699);
     assert_int_equal(t.n_resumed, 0);
     fake_expect(t.f, "");
@@ -494,19 +501,16 @@ static void time_makes_room_for_the_task(void **state)
     outlet_close(&t);
 }
 
-/* An event behind the FULL may empty the chain (here: what is held leaves before a finish). The
+/* An event behind the FULL may empty the chain (here: what waits leaves before the usage). The
  * task still waits for its resume, and gets it, from outside of its own call. */
 static void an_event_that_makes_room_owes_the_resume(void **state)
 {
     (void)state;
     struct outlet t;
-    char text[1200];
-    outlet_sse(&t,
-               "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, tool_call_gate: finish}}");
-    (void)snprintf(text, sizeof text, DELTA(CALL("1", "%01000d")), 1);
-    while (outlet_event(&t, text) == WEIR_FLOW_OK) {
-    }
-    assert_int_equal(outlet_event(&t, FINISH), WEIR_FLOW_FULL);
+    outlet_sse(&t, "{max_stream_buffer_bytes: 4096, coalescer: {mode: on, max_partial_count: 0,"
+                   " first_emit_immediate: false}}");
+    fill_with_text(&t);
+    assert_int_equal(outlet_event(&t, "{\"choices\":[],\"usage\":{}}"), WEIR_FLOW_FULL);
     assert_false(weir_chain_is_full(t.o->chain));
     assert_int_equal(t.n_resumed, 0); /* not from inside the call */
     fake_turn(t.f);
