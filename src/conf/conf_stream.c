@@ -288,22 +288,14 @@ weir_conf_stream_match(const struct weir_conf_streaming *streaming, struct weir_
     return best;
 }
 
-struct weir_conf_stream_policy
-weir_conf_stream_resolve_as(const struct weir_conf_streaming *streaming,
-                            const struct weir_conf_stream_policy *route,
-                            const struct weir_conf_stream_model *match)
+struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_streaming *streaming,
+                                                        const struct weir_conf_stream_policy *route,
+                                                        const struct weir_conf_stream_model *match)
 {
     struct weir_conf_stream_policy p = weir_conf__stream_lay(&streaming->policy, route);
     p = weir_conf__stream_lay(&p, match != NULL ? &match->policy : NULL);
     fill_reasoning(&p.batching);
     return p;
-}
-
-struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_streaming *streaming,
-                                                        const struct weir_conf_stream_policy *route,
-                                                        struct weir_slice model)
-{
-    return weir_conf_stream_resolve_as(streaming, route, weir_conf_stream_match(streaming, model));
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)

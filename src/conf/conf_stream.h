@@ -103,20 +103,16 @@ struct weir_conf_streaming {
 };
 
 /*
- * The settings of one request before its own override: model glob (the longest that matches) over
+ * The settings of one request before its own override: `match` (NULL: no model's) over
  * `route` (NULL: none) over global, reasoning filled in.
  */
 struct weir_conf_stream_policy weir_conf_stream_resolve(const struct weir_conf_streaming *streaming,
                                                         const struct weir_conf_stream_policy *route,
-                                                        struct weir_slice model);
+                                                        const struct weir_conf_stream_model *match);
 
-/* The same in two steps: the entry under `models` that counts (NULL: none), and what follows. */
+/* The entry under `models` that counts for a model; NULL: none does. */
 const struct weir_conf_stream_model *
 weir_conf_stream_match(const struct weir_conf_streaming *streaming, struct weir_slice model);
-struct weir_conf_stream_policy
-weir_conf_stream_resolve_as(const struct weir_conf_streaming *streaming,
-                            const struct weir_conf_stream_policy *route,
-                            const struct weir_conf_stream_model *match);
 
 /* How much `model` may write on a route that says `route` (NULL: none): the model's default is
  * before the route's, of two caps the smaller counts, and the default is not above it. */

@@ -106,8 +106,8 @@ static bool has_settings(const struct weir_conf *conf, const struct weir_conf_ro
                          const struct weir_conf_stream_model *match, struct weir_slice settings,
                          struct weir_arena *arena)
 {
-    struct weir_conf_stream_policy p = weir_conf_stream_resolve_as(
-        &conf->streaming, route != NULL ? &route->streaming : NULL, match);
+    struct weir_conf_stream_policy p =
+        weir_conf_stream_resolve(&conf->streaming, route != NULL ? &route->streaming : NULL, match);
     struct weir_chain_options chain = {.adapter = adapter_of(conf, arena, &p.batching),
                                        .business = business_of(conf, arena, &p, false)};
     return weir_slice_eq(weir_batching_settings(&chain, arena), settings);
@@ -201,7 +201,7 @@ int weir_batching_resolve(struct weir_http_stream *s, const struct weir_batching
                                                                   : WEIR_SLICE("api")};
     const struct weir_conf_stream_model *match =
         weir_conf_stream_match(&conf->streaming, request->model);
-    struct weir_conf_stream_policy policy = weir_conf_stream_resolve_as(
+    struct weir_conf_stream_policy policy = weir_conf_stream_resolve(
         &conf->streaming, request->route != NULL ? &request->route->streaming : NULL, match);
     out->chain.dedup = dedup_of(&policy.dedup);
     out->chain.adapter = adapter_of(conf, &s->arena, &policy.batching);

@@ -31,8 +31,8 @@ struct weir_guarded {
     struct weir_policy policy;
     struct weir_plan input;
     struct weir_plan output;
-    struct weir_fleet_scope models;                     /* that it may use */
-    struct weir_slice holes; /* what it leaves open, as weir_holes_of says */
+    struct weir_fleet_scope models; /* that it may use */
+    struct weir_slice holes;        /* what it leaves open, as weir_holes_of says */
     struct weir_http_field fields[WEIR_GUARDED_FIELDS]; /* of every answer: x-weir-route, … */
     size_t n_fields;
 };

@@ -178,8 +178,7 @@ struct weir_problem weir_problem_on_route(struct weir_http_stream *s, const stru
             .type = f->code.n != 0 ? "invalid_request_error" : "guardrail_error",
             .code = f->code.n != 0 ? f->code : WEIR_SLICE("\"limit_exceeded\"")};
     case WEIR_FAULT_REQUEST:
-        return (struct weir_problem){
-            .status = f->status, .details = f->message, .code = f->code};
+        return (struct weir_problem){.status = f->status, .details = f->message, .code = f->code};
     case WEIR_FAULT_NONE:
     case WEIR_FAULT_INTERNAL:
         return (struct weir_problem){

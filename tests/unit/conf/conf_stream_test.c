@@ -210,6 +210,13 @@ static void test_layers_are_checked_together(void **state)
            "`fast` on route `r`\n");
 }
 
+static struct weir_conf_stream_policy resolve(const struct weir_conf_streaming *streaming,
+                                              const struct weir_conf_stream_policy *route,
+                                              struct weir_slice model)
+{
+    return weir_conf_stream_resolve(streaming, route, weir_conf_stream_match(streaming, model));
+}
+
 static void test_resolve(void **state)
 {
     (void)state;
@@ -231,7 +238,7 @@ static void test_resolve(void **state)
     const struct weir_conf_streaming *s = &l.conf->streaming;
     const struct weir_conf_stream_policy *route = &l.conf->routes[0].streaming;
 
-    struct weir_conf_stream_policy p = weir_conf_stream_resolve(s, NULL, WEIR_SLICE("gpt-3"));
+    struct weir_conf_stream_policy p = resolve(s, NULL, WEIR_SLICE("gpt-3"));
     assert_int_equal(p.batching.mode, WEIR_BATCH_ON);
     assert_int_equal(p.batching.min_chars_per_emit, 1);
     assert_int_equal(p.batching.max_latency_ms, 33); /* the longest pattern */
@@ -242,7 +249,7 @@ static void test_resolve(void **state)
     assert_true(p.batching.flush_on_sentence);
     assert_int_equal(p.dedup.mode, WEIR_DEDUP_OFF);
 
-    p = weir_conf_stream_resolve(s, route, WEIR_SLICE("gpt-4o"));
+    p = resolve(s, route, WEIR_SLICE("gpt-4o"));
     assert_int_equal(p.coalescer.mode, WEIR_BATCH_ON);
     assert_int_equal(p.coalescer.min_delta_chars, 1);
     assert_int_equal(p.batching.max_latency_ms, 22); /* one pattern wins, not three */
@@ -251,7 +258,7 @@ static void test_resolve(void **state)
     assert_int_equal(p.batching.role_policy, WEIR_BATCH_ROLE_FIRST);
     assert_int_equal(p.dedup.mode, WEIR_DEDUP_SAFE);
 
-    p = weir_conf_stream_resolve(s, route, WEIR_SLICE("llama"));
+    p = resolve(s, route, WEIR_SLICE("llama"));
     assert_int_equal(p.batching.max_latency_ms, 44); /* the model over the route */
     assert_int_equal(p.batching.reasoning.max_latency_ms, 45);
     assert_int_equal(p.batching.reasoning.min_chars_per_emit, 2);
@@ -277,7 +284,7 @@ static void test_idle_by_the_pace(void **state)
                                       "5}, models: {m: {batching: {idle_flush_ms: 3}}}}\n");
     const struct weir_conf_streaming *s = &l.conf->streaming;
     assert_int_equal(s->policy.batching.idle_flush_ms, WEIR_BATCH_IDLE_AUTO);
-    assert_int_equal(weir_conf_stream_resolve(s, NULL, WEIR_SLICE("m")).batching.idle_flush_ms, 3);
+    assert_int_equal(resolve(s, NULL, WEIR_SLICE("m")).batching.idle_flush_ms, 3);
     drop(&l);
 }
 
