@@ -62,8 +62,8 @@ enum weir_policy_outcome weir_asked_outcome(const struct weir_asked *a);
 /* A finding in something that cannot be replaced: a fault of the request, in the arena; or NULL. */
 const struct weir_fault *weir_asked_fault(const struct weir_asked *a);
 
-/* Tells who watches the request what was found (task/seen.h). */
-void weir_asked_note(const struct weir_asked *a);
+/* Tells who watches the request, by its own copy of the policy, what was found (task/seen.h). */
+void weir_asked_note(const struct weir_asked *a, const struct weir_policy *policy);
 
 /* The array `detections.input`: an entry for each place. */
 void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a);

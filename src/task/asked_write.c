@@ -130,14 +130,14 @@ static void write_place(struct telling *t, const struct weir_asked_place *place)
     weir_json_write_end_object(t->w);
 }
 
-void weir_asked_note(const struct weir_asked *a)
+void weir_asked_note(const struct weir_asked *a, const struct weir_policy *policy)
 {
     struct weir_seen_where where = {WEIR_POLICY_INPUT, "content", a->outcome};
     for (size_t i = 0; i < a->n_places; i++) {
         const struct weir_detection *told = told_of(a, &a->places[i]);
         for (size_t k = 0; k < a->places[i].n; k++) {
             const struct weir_detection *d = &told[k];
-            weir_seen_findings(a->o.policy, &where, &d, 1);
+            weir_seen_findings(policy, &where, &d, 1);
         }
     }
 }
