@@ -202,7 +202,7 @@ static double cost(size_t n, int rounds)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
     struct weir_buf why = {0};
     for (size_t i = 0; i < N_READERS; i++) {
         if (weir_detect_builtin_init(&builtins[i], weir_slice_cstr(kinds[i].kind),

@@ -5,6 +5,7 @@
 #include "base/slice.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * A growing contiguous run of bytes with a ceiling. Full is an answer (WEIR_ELIMIT), not an
@@ -30,6 +31,7 @@ void weir_buf_dispose(struct weir_buf *b); /* keeps `max` and `account` */
 
 int weir_buf_append(struct weir_buf *b, struct weir_slice s);
 int weir_buf_append_byte(struct weir_buf *b, char c);
+int weir_buf_append_u64(struct weir_buf *b, uint64_t n); /* in decimal digits */
 int weir_buf_printf(struct weir_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Room for `n` more bytes at p + n, to be filled and then claimed by adding to `n`. */

@@ -112,7 +112,8 @@ static void put_message(struct weir_buf *out, const struct weir_talk_out *e)
 
 static void open_choice(struct weir_buf *out, const struct weir_talk_out *e)
 {
-    weir_buf_printf(out, "{\"index\":%llu", (unsigned long long)e->place);
+    put(out, WEIR_SLICE("{\"index\":"));
+    weir_buf_append_u64(out, e->place);
 }
 
 static void close_choice(struct weir_buf *out, const struct weir_talk_out *e)

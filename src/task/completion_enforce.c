@@ -133,25 +133,26 @@ static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *
     }
 }
 
-/* {"output":[{"choice_index":0,"results":[…]}]} */
+/* {"output":[{"choice_index":0,"channel":"reasoning","results":[…]}]}, straight to the buffer:
+ * every event of text has it. */
 static struct weir_slice write_found(const struct weir_cs_choice *choice,
                                      const struct weir_guard_piece *piece, struct weir_buf *out)
 {
-    struct weir_json_write w;
-    struct weir_buf results = {0};
-    for (size_t i = 0; i < piece->n_findings; i++) {
-        weir_results_append(&results, WEIR_RESULTS_TERSE, piece->findings[i], i != 0);
-    }
+    bool is_content =
+        piece->channel == WEIR_CHANNEL_CONTENT || piece->channel == WEIR_CHANNEL_WHOLE;
     weir_buf_clear(out);
-    weir_json_write_init(&w, out);
-    weir_json_write_begin_object(&w);
-    weir_json_write_key(&w, WEIR_SLICE("output"));
-    weir_json_write_begin_array(&w);
-    weir_checked_write_found(&w, &choice->enforced->checked, piece->channel,
-                             weir_buf_slice(&results));
-    weir_json_write_end_array(&w);
-    weir_json_write_end_object(&w);
-    weir_buf_dispose(&results);
+    weir_buf_append(out, WEIR_SLICE("{\"output\":[{\"choice_index\":"));
+    weir_buf_append_u64(out, choice->index);
+    if (!is_content) {
+        weir_buf_append(out, WEIR_SLICE(",\"channel\":\""));
+        weir_buf_append(out, weir_slice_cstr(weir_channel_name(piece->channel)));
+        weir_buf_append_byte(out, '"');
+    }
+    weir_buf_append(out, WEIR_SLICE(",\"results\":["));
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        weir_results_append(out, WEIR_RESULTS_TERSE, piece->findings[i], i != 0);
+    }
+    weir_buf_append(out, WEIR_SLICE("]}]}"));
     return weir_buf_slice(out);
 }
 

@@ -32,9 +32,10 @@ static void check_tree(const struct weir_conf *conf)
         const struct weir_conf_route *r = &conf->routes[i];
         WEIR_ASSERT(weir_conf_route(conf, r->name.s) == r);
         WEIR_ASSERT(r->is_unguarded == (r->n_input + r->n_output == 0));
-        struct weir_conf_stream_policy p =
-            weir_conf_stream_resolve(&conf->streaming, &r->streaming, r->name.s);
-        WEIR_ASSERT(p.batching.idle_flush_ms <= p.batching.max_latency_ms);
+        struct weir_conf_stream_policy p = weir_conf_stream_resolve(
+            &conf->streaming, &r->streaming, weir_conf_stream_match(&conf->streaming, r->name.s));
+        WEIR_ASSERT(p.batching.idle_flush_ms == WEIR_BATCH_IDLE_AUTO ||
+                    p.batching.idle_flush_ms <= p.batching.max_latency_ms);
         WEIR_ASSERT(p.batching.min_chars_per_emit >= 1 && p.batching.ramp_factor != 1);
     }
     WEIR_ASSERT(conf->openai.kind != WEIR_CONF_OPENAI_REMOTE || conf->openai.service != NULL);

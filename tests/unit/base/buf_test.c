@@ -198,9 +198,23 @@ static void test_model(void **state)
     weir_buf_dispose(&b);
 }
 
+static void test_append_u64(void **state)
+{
+    (void)state;
+    struct weir_buf b = {0};
+    weir_buf_append_u64(&b, 0);
+    weir_buf_append_byte(&b, ' ');
+    weir_buf_append_u64(&b, 907);
+    weir_buf_append_byte(&b, ' ');
+    weir_buf_append_u64(&b, UINT64_MAX);
+    assert_string_equal(weir_buf_cstr(&b), "0 907 18446744073709551615");
+    weir_buf_dispose(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_append_u64),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_append),
         cmocka_unit_test(test_ceiling),
