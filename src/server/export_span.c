@@ -197,7 +197,7 @@ static void write_seen(struct weir_buf *out, const struct weir_export_request *r
         return;
     }
     if (r->provider.n != 0) {
-        TEXT(out, "gen_ai.provider.name", r->provider);
+        TEXT(out, "gen_ai.provider.name", WEIR_SLICE("openai")); /* whose API it speaks */
     }
     if (r->asked_model.n != 0) {
         TEXT(out, "gen_ai.request.model", r->asked_model);

@@ -411,7 +411,6 @@ static const struct weir_walk_member vectors_members[] = {
     M("input", PROMPT),
     M("query", PROMPT),
     M("queries", PROMPT),
-    M("documents", PROMPT),
     M("documents", TREES, .has_role = true, .role = WEIR_WALK_USER),
     M("items", PROMPT),
     M("text_1", PROMPT),

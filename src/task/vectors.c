@@ -98,7 +98,14 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
         fail(v, fault);
-    } else if (weir_completion_judge_input(&v->request, &v->input) == WEIR_COMPLETION_ASK) {
+        return;
+    }
+    enum weir_completion_next next = weir_completion_judge_input(&v->request, &v->input);
+    bool is_blocked =
+        v->request.policy->action == WEIR_POLICY_BLOCK && weir_input_n_found(&v->input) != 0;
+    if (next == WEIR_COMPLETION_FAIL) {
+        fail(v, weir_asked_fault(v->input.asked));
+    } else if (next == WEIR_COMPLETION_ASK && !is_blocked) {
         ask(v);
     } else {
         refuse(v);

@@ -189,7 +189,7 @@ def test_what_is_guarded_is_named(stage):
     parts = {route: dict(part.split("=") for part in text.split("; ")) for route, text in told.items()}
     assert all(each.keys() == {"input", "output", "unguarded"} for each in parts.values())
     assert parts["open"] == {"input": "none", "output": "none", "unguarded": "all"}
-    assert parts["redact"]["input"] == "user"
+    assert parts["redact"]["input"] == "user,tool,function"
     assert "tool_calls" in parts["redact"]["output"].split(",")
     assert "images" in parts["redact"]["unguarded"] and "images" not in parts["block"]["unguarded"]
 

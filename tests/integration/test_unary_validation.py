@@ -142,7 +142,7 @@ def test_methods(world, path, method):
 def test_unknown_paths(world, path):
     got = world.weir.api.post(path, json={})
     assert got.status_code == 404
-    assert "unknown path" in got.text
+    assert "unknown path" in got.text or "no route is configured" in got.text
 
 
 # --- fields ---
