@@ -45,21 +45,9 @@ static void destroy(struct run *r)
     free(r);
 }
 
-static enum weir_fault_origin origin_of(enum weir_model_op op)
-{
-    switch (op) {
-    case WEIR_MODEL_COMPLETION:
-        return WEIR_FAULT_COMPLETION;
-    case WEIR_MODEL_TOKENIZE:
-        return WEIR_FAULT_TOKENIZE;
-    default:
-        return WEIR_FAULT_CHAT_COMPLETION;
-    }
-}
-
 static void fail(struct run *r, int err, int status, const char *message)
 {
-    r->fault = (struct weir_fault){.origin = origin_of(r->request->op),
+    r->fault = (struct weir_fault){.origin = weir_model_origin(r->request->op),
                                    .id = r->request->model_id,
                                    .err = err,
                                    .status = status,

@@ -237,6 +237,7 @@ static bool prepare(struct run *r)
     if (report != NULL) {
         report->provider = t->provider->name;
         report->model = name;
+        report->system = weir_provider_system(t->provider);
         report->n_attempts++;
     }
     return !r->is_renamed || r->request->body.n == 0 || rename_body(r, name);
@@ -459,25 +460,9 @@ struct weir_slice weir_fleet_unserved_words(const struct weir_fleet_entry *entry
                           (int)p->name.n, p->name.p, weir_provider_op_name(op)));
 }
 
-static enum weir_fault_origin origin_of(enum weir_model_op op)
-{
-    switch (op) {
-    case WEIR_MODEL_COMPLETION:
-        return WEIR_FAULT_COMPLETION;
-    case WEIR_MODEL_TOKENIZE:
-        return WEIR_FAULT_TOKENIZE;
-    case WEIR_MODEL_EMBEDDINGS:
-    case WEIR_MODEL_RERANK:
-    case WEIR_MODEL_SCORE:
-        return WEIR_FAULT_VECTORS;
-    default:
-        return WEIR_FAULT_CHAT_COMPLETION;
-    }
-}
-
 static void refuse(struct run *r, struct weir_slice words)
 {
-    r->fault = (struct weir_fault){.origin = origin_of(r->request->op),
+    r->fault = (struct weir_fault){.origin = weir_model_origin(r->request->op),
                                    .id = r->request->model_id,
                                    .err = WEIR_ENOTFOUND,
                                    .status = 404,

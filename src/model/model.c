@@ -6,8 +6,25 @@ void weir_model_tell(const struct weir_model_env *env, const struct weir_model_r
     struct weir_model_report *report = env->context != NULL ? env->context->model_report : NULL;
     if (report != NULL && request->way == NULL && request->op != WEIR_MODEL_MODELS) {
         report->provider = WEIR_SLICE("default");
+        report->system = "openai";
         report->model = request->model_id;
         report->n_attempts++;
+    }
+}
+
+enum weir_fault_origin weir_model_origin(enum weir_model_op op)
+{
+    switch (op) {
+    case WEIR_MODEL_COMPLETION:
+        return WEIR_FAULT_COMPLETION;
+    case WEIR_MODEL_TOKENIZE:
+        return WEIR_FAULT_TOKENIZE;
+    case WEIR_MODEL_EMBEDDINGS:
+    case WEIR_MODEL_RERANK:
+    case WEIR_MODEL_SCORE:
+        return WEIR_FAULT_VECTORS;
+    default:
+        return WEIR_FAULT_CHAT_COMPLETION;
     }
 }
 

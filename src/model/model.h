@@ -103,8 +103,12 @@ struct weir_model_request {
 struct weir_model_report {
     struct weir_slice provider; /* "": none yet */
     struct weir_slice model;    /* its name there */
+    const char *system;         /* whose API that is, as OpenTelemetry names it; NULL: none yet */
     unsigned n_attempts;
 };
+
+/* What a fault of such a request is a fault of. */
+enum weir_fault_origin weir_model_origin(enum weir_model_op op);
 
 struct weir_model_token {
     struct weir_slice text;

@@ -94,29 +94,15 @@ static void stop(struct run *r)
     weir_loop_unpost(&r->post);
 }
 
-static enum weir_fault_origin origin_of(enum weir_model_op op)
-{
-    switch (op) {
-    case WEIR_MODEL_COMPLETION:
-        return WEIR_FAULT_COMPLETION;
-    case WEIR_MODEL_TOKENIZE:
-        return WEIR_FAULT_TOKENIZE;
-    case WEIR_MODEL_EMBEDDINGS:
-    case WEIR_MODEL_RERANK:
-    case WEIR_MODEL_SCORE:
-        return WEIR_FAULT_VECTORS;
-    default:
-        return WEIR_FAULT_CHAT_COMPLETION;
-    }
-}
-
 /* Notes a fault: the rest of the answer is ignored. `why` lives in the arena or is static.
  * `advance` ends the call, not this, because its bytes may still be in use. */
 static void fail(struct run *r, int err, const char *why)
 {
     r->phase = ENDED;
-    r->fault = (struct weir_fault){
-        .origin = origin_of(r->op), .id = r->model_id, .err = err, .why = weir_slice_cstr(why)};
+    r->fault = (struct weir_fault){.origin = weir_model_origin(r->op),
+                                   .id = r->model_id,
+                                   .err = err,
+                                   .why = weir_slice_cstr(why)};
 }
 
 /* In seconds; a date, or longer than anybody waits: 0. */

@@ -155,3 +155,15 @@ struct weir_model_way weir_provider_way(const struct weir_provider *p, enum weir
     way.path = path_of(p, op, model, arena);
     return way;
 }
+
+const char *weir_provider_system(const struct weir_provider *p)
+{
+    switch (p->kind) {
+    case WEIR_PROVIDER_AZURE:
+        return "azure.ai.openai";
+    case WEIR_PROVIDER_ANTHROPIC:
+        return "anthropic";
+    default:
+        return "openai";
+    }
+}

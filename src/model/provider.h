@@ -67,4 +67,7 @@ struct weir_model_way weir_provider_way(const struct weir_provider *p, enum weir
 /* "chat completions", "embeddings", … for messages. */
 const char *weir_provider_op_name(enum weir_model_op op);
 
+/* Whose API it speaks, by OpenTelemetry's names: openai, azure.ai.openai, anthropic. */
+const char *weir_provider_system(const struct weir_provider *p);
+
 #endif

@@ -23,11 +23,9 @@ static void write_input(const struct weir_guarded *g, struct weir_buf *out)
     static const struct {
         uint32_t bit;
         const char *word;
-    } roles[] = {{WEIR_CONF_USER, "user"},
-                 {WEIR_CONF_SYSTEM, "system"},
-                 {WEIR_CONF_DEVELOPER, "developer"},
-                 {WEIR_CONF_TOOL, "tool"},
-                 {WEIR_CONF_FUNCTION, "function"}};
+    } roles[] = {{WEIR_CONF_USER, "user"},           {WEIR_CONF_SYSTEM, "system"},
+                 {WEIR_CONF_DEVELOPER, "developer"}, {WEIR_CONF_TOOL, "tool"},
+                 {WEIR_CONF_FUNCTION, "function"},   {WEIR_CONF_ASSISTANT, "assistant"}};
     size_t n = 0;
     weir_buf_append(out, WEIR_SLICE("input="));
     for (size_t i = 0; g->input.n != 0 && i < sizeof roles / sizeof roles[0]; i++) {

@@ -196,8 +196,8 @@ static void write_seen(struct weir_buf *out, const struct weir_export_request *r
     if (seen == NULL) {
         return;
     }
-    if (r->provider.n != 0) {
-        TEXT(out, "gen_ai.provider.name", WEIR_SLICE("openai")); /* whose API it speaks */
+    if (r->system != NULL) {
+        TEXT(out, "gen_ai.provider.name", weir_slice_cstr(r->system));
     }
     if (r->asked_model.n != 0) {
         TEXT(out, "gen_ai.request.model", r->asked_model);
@@ -325,7 +325,9 @@ static void write_operation(struct weir_buf *out, const struct weir_client_span 
         TEXT(out, "gen_ai.guardrail.component.name", call->target->id);
         return;
     }
-    TEXT(out, "gen_ai.provider.name", WEIR_SLICE("openai"));
+    bool is_azure = weir_slice_starts_with(call->path, WEIR_SLICE("/openai/deployments/"));
+    TEXT(out, "gen_ai.provider.name",
+         is_azure ? WEIR_SLICE("azure.ai.openai") : WEIR_SLICE("openai"));
     if (call->model.n != 0) {
         TEXT(out, "gen_ai.request.model", call->model);
     }

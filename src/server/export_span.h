@@ -30,11 +30,12 @@ struct weir_export_request {
     const char *pattern;     /* of the endpoint; NULL: no such path */
     struct weir_slice route; /* of the configuration; empty: none */
     struct weir_slice request_id;
-    struct weir_slice provider;               /* of the model; empty: none was asked */
-    struct weir_slice model;                  /* as the provider knows it */
-    unsigned n_attempts;                      /* servers that were asked for it */
-    int status;                               /* 0: no answer was begun */
-    bool is_cut;                              /* the caller went before its end */
+    struct weir_slice provider; /* of the model; empty: none was asked */
+    struct weir_slice model;    /* as the provider knows it */
+    const char *system;         /* whose API the provider speaks; NULL: none was asked */
+    unsigned n_attempts;        /* servers that were asked for it */
+    int status;                 /* 0: no answer was begun */
+    bool is_cut;                /* the caller went before its end */
     const struct weir_stream_summary *stream; /* what the answer was as a stream; NULL: none */
     const struct weir_seen *seen;             /* on routes: what became of it; else NULL */
     struct weir_slice asked_model;            /* on routes, where it is one; else empty */

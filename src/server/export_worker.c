@@ -68,6 +68,7 @@ void weir_export_worker_request(struct weir_export_worker *w, const struct weir_
                                               .request_id = r->log.request_id,
                                               .provider = r->model_report.provider,
                                               .model = r->model_report.model,
+                                              .system = r->model_report.system,
                                               .n_attempts = r->model_report.n_attempts,
                                               .seen = r->seen,
                                               .asked_model = r->task.call.model,
