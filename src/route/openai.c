@@ -133,9 +133,6 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
         .max_document_nodes = weir_request_of(s)->env->conf->limits.max_json_nodes};
     struct weir_walk *walk = weir_arena_zalloc(arena, sizeof *walk);
     weir_walk_read(walk, dialect, json, &options, arena);
-    for (size_t i = 0; dialect == &weir_walk_vectors && i < walk->n; i++) {
-        walk->items[i].is_turn = true; /* there is no conversation: all of it is asked now */
-    }
     struct weir_asked_options asked = {
         .arena = arena, .json = json, .walk = walk, .policy = policy, .plan = &guarded->input};
     const char *why;

@@ -12,9 +12,11 @@ const char *const weir_known_top[] = {"id",
                                       "prompt_token_ids",
                                       NULL};
 
-const char *const weir_known_choice[] = {
-    "index",     "finish_reason",   "stop_reason",      "logprobs",
-    "token_ids", "prompt_logprobs", "prompt_token_ids", NULL};
+#define CHOICE                                                                                     \
+    "index", "finish_reason", "stop_reason", "logprobs", "token_ids", "prompt_logprobs",           \
+        "prompt_token_ids"
+
+const char *const weir_known_choice[] = {CHOICE, NULL};
 
 const char *const weir_known_body[] = {"role",    "content", "reasoning",  "reasoning_content",
                                        "refusal", "audio",   "tool_calls", "function_call",
@@ -24,6 +26,13 @@ const char *const weir_known_audio[] = {"id", "expires_at", "transcript", NULL};
 const char *const weir_known_call[] = {"index", "id", "type", NULL};
 const char *const weir_known_function[] = {"name", "arguments", NULL};
 const char *const weir_known_custom[] = {"name", "input", NULL};
+
+const char *const *weir_known_choice_of(bool is_chat)
+{
+    static const char *const chat[] = {CHOICE, "delta", "message", NULL};
+    static const char *const text[] = {CHOICE, "text", NULL};
+    return is_chat ? chat : text;
+}
 
 bool weir_known_is_among(const struct weir_json *json, uint32_t key, const char *const *names)
 {

@@ -20,6 +20,9 @@ extern const char *const weir_known_call[];     /* without `function` and `custo
 extern const char *const weir_known_function[]; /* in `function`, and in `function_call` */
 extern const char *const weir_known_custom[];   /* in `custom` */
 
+/* The same with the members that hold what a choice says: of chat completions, of completions. */
+const char *const *weir_known_choice_of(bool is_chat);
+
 bool weir_known_is_among(const struct weir_json *json, uint32_t key, const char *const *names);
 
 /* Members of the object that are not known and not null: null says nothing, whatever its name. */

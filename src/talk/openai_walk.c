@@ -452,4 +452,4 @@ const struct weir_walk_dialect weir_walk_chat = {
 const struct weir_walk_dialect weir_walk_completions = {
     .name = "completions", .top = &completions, .role_of = role_of};
 const struct weir_walk_dialect weir_walk_vectors = {
-    .name = "embeddings, rerank, score", .top = &vectors, .role_of = role_of};
+    .name = "embeddings, rerank, score", .top = &vectors, .role_of = role_of, .is_one_turn = true};

@@ -167,6 +167,7 @@ struct weir_walk_dialect {
     const struct weir_walk_object *top;
     /* Who speaks in an element of the list of messages: an object. */
     enum weir_walk_role (*role_of)(const struct weir_json *json, uint32_t message);
+    bool is_one_turn; /* there is no conversation: all of a request is asked now */
 };
 
 /* OpenAI's chat completions and completions (openai_walk.c). */
