@@ -39,9 +39,11 @@ struct weir_detection {
 };
 
 /*
- * What a finding may be called where what it hides must not be told: its `detection`, unless that
- * is the text that was found (keywords) or has not the form of a name; then its `detection_type`.
+ * What a finding may be called where what it hides must not be told, in results, replacements,
+ * metrics and logs: its `detection`, unless that is the text that was found (keywords) or has not
+ * the form of a name; then its `detection_type`, under the same condition; then "other".
  */
 struct weir_slice weir_detection_name(const struct weir_detection *d);
+struct weir_slice weir_detection_type_name(const struct weir_detection *d);
 
 #endif

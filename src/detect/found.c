@@ -241,8 +241,19 @@ struct weir_detect_list weir_found_finish(struct weir_found *f,
     return list;
 }
 
+/* Has it the form of a name, and is it not what was found? Detectors may ignore case. */
+static bool is_name(const struct weir_detection *d, struct weir_slice s)
+{
+    bool is_text = d->text.n != 0 && weir_slice_eq_nocase(s, d->text);
+    return !is_text && weir_form_is_detection(s);
+}
+
+struct weir_slice weir_detection_type_name(const struct weir_detection *d)
+{
+    return is_name(d, d->detection_type) ? d->detection_type : WEIR_SLICE("other");
+}
+
 struct weir_slice weir_detection_name(const struct weir_detection *d)
 {
-    bool is_text = d->text.n != 0 && weir_slice_eq(d->detection, d->text);
-    return is_text || !weir_form_is_detection(d->detection) ? d->detection_type : d->detection;
+    return is_name(d, d->detection) ? d->detection : weir_detection_type_name(d);
 }

@@ -17,13 +17,10 @@ struct span {
     size_t end_cp;
 };
 
-/* Where findings are not told, a term that was found in other letters is not told either. */
+/* Where findings are not told, what they are called must not tell them either. */
 static struct weir_slice name_of(const struct weir_asked *a, const struct weir_detection *d)
 {
-    if (!weir_policy_enforces(a->o.policy)) {
-        return d->detection;
-    }
-    return weir_slice_eq_nocase(d->detection, d->text) ? d->detection_type : weir_detection_name(d);
+    return weir_policy_enforces(a->o.policy) ? weir_detection_name(d) : d->detection;
 }
 
 static void add_hit(struct weir_asked *a, const struct weir_asked_hit *like, struct span span)

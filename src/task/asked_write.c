@@ -92,6 +92,7 @@ static struct weir_detection *told_of(const struct weir_asked *a,
         d->text = weir_slice_sub(rest, 0, weir_utf8_byte_at(rest, d->end_cp - d->start_cp));
         if (is_terse) {
             d->detection = weir_detection_name(d);
+            d->detection_type = weir_detection_type_name(d);
             d->metadata = WEIR_SLICE("");
         }
     }

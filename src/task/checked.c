@@ -4,6 +4,7 @@
 #include "talk/form.h"
 #include "talk/half.h"
 #include "task/promise.h"
+#include "task/results.h"
 #include "task/source.h"
 #include "wire/json_write.h"
 
@@ -34,6 +35,8 @@ void weir_checked_dispose(struct weir_checked *g)
     weir_tools_dispose(&g->tools);
     weir_logprobs_dispose(&g->content_logprobs);
     weir_logprobs_dispose(&g->refusal_logprobs);
+    weir_buf_dispose(&g->audio_id);
+    weir_buf_dispose(&g->audio_expires);
     weir_buf_dispose(&g->audio);
     weir_buf_dispose(&g->finish);
     weir_buf_dispose(&g->stop_reason);
@@ -118,15 +121,30 @@ static void take_audio(struct weir_checked *g, const struct weir_delta *d)
     g->n_odd += id != WEIR_JSON_NONE && !has_id;
     g->n_odd += expires != WEIR_JSON_NONE && !has_expires;
     if (has_id) {
-        weir_buf_append(&g->audio, g->audio.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
-        weir_buf_append(&g->audio, WEIR_SLICE("\"id\":"));
-        weir_buf_append(&g->audio, weir_json_raw(d->json, id));
+        weir_buf_clear(&g->audio_id);
+        weir_buf_append(&g->audio_id, weir_json_raw(d->json, id));
     }
     if (has_expires) {
+        weir_buf_clear(&g->audio_expires);
+        weir_buf_append(&g->audio_expires, weir_json_raw(d->json, expires));
+    }
+}
+
+struct weir_slice weir_checked_take_audio(struct weir_checked *g)
+{
+    weir_buf_clear(&g->audio);
+    if (g->audio_id.n != 0) {
+        weir_buf_append(&g->audio, WEIR_SLICE("\"id\":"));
+        weir_buf_append(&g->audio, weir_buf_slice(&g->audio_id));
+    }
+    if (g->audio_expires.n != 0) {
         weir_buf_append(&g->audio, g->audio.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
         weir_buf_append(&g->audio, WEIR_SLICE("\"expires_at\":"));
-        weir_buf_append(&g->audio, weir_json_raw(d->json, expires));
+        weir_buf_append(&g->audio, weir_buf_slice(&g->audio_expires));
     }
+    weir_buf_clear(&g->audio_id);
+    weir_buf_clear(&g->audio_expires);
+    return weir_buf_slice(&g->audio);
 }
 
 /* Of completions they name tokens and offsets of a text that may have changed: they do not leave.
@@ -400,19 +418,14 @@ struct weir_checked_no weir_checked_no(const struct weir_checked *g, bool is_alo
 void weir_checked_write_found(struct weir_json_write *w, const struct weir_checked *g,
                               enum weir_channel channel, struct weir_slice results)
 {
-    weir_json_write_begin_object(w);
-    weir_json_write_key(w, WEIR_SLICE("choice_index"));
-    weir_json_write_u64(w, g->o.place);
-    if (channel != WEIR_CHANNEL_CONTENT && channel != WEIR_CHANNEL_WHOLE) {
-        write_member(w, "channel", weir_slice_cstr(weir_channel_name(channel)));
-    }
-    weir_json_write_key(w, WEIR_SLICE("results"));
+    bool is_content = channel == WEIR_CHANNEL_CONTENT || channel == WEIR_CHANNEL_WHOLE;
+    weir_results_begin_entry(w, g->o.place, is_content ? NULL : weir_channel_name(channel));
     weir_json_write_begin_array(w);
     if (results.n != 0) {
         weir_json_write_raw(w, results);
     }
     weir_json_write_end_array(w);
-    weir_json_write_end_object(w);
+    weir_results_end_entry(w);
 }
 
 void weir_checked_write_calls(const struct weir_checked *g, bool with_index, struct weir_buf *out)

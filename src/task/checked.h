@@ -37,11 +37,13 @@ struct weir_checked {
     struct weir_logprobs content_logprobs;
     struct weir_logprobs refusal_logprobs;
     uint16_t halves[WEIR_CHANNEL_TEXTS]; /* see talk/half.h */
-    struct weir_buf audio;             /* what is told of the audio: JSON members; it leaves once */
-    struct weir_buf finish;            /* the last finish_reason, JSON; empty: none was said … */
-    struct weir_buf stop_reason;       /* … and what came with it */
-    struct weir_buf whole;             /* the content so far, where a detector asks for all of it */
-    bool has_content;                  /* some was said */
+    struct weir_buf audio_id;      /* what was told of the audio last, JSON; empty: nothing … */
+    struct weir_buf audio_expires; /* … that has not left */
+    struct weir_buf audio;         /* the same as members, while they leave */
+    struct weir_buf finish;        /* the last finish_reason, JSON; empty: none was said … */
+    struct weir_buf stop_reason;   /* … and what came with it */
+    struct weir_buf whole;         /* the content so far, where a detector asks for all of it */
+    bool has_content;              /* some was said */
     bool has_left[WEIR_CHANNEL_TEXTS]; /* some text of it has left */
     bool is_blocked;
     size_t n_odd; /* members that did not have their form, to be counted */
@@ -79,6 +81,13 @@ struct weir_checked_piece {
 int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p);
 
 const struct weir_fault *weir_checked_fault(const struct weir_checked *g);
+
+/* What is told of the audio, as JSON members: it leaves with the next that is said of it, once. */
+static inline bool weir_checked_has_audio(const struct weir_checked *g)
+{
+    return g->audio_id.n != 0 || g->audio_expires.n != 0;
+}
+struct weir_slice weir_checked_take_audio(struct weir_checked *g);
 
 /* Bytes that are held besides text. */
 size_t weir_checked_held(const struct weir_checked *g);

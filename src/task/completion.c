@@ -130,16 +130,9 @@ static void write_entry(struct weir_json_write *w, const struct choice *choice, 
     if (group == NULL || group->n_found == 0) {
         return;
     }
-    weir_json_write_begin_object(w);
-    weir_json_write_key(w, WEIR_SLICE("choice_index"));
-    weir_json_write_u64(w, choice->index);
-    if (channel != NULL) {
-        weir_json_write_key(w, WEIR_SLICE("channel"));
-        weir_json_write_string(w, weir_slice_cstr(channel));
-    }
-    weir_json_write_key(w, WEIR_SLICE("results"));
+    weir_results_begin_entry(w, choice->index, channel);
     weir_scan_write_results(w, group);
-    weir_json_write_end_object(w);
+    weir_results_end_entry(w);
 }
 
 static void write_output(struct weir_json_write *w, const struct completion *c)

@@ -1,6 +1,7 @@
 #ifndef WEIR_TASK_COMPLETION_H
 #define WEIR_TASK_COMPLETION_H
 
+#include "talk/dialect.h"
 #include "task/input.h"
 #include "task/plan.h"
 #include "task/policy.h"
@@ -36,6 +37,13 @@ struct weir_task_completion {
     bool may_be_given_more; /* the request does not say how many */
     bool asks_json;         /* the caller wants the answer to be JSON */
 };
+
+/* How its answer is read and written. */
+static inline const struct weir_dialect *
+weir_completion_dialect(const struct weir_task_completion *request)
+{
+    return request->is_chat ? &weir_openai_chat : &weir_openai_completions;
+}
 
 /* `request` is copied; what it points to lives in the request's arena. */
 void weir_task_completion_start(struct weir_task_ctx *task,

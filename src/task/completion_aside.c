@@ -191,18 +191,10 @@ enum weir_path_wait weir_cs__aside_waits(const struct weir_cs_choice *choice)
     return choice->aside != NULL ? weir_guard_waits(choice->aside->checked.guard) : WEIR_PATH_IDLE;
 }
 
-/* {choice_index, channel?, results} */
 static void write_entry(struct weir_json_write *w, const struct weir_cs_choice *choice,
                         const char *channel, struct weir_slice results)
 {
-    weir_json_write_begin_object(w);
-    weir_json_write_key(w, WEIR_SLICE("choice_index"));
-    weir_json_write_u64(w, choice->index);
-    if (channel != NULL) {
-        weir_json_write_key(w, WEIR_SLICE("channel"));
-        weir_json_write_string(w, weir_slice_cstr(channel));
-    }
-    weir_json_write_key(w, WEIR_SLICE("results"));
+    weir_results_begin_entry(w, choice->index, channel);
     if (channel != NULL) {
         weir_json_write_begin_array(w);
         weir_json_write_raw(w, results);
@@ -210,7 +202,7 @@ static void write_entry(struct weir_json_write *w, const struct weir_cs_choice *
     } else {
         weir_scan_write_results(w, choice->group);
     }
-    weir_json_write_end_object(w);
+    weir_results_end_entry(w);
 }
 
 bool weir_cs__aside_write(const struct weir_cs_choice *choice, struct weir_buf *detections,

@@ -529,10 +529,9 @@ static void write_silent(struct weir_cs_choice *choice)
     if (weir_json_parse_reuse(&json, weir_buf_slice(&cs->first), NULL, &cs->scratch->envelope,
                               NULL) == 0) {
         struct weir_envelope *envelope = weir_envelope_of(&json, cs->request.model_id, NULL);
-        const struct weir_dialect *dialect =
-            cs->request.is_chat ? &weir_openai_chat : &weir_openai_completions;
-        dialect->write_event(&(struct weir_talk_out){.envelope = envelope, .place = choice->index},
-                             &cs->scratch->out);
+        weir_completion_dialect(&cs->request)
+            ->write_event(&(struct weir_talk_out){.envelope = envelope, .place = choice->index},
+                          &cs->scratch->out);
         weir_envelope_unref(envelope);
     }
 }

@@ -21,11 +21,6 @@ static bool keeps_unknown(const struct weir_cs *cs)
     return cs->request.policy->keeps_unknown;
 }
 
-static const struct weir_dialect *dialect_of(const struct weir_cs *cs)
-{
-    return cs->request.is_chat ? &weir_openai_chat : &weir_openai_completions;
-}
-
 /* Where JSON was asked for, half of it is of no use: it leaves when all of it is known to be clean.
  */
 static bool holds_text(const struct weir_cs *cs)
@@ -43,14 +38,14 @@ void weir_cs__enforce_init(struct weir_cs_choice *choice)
         weir_list_init(&e->held[i]);
     }
     weir_list_init(&e->waiting);
-    weir_checked_init(
-        &e->checked, &(struct weir_checked_options){.task = cs->task,
-                                                    .request = &cs->request,
-                                                    .dialect = dialect_of(cs),
-                                                    .place = choice->index,
-                                                    .max_held_bytes = cs->task->env->max_held_bytes,
-                                                    .on_progress = weir_cs__on_progress,
-                                                    .ctx = choice});
+    weir_checked_init(&e->checked, &(struct weir_checked_options){
+                                       .task = cs->task,
+                                       .request = &cs->request,
+                                       .dialect = weir_completion_dialect(&cs->request),
+                                       .place = choice->index,
+                                       .max_held_bytes = cs->task->env->max_held_bytes,
+                                       .on_progress = weir_cs__on_progress,
+                                       .ctx = choice});
     choice->enforced = e;
 }
 
@@ -124,7 +119,7 @@ static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *
     e.place = choice->index;
     e.says_role = says_role(choice);
     weir_buf_clear(out);
-    dialect_of(cs)->write_event(&e, out);
+    weir_completion_dialect(&cs->request)->write_event(&e, out);
     if (holds_text(cs) && !choice->enforced->is_clean) {
         struct weir_cs_item *item = weir_cs__item_new(cs, weir_buf_slice(out));
         weir_list_append(&choice->enforced->waiting, &item->link);
@@ -169,9 +164,10 @@ static void keep_usage(struct weir_cs *cs, const struct weir_envelope *envelope,
                        struct weir_slice usage, struct weir_slice extras)
 {
     weir_buf_clear(&cs->usage);
-    dialect_of(cs)->write_usage(
-        &(struct weir_talk_out){.envelope = envelope, .usage = usage, .top_extras = extras},
-        &cs->usage);
+    weir_completion_dialect(&cs->request)
+        ->write_usage(
+            &(struct weir_talk_out){.envelope = envelope, .usage = usage, .top_extras = extras},
+            &cs->usage);
 }
 
 void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json)
@@ -326,24 +322,13 @@ static void pass_unknown(struct weir_cs_choice *choice, const struct weir_delta 
     struct weir_buf extras = {0};
     struct weir_buf top = {0};
     bool is_chat = choice->cs->request.is_chat;
-    static const char *const chat[] = {"delta", "message", NULL};
-    static const char *const text[] = {"text", NULL};
     if (is_chat && d->body != WEIR_JSON_NONE) {
         weir_known_write_others(d->json, d->body, weir_known_body, &members);
     }
     if (d->audio != WEIR_JSON_NONE) {
         weir_known_write_others(d->json, d->audio, weir_known_audio, &audio);
     }
-    uint32_t key = weir_json_first(d->json, d->choice);
-    for (; key != WEIR_JSON_NONE; key = weir_json_after(d->json, d->choice, key)) {
-        if (!weir_known_is_among(d->json, key, weir_known_choice) &&
-            !weir_known_is_among(d->json, key, is_chat ? chat : text)) {
-            weir_buf_append(&extras, extras.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
-            weir_buf_append(&extras, weir_json_raw(d->json, key));
-            weir_buf_append_byte(&extras, ':');
-            weir_buf_append(&extras, weir_json_raw(d->json, key + 1));
-        }
-    }
+    weir_known_write_others(d->json, d->choice, weir_known_choice_of(is_chat), &extras);
     weir_known_write_others(d->json, 0, weir_known_top, &top);
     send_out(choice, &(struct weir_talk_out){.envelope = choice->enforced->envelope,
                                              .members = weir_buf_slice(&members),
@@ -444,7 +429,7 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
 {
     struct weir_delta d;
     const char *why;
-    if (dialect_of(cs)->read(json, at, WEIR_TALK_EVENT, &d, &why) != 0) {
+    if (weir_completion_dialect(&cs->request)->read(json, at, WEIR_TALK_EVENT, &d, &why) != 0) {
         weir_cs__fail_model(cs, why);
         return;
     }
@@ -528,12 +513,9 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
                                   .detections = write_found(choice, piece, &cs->scratch->kept),
                                   .warnings = warnings_of(piece)};
         if (piece->channel == WEIR_CHANNEL_TRANSCRIPT) {
-            e.audio = weir_buf_slice(&choice->enforced->checked.audio);
+            e.audio = weir_checked_take_audio(&choice->enforced->checked);
         }
         send_out(choice, &e);
-    }
-    if (piece->channel == WEIR_CHANNEL_TRANSCRIPT) {
-        weir_buf_dispose(&choice->enforced->checked.audio);
     }
     if (piece->is_changed) {
         weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
@@ -616,10 +598,10 @@ static void clear(struct weir_cs_choice *choice)
     struct weir_cs_enforced *e = choice->enforced;
     struct weir_buf calls = {0};
     emit_waiting(choice);
-    if (e->checked.tools.n != 0 || e->checked.audio.n != 0) {
+    if (e->checked.tools.n != 0 || weir_checked_has_audio(&e->checked)) {
         weir_checked_write_calls(&e->checked, true, &calls);
         send_out(choice, &(struct weir_talk_out){.envelope = e->envelope,
-                                                 .audio = weir_buf_slice(&e->checked.audio),
+                                                 .audio = weir_checked_take_audio(&e->checked),
                                                  .members = weir_buf_slice(&calls)});
     }
     if (e->checked.finish.n != 0) {

@@ -177,12 +177,9 @@ static void write_detections(const struct weir_cs *cs, struct weir_buf *out)
     weir_json_write_begin_array(&w);
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
-        weir_json_write_begin_object(&w);
-        weir_json_write_key(&w, WEIR_SLICE("choice_index"));
-        weir_json_write_u64(&w, choice->index);
-        weir_json_write_key(&w, WEIR_SLICE("results"));
+        weir_results_begin_entry(&w, choice->index, NULL);
         weir_scan_write_results(&w, choice->group);
-        weir_json_write_end_object(&w);
+        weir_results_end_entry(&w);
     }
     weir_json_write_end_array(&w);
     weir_json_write_end_object(&w);

@@ -95,14 +95,12 @@ static void fail_model(struct run *r, const char *why)
 /* What nobody checked does not leave with a choice that was blocked. */
 static void write_extras(const struct said *c, struct weir_buf *members, struct weir_buf *extras)
 {
-    static const char *const known[] = {
-        "index",           "finish_reason",    "stop_reason", "logprobs", "token_ids",
-        "prompt_logprobs", "prompt_token_ids", "message",     "text",     NULL};
     const struct weir_delta *d = &c->delta;
     if (!policy_of(c->run)->keeps_unknown || c->checked.is_blocked) {
         return;
     }
-    weir_known_write_others(d->json, d->choice, known, extras);
+    weir_known_write_others(d->json, d->choice, weir_known_choice_of(c->run->dialect->has_messages),
+                            extras);
     if (c->run->dialect->has_messages) {
         weir_known_write_others(d->json, d->body, weir_known_body, members);
     }
@@ -138,7 +136,7 @@ static void write_blocked(const struct said *c, struct weir_buf *out)
         out);
 }
 
-static void write_choice(const struct said *c, struct weir_buf *out)
+static void write_choice(struct said *c, struct weir_buf *out)
 {
     struct weir_slice texts[WEIR_CHANNEL_TEXTS] = {{0}};
     struct weir_buf members = {0};
@@ -157,7 +155,7 @@ static void write_choice(const struct said *c, struct weir_buf *out)
         &(struct weir_talk_out){.form = WEIR_TALK_ANSWER,
                                 .place = c->delta.place,
                                 .texts = texts,
-                                .audio = weir_buf_slice(&c->checked.audio),
+                                .audio = weir_checked_take_audio(&c->checked),
                                 .members = weir_buf_slice(&members),
                                 .logprobs = weir_buf_slice(&logprobs),
                                 .finish = weir_buf_slice(&c->checked.finish),
@@ -520,7 +518,7 @@ void weir_enforce_start(const struct weir_enforce_options *options)
     struct run *r = weir_arena_zalloc(options->task->arena, sizeof *r);
     r->o = *options;
     r->step.fn = on_step;
-    r->dialect = options->request->is_chat ? &weir_openai_chat : &weir_openai_completions;
+    r->dialect = weir_completion_dialect(options->request);
     weir_arena_defer(options->task->arena, undo, r);
     if (!policy_of(r)->keeps_unknown) {
         weir_metric_add(policy_of(r)->dropped, weir_known_count(r->o.answer, 0, weir_known_top));

@@ -313,6 +313,7 @@ static void keep_told(struct weir_guard *g, struct weir_guard_piece *piece)
     for (size_t i = 0; i < piece->n_findings; i++) {
         g->told[i] = *piece->findings[i];
         g->told[i].detection = weir_detection_name(piece->findings[i]);
+        g->told[i].detection_type = weir_detection_type_name(piece->findings[i]);
         g->told[i].metadata = WEIR_SLICE("");
         g->told_list[i] = &g->told[i];
         g->spans[i] = (struct weir_redact_span){g->told[i].start_cp, g->told[i].end_cp};

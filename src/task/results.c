@@ -98,6 +98,22 @@ void weir_results_append(struct weir_buf *out, enum weir_results_shape shape,
     weir_results_write_one(&w, shape, item);
 }
 
+void weir_results_begin_entry(struct weir_json_write *w, uint64_t choice_index, const char *channel)
+{
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("choice_index"));
+    weir_json_write_u64(w, choice_index);
+    if (channel != NULL) {
+        member(w, WEIR_SLICE("channel"), weir_slice_cstr(channel));
+    }
+    weir_json_write_key(w, WEIR_SLICE("results"));
+}
+
+void weir_results_end_entry(struct weir_json_write *w)
+{
+    weir_json_write_end_object(w);
+}
+
 void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,
                                 enum weir_results_warning warning)
 {

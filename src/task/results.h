@@ -30,6 +30,12 @@ enum weir_results_warning {
     WEIR_WARN_UNSUITABLE_OUTPUT,
 };
 
+/* An entry of `detections.output`: {choice_index, channel?, results}. The results, a JSON array,
+ * are written between the two; `channel` NULL: the content, which is not named. */
+void weir_results_begin_entry(struct weir_json_write *w, uint64_t choice_index,
+                              const char *channel);
+void weir_results_end_entry(struct weir_json_write *w);
+
 /* {"id"|"type": …, "message": …}; the name's key is "id" on A and "type" elsewhere. */
 void weir_results_write_warning(struct weir_json_write *w, struct weir_slice name_key,
                                 enum weir_results_warning warning);

@@ -1,5 +1,7 @@
 #include "task/seen.h"
 
+#include "talk/form.h"
+
 static struct weir_metric_family *findings;
 
 void weir_seen_declare(void)
@@ -15,36 +17,9 @@ void weir_seen_declare(void)
 
 /* ---- names ---- */
 
-static bool has_only(struct weir_slice s, const char *others)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        bool is_alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_alnum && (c == '\0' || strchr(others, c) == NULL)) {
-            return false;
-        }
-    }
-    return s.n != 0;
-}
-
-static bool is_name(struct weir_slice s)
-{
-    return s.n <= WEIR_SEEN_MAX_NAME_BYTES && has_only(s, "_.:/ -");
-}
-
 bool weir_seen_is_model_name(struct weir_slice s)
 {
-    return s.n <= 2 * WEIR_SEEN_MAX_NAME_BYTES && has_only(s, "_.:/+=@-");
-}
-
-struct weir_slice weir_seen_name(const struct weir_detection *d)
-{
-    bool is_match = d->text.n != 0 && weir_slice_eq_nocase(d->detection, d->text);
-    if (is_name(d->detection) && !is_match) {
-        return d->detection;
-    }
-    bool is_type_match = d->text.n != 0 && weir_slice_eq_nocase(d->detection_type, d->text);
-    return is_name(d->detection_type) && !is_type_match ? d->detection_type : WEIR_SLICE("other");
+    return weir_form_is_id(s, WEIR_FORM_ID_MOST);
 }
 
 /* ---- findings ---- */
@@ -103,7 +78,7 @@ void weir_seen_findings(const struct weir_policy *p, const struct weir_seen_wher
 {
     struct weir_seen *seen = p != NULL ? p->seen : NULL;
     for (size_t i = 0; seen != NULL && i < n; i++) {
-        struct weir_slice name = weir_seen_name(found[i]);
+        struct weir_slice name = weir_detection_name(found[i]);
         struct weir_seen_kind *k = kind_of(seen, where, found[i]->detector_id, name);
         k->n++;
         k->score = found[i]->score > k->score ? found[i]->score : k->score;

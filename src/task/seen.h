@@ -15,7 +15,7 @@
  *   weir_seen_findings     what was found, where, and what was done about it
  *   weir_seen_usage        what the model server says it cost
  */
-enum { WEIR_SEEN_MAX_KINDS = 32, WEIR_SEEN_MAX_NAME_BYTES = 64 };
+enum { WEIR_SEEN_MAX_KINDS = 32 };
 
 /* Findings of one detector that are alike. */
 struct weir_seen_kind {
@@ -60,12 +60,6 @@ void weir_seen_declare(void);
 void weir_seen_findings(const struct weir_policy *p, const struct weir_seen_where *where,
                         const struct weir_detection *const *found, size_t n);
 void weir_seen_usage(const struct weir_policy *p, const struct weir_json *answer);
-
-/*
- * A finding's name: its `detection`, unless that does not look like a name or is the text it
- * matched (keywords); then its `detection_type`, or "other".
- */
-struct weir_slice weir_seen_name(const struct weir_detection *d);
 
 /* Does it look like a model's name? A caller can write anything there. */
 bool weir_seen_is_model_name(struct weir_slice s);

@@ -39,7 +39,7 @@ static void test_input_findings(void **state)
     exchange_play(x, "answer a so bad\n"
                      "tokens 2\n" SSE
                      "> data: {\"token_classification_results\":{\"input\":[{\"start\":3,\"end\":6,"
-                     "\"word\":\"bad\",\"entity\":\"Bad\",\"entity_group\":\"word\","
+                     "\"word\":\"bad\",\"entity\":\"Ugh\",\"entity_group\":\"word\","
                      "\"detector_id\":\"a\",\"score\":0.5}]},\"input_token_count\":2,\"warnings\":["
                      "{\"id\":\"UNSUITABLE_INPUT\",\"message\":\"Unsuitable input detected. Please "
                      "check the detected entities on your input and try again with the unsuitable "

@@ -55,7 +55,7 @@ static void play(const char *ids, const char *script)
 #define ANSWER(found, start, end)                                                                  \
     "> {\"detections\":[" found "],\"start_index\":" #start ",\"processed_index\":" #end "}\n"
 #define BAD(id, start, end)                                                                        \
-    "{\"start\":" #start ",\"end\":" #end ",\"text\":\"bad\",\"detection\":\"Bad\","               \
+    "{\"start\":" #start ",\"end\":" #end ",\"text\":\"bad\",\"detection\":\"Ugh\","               \
     "\"detection_type\":\"word\",\"detector_id\":\"" id "\",\"score\":0.5}"
 
 static void test_lines(void **state)

@@ -256,7 +256,7 @@ static inline void stage_find_in(struct stage_call *call, struct weir_slice cont
                                     .start_cp = has_spans ? start : 0,
                                     .end_cp = has_spans ? start + 3 : 0,
                                     .text = WEIR_SLICE("bad"),
-                                    .detection = WEIR_SLICE("Bad"),
+                                    .detection = WEIR_SLICE("Ugh"),
                                     .detection_type = WEIR_SLICE("word"),
                                     .detector_id = call->base.detector->id,
                                     .score = 0.5};

@@ -36,7 +36,7 @@ static void play(const char *output, const char *script)
 #define PLACE(start, end) "\"start_index\":" #start ",\"processed_index\":" #end
 #define NONE "\"output\":[]"
 #define FOUND(id, start, end)                                                                      \
-    "\"output\":[{\"start\":" #start ",\"end\":" #end ",\"word\":\"bad\",\"entity\":\"Bad\","      \
+    "\"output\":[{\"start\":" #start ",\"end\":" #end ",\"word\":\"bad\",\"entity\":\"Ugh\","      \
     "\"entity_group\":\"word\",\"detector_id\":\"" id "\",\"score\":0.5}]"
 #define EOS "\"finish_reason\":\"EOS_TOKEN\",\"generated_token_count\":9,\"seed\":5,"
 #define COUNT0 "\"input_token_count\":0,"
@@ -316,7 +316,7 @@ static void test_input(void **state)
                "answer doc a bad question.\n"
                "tokens 4\n"
                "> {\"token_classification_results\":{\"input\":[{\"start\":2,\"end\":5,\"word\":"
-               "\"bad\",\"entity\":\"Bad\",\"entity_group\":\"word\",\"detector_id\":\"doc\","
+               "\"bad\",\"entity\":\"Ugh\",\"entity_group\":\"word\",\"detector_id\":\"doc\","
                "\"score\":0.5}]},\"input_token_count\":4,\"warnings\":[{\"id\":"
                "\"UNSUITABLE_INPUT\",\"message\":\"Unsuitable input detected. Please check the "
                "detected entities on your input and try again with the unsuitable input "

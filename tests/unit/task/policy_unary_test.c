@@ -16,7 +16,7 @@ static void answers(enum weir_policy_action action, const char *output, const ch
 
 #define FOUND_AT(start, end)                                                                       \
     "{\"start\":" #start ",\"end\":" #end ",\"detector_id\":\"now\",\"detection_type\":\"word\","  \
-    "\"detection\":\"Bad\",\"score\":0.5}"
+    "\"detection\":\"Ugh\",\"score\":0.5}"
 #define UNSUITABLE                                                                                 \
     "\"warnings\":[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]"
 
@@ -49,7 +49,7 @@ static void test_redacted(void **state)
         "[2],\"finish_reason\":\"length\"}],\"usage\":{\"total_tokens\":5}}\n"
         "done\n"
         "> {\"id\":\"1\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
-        "\"A [Bad]. Two.\",\"reasoning\":\"Hm, [Bad]\",\"refusal\":null},\"logprobs\":null,"
+        "\"A [Ugh]. Two.\",\"reasoning\":\"Hm, [Ugh]\",\"refusal\":null},\"logprobs\":null,"
         "\"finish_reason\":"
         "\"stop\"},{\"index\":1,\"message\":{\"role\":\"assistant\",\"content\":\"Fine\","
         "\"refusal\":null},\"logprobs\":null,\"finish_reason\":\"length\"}],\"usage\":"
@@ -184,7 +184,7 @@ static void test_completions(void **state)
                  "event {\"choices\":[{\"index\":0,\"text\":\"A bad.\",\"hint\":1,\"logprobs\":{"
                  "\"tokens\":[]},\"finish_reason\":\"stop\"}]}\n"
                  "done\n"
-                 "> {\"choices\":[{\"index\":0,\"text\":\"A [Bad].\",\"logprobs\":null,"
+                 "> {\"choices\":[{\"index\":0,\"text\":\"A [Ugh].\",\"logprobs\":null,"
                  "\"finish_reason\":\"stop\"}],\"detections\":{\"output\":[{\"choice_index\":0,"
                  "\"results\":[" FOUND_AT(2, 7) "]}]}," UNSUITABLE "}\n");
 }
@@ -248,14 +248,14 @@ static void test_input_redacted(void **state)
     answers_with(
         "a", "",
         "answer a\n"
-        "asked {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a [word] "
+        "asked {\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a [Ugh] "
         "question.\"}]}\n"
         "event {\"choices\":[{\"index\":0,\"message\":{\"content\":\"bad\",\"x\":1}}]}\n"
         "done\n"
         "> {\"choices\":[{\"index\":0,\"message\":{\"content\":\"bad\",\"x\":1}}],"
         "\"detections\":{\"input\":[{\"message_index\":0,\"path\":\"/messages/0/content\","
         "\"results\":[{\"start\":2,\"end\":5,\"detector_id\":\"a\",\"detection_type\":\"word\","
-        "\"detection\":\"word\",\"score\":0.5}]}]}}\n");
+        "\"detection\":\"Ugh\",\"score\":0.5}]}]}}\n");
 }
 
 static struct stage *new_stage(void)

@@ -38,7 +38,7 @@ static void test_redact_logprobs(void **state)
                                 ".", "-2") "],\"refusal\":null},\"finish_reason\":null}],"
                                            "\"detections\":{\"output\":[{\"choice_index\":0,"
                                            "\"results\":[]}]}}\n"
-                                           "say 0 bad\n" WITH_LOGPROBS(". So", ENTRY(" So", "-5")) "> 0 \"[Bad].\" [now@3] !UNSUITABLE_OUTPUT\n" WITH_LOGPROBS(
+                                           "say 0 bad\n" WITH_LOGPROBS(". So", ENTRY(" So", "-5")) "> 0 \"[Ugh].\" [now@3] !UNSUITABLE_OUTPUT\n" WITH_LOGPROBS(
                                                ". Go.",
                                                ENTRY(".", "-6") "," ENTRY(" No", "-7") "," ENTRY(
                                                    ".",
@@ -134,6 +134,22 @@ static void test_call_ids(void **state)
          "> fail chat completion m EPEER\n");
 }
 
+/* Servers repeat the audio's id in every event: it leaves once, as it was said last. */
+static void test_audio_is_told_once(void **state)
+{
+    (void)state;
+    play(WEIR_POLICY_REDACT, "now",
+         "delta 0 {\"audio\":{\"id\":\"audio_1\"}}\n"
+         "delta 0 {\"audio\":{\"id\":\"audio_1\",\"expires_at\":5}}\n"
+         "delta 0 {\"audio\":{\"id\":\"audio_1\",\"expires_at\":7}}\n"
+         "finish 0\n"
+         "done\n"
+         "> 0 role \"\"\n"
+         "> 0 audio:{\"id\":\"audio_1\",\"expires_at\":7}\n"
+         "> 0 stop\n"
+         "> end\n");
+}
+
 /* What was found is not told by the finding's own name. */
 static void test_findings_do_not_tell(void **state)
 {
@@ -184,7 +200,7 @@ static void test_redaction_of_json(void **state)
     policy_ask.policy.redact_with = WEIR_SLICE("[\"{detection}\"]");
     policy_play_with(&POLICY_STREAM, "", "now",
                      "delta 0 {\"content\":\"{\\\"a\\\": \\\"A bad. Two.\"}\n"
-                     "> 0 role \"{\\\"a\\\": \\\"A [\\\\\\\"Bad\\\\\\\"].\" [now@9] "
+                     "> 0 role \"{\\\"a\\\": \\\"A [\\\\\\\"Ugh\\\\\\\"].\" [now@9] "
                      "!UNSUITABLE_OUTPUT\n"
                      "> 0 \" Two.\" []\n"
                      "delta 0 {\"content\":\"\\\", \\\"n\\\": 12\"}\n"
@@ -199,9 +215,13 @@ static void test_redaction_of_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_redact_logprobs), cmocka_unit_test(test_members_have_forms),
-        cmocka_unit_test(test_call_ids),        cmocka_unit_test(test_findings_do_not_tell),
-        cmocka_unit_test(test_block_of_json),   cmocka_unit_test(test_redaction_of_json),
+        cmocka_unit_test(test_redact_logprobs),
+        cmocka_unit_test(test_members_have_forms),
+        cmocka_unit_test(test_call_ids),
+        cmocka_unit_test(test_audio_is_told_once),
+        cmocka_unit_test(test_findings_do_not_tell),
+        cmocka_unit_test(test_block_of_json),
+        cmocka_unit_test(test_redaction_of_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

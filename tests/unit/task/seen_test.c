@@ -1,6 +1,7 @@
 /* What is kept of a request's findings: names and counts, bounded, never what was matched. */
 #include "unit/cmocka_all.h"
 
+#include "talk/form.h"
 #include "task/seen.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ static void expect_name(const char *detection, const char *type, const char *tex
     struct weir_detection d = {.detection = weir_slice_cstr(detection),
                                .detection_type = weir_slice_cstr(type),
                                .text = weir_slice_cstr(text)};
-    struct weir_slice name = weir_seen_name(&d);
+    struct weir_slice name = weir_detection_name(&d);
     if (!weir_slice_eq_cstr(name, expected)) {
         fail_msg("%s, %s: %.*s", detection, type, (int)name.n, name.p);
     }
@@ -28,11 +29,11 @@ static void test_names(void **state)
     expect_name("", "", "x", "other");
     expect_name("caf\xc3\xa9", "na\nme", "x", "other");
     expect_name("secret", "secret", "secret", "other");
-    char longest[WEIR_SEEN_MAX_NAME_BYTES + 2];
+    char longest[WEIR_FORM_DETECTION_MOST + 2];
     memset(longest, 'n', sizeof longest);
-    longest[WEIR_SEEN_MAX_NAME_BYTES + 1] = '\0';
+    longest[WEIR_FORM_DETECTION_MOST + 1] = '\0';
     expect_name(longest, "t", "", "t");
-    longest[WEIR_SEEN_MAX_NAME_BYTES] = '\0';
+    longest[WEIR_FORM_DETECTION_MOST] = '\0';
     expect_name(longest, "t", "", longest);
 }
 
