@@ -394,6 +394,20 @@ static const char *text_of(const struct weir_args_input *in, const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* How exports are compressed: gzip, or none. */
+static int read_compression(const struct weir_args_input *in, struct weir_args *args)
+{
+    static const char name[] = "OTEL_EXPORTER_OTLP_COMPRESSION";
+    const char *value = text_of(in, name);
+    args->otlp_gzip = value != NULL && strcmp(value, "gzip") == 0;
+    if (value == NULL || args->otlp_gzip || strcmp(value, "none") == 0) {
+        return 0;
+    }
+    return refuse(args, weir_arena_printf(&args->arena,
+                                          "environment variable %s: `%.60s` is not gzip or none",
+                                          name, value));
+}
+
 static int read_intervals(const struct weir_args_input *in, struct weir_args *args)
 {
     int err = 0;
@@ -505,7 +519,8 @@ static int parse(const struct weir_args_input *in, struct weir_flags *f, struct 
     args->otlp_ca_path = text_of(in, "OTEL_EXPORTER_OTLP_CERTIFICATE");
     args->otlp_cert_path = text_of(in, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE");
     args->otlp_key_path = text_of(in, "OTEL_EXPORTER_OTLP_CLIENT_KEY");
-    err = read_intervals(in, args);
+    err = args->otlp_traces || args->otlp_metrics ? read_compression(in, args) : 0;
+    err = err != 0 ? err : read_intervals(in, args);
     return err != 0 ? err : check_together(args);
 }
 

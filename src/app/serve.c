@@ -32,6 +32,7 @@ struct weir_server_options weir_serve_options(const struct weir_args *args)
                 .ca_path = args->otlp_ca_path,
                 .cert_path = args->otlp_cert_path,
                 .key_path = args->otlp_key_path,
+                .is_gzip = args->otlp_gzip,
                 .traces_delay_ms = args->otlp_traces_delay_ms,
                 .metrics_interval_ms = args->otlp_metrics_interval_ms,
             },

@@ -11,6 +11,7 @@
 #include <unicode/uversion.h>
 #include <uv.h>
 #include <yaml.h>
+#include <zlib.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -66,5 +67,6 @@ void weir_version_write(struct weir_buf *out)
     write_pcre2(out);
     weir_buf_printf(out, ", protobuf-c %s", protobuf_c_version());
     write_first_word(out, "Vectorscan", hs_version());
+    weir_buf_printf(out, ", zlib %s", zlibVersion());
     weir_buf_append_byte(out, '\n');
 }

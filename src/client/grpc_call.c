@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 /* The back-off doubles from 50 ms; it does not pass 50 s, whatever max_retries says. */
-enum { BACK_OFF_MS = 50, MAX_BACK_OFF_SHIFT = 10, MAX_FIELDS = 4 };
+enum { BACK_OFF_MS = 50, MAX_BACK_OFF_SHIFT = 10, MAX_FIELDS = 5 };
 
 /* Room to frame a message is kept for the next one up to this size. */
 enum { KEPT_BYTES = 1024 };
@@ -380,6 +380,9 @@ static size_t fill_fields(struct weir_grpc_call *g)
         struct weir_slice value = weir_slice_make(g->timeout, len);
         g->fields[n++] = (struct weir_http_field){WEIR_SLICE("grpc-timeout"), value};
     }
+    if (g->request.is_gzip) {
+        g->fields[n++] = (struct weir_http_field){WEIR_SLICE("grpc-encoding"), WEIR_SLICE("gzip")};
+    }
     if (g->request.model_id.n != 0) {
         g->fields[n++] = (struct weir_http_field){WEIR_SLICE("mm-model-id"), g->request.model_id};
     }
@@ -439,6 +442,7 @@ static int frame(struct weir_buf *out, const struct weir_grpc_request *request)
     }
     char prefix[WEIR_GRPC_PREFIX_BYTES];
     weir_grpc_put_prefix(prefix, (uint32_t)packed.n);
+    prefix[0] = request->is_gzip; /* "compressed, as grpc-encoding says" */
     weir_buf_reserve(out, sizeof prefix + packed.n);
     weir_buf_append(out, weir_slice_make(prefix, sizeof prefix));
     return weir_buf_append(out, packed);

@@ -36,6 +36,7 @@ struct weir_grpc_request {
     struct weir_slice model_id;              /* metadata mm-model-id; empty: none. Borrowed */
     const ProtobufCMessage *message;         /* the one request, copied; NULL: a stream of them */
     struct weir_slice packed;                /* or the one request as bytes, copied */
+    bool is_gzip;                            /* `packed` went through wire/gzip.h */
     bool has_stream_answer;                  /* on_message for each; else result.message */
     size_t max_message_bytes;                /* of an answer */
     /*

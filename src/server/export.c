@@ -125,15 +125,20 @@ static const char *default_endpoint(bool is_http)
     return is_http ? "http://localhost:4318" : "http://localhost:4317";
 }
 
+static struct weir_tls *new_tls(const struct weir_export *e, struct weir_buf *why)
+{
+    return weir_tls_new_client(&(struct weir_tls_options){.ca_path = e->options.ca_path,
+                                                          .cert_path = e->options.cert_path,
+                                                          .key_path = e->options.key_path,
+                                                          .offer_h2 = true},
+                               why);
+}
+
 /* False when TLS cannot be had. */
 static bool need_tls(struct weir_export *e, struct weir_buf *why)
 {
     if (e->tls == NULL) {
-        e->tls = weir_tls_new_client(&(struct weir_tls_options){.ca_path = e->options.ca_path,
-                                                                .cert_path = e->options.cert_path,
-                                                                .key_path = e->options.key_path,
-                                                                .offer_h2 = true},
-                                     why);
+        e->tls = new_tls(e, why);
     }
     return e->tls != NULL;
 }
@@ -161,12 +166,13 @@ static bool open_signal(struct weir_export *e, struct weir_export_send *s,
         return false;
     }
     s->loop = e->loop;
+    s->tls = where.is_tls ? &e->tls : NULL;
+    s->is_gzip = o->is_gzip;
     s->target = (struct weir_target){
         .id = weir_slice_cstr(signal->id),
         .hostname = weir_arena_dup(&e->arena, where.host).p,
         .port = where.port,
         .protocol = signal->is_http ? WEIR_TARGET_HTTP : WEIR_TARGET_H2,
-        .tls = where.is_tls ? e->tls : NULL,
         .path_prefix = WEIR_SLICE(""),
         .api_token = WEIR_SLICE(""),
         .connect_timeout_ms = CONNECT_MS,
@@ -309,6 +315,23 @@ struct weir_export *weir_export_new(const struct weir_export_options *options,
 struct weir_export_send *weir_export_traces(struct weir_export *e)
 {
     return e != NULL && e->options.traces ? &e->traces : NULL;
+}
+
+void weir_export_reload(struct weir_export *e)
+{
+    if (e == NULL || e->tls == NULL) {
+        return;
+    }
+    struct weir_buf why = {0};
+    struct weir_tls *fresh = new_tls(e, &why);
+    if (fresh != NULL) {
+        weir_tls_unref(e->tls); /* the client keeps its own reference while it needs it */
+        e->tls = fresh;
+    } else {
+        WEIR_LOG_ERROR("export", NULL, "the collector's certificates stay as they were",
+                       weir_log_str("why", weir_buf_slice(&why)));
+    }
+    weir_buf_dispose(&why);
 }
 
 /* ---- the end ---- */

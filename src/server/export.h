@@ -33,6 +33,7 @@ struct weir_export_options {
     const char *ca_path;   /* https: whom to trust instead of the system's authorities; NULL */
     const char *cert_path; /* https: a certificate of ours and its key; NULL: none */
     const char *key_path;
+    bool is_gzip;                 /* requests are compressed */
     uint64_t traces_delay_ms;     /* how long a span waits for others; 0: five seconds */
     uint64_t metrics_interval_ms; /* 0: a minute */
 };
@@ -43,6 +44,10 @@ struct weir_export;
  * done. The options' strings must live on. */
 struct weir_export *weir_export_new(const struct weir_export_options *options,
                                     struct weir_loop *loop, struct weir_buf *why);
+
+/* Reads the certificates again; where that fails, which the log tells, the old ones stay. What is
+ * under way goes on with those it began with. NULL is fine. */
+void weir_export_reload(struct weir_export *e);
 
 /* Sends the last batches and the last metrics. Calls `fn` when they are sent, or have failed, or
  * when their time is up; never from inside this call. `e` must not be NULL. */

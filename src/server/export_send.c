@@ -1,8 +1,10 @@
 #include "server/export_send.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "obs/log.h"
+#include "wire/gzip.h"
 #include "wire/proto_write.h"
 
 #include <stdio.h>
@@ -98,6 +100,16 @@ static void fill_body(struct weir_export_send *s)
         s->n_entries += b->n_entries;
         free_batch(b);
     }
+}
+
+/* Once, whatever the number of attempts. */
+static void compress(struct weir_export_send *s)
+{
+    struct weir_buf packed = {0};
+    int rc = weir_gzip_pack(weir_buf_slice(&s->body), &packed);
+    WEIR_ASSERT(rc == 0); /* what may be held is far below what it can take */
+    weir_buf_dispose(&s->body);
+    s->body = packed;
 }
 
 /* ---- how it went ---- */
@@ -198,6 +210,7 @@ static void start_http(struct weir_export_send *s)
     static const struct weir_call_events events = {.on_done = on_http_done};
     static const struct weir_http_field fields[] = {
         {{"content-type", 12}, {"application/x-protobuf", 22}},
+        {{"content-encoding", 16}, {"gzip", 4}}, /* the last: left out where it is not */
     };
     struct weir_call_request request = {
         .target = &s->target,
@@ -205,7 +218,7 @@ static void start_http(struct weir_export_send *s)
         .method = WEIR_SLICE("POST"),
         .path = s->path,
         .fields = fields,
-        .n_fields = sizeof fields / sizeof fields[0],
+        .n_fields = s->is_gzip ? 2 : 1,
         .body = weir_buf_slice(&s->body),
         .max_body_bytes = MAX_ANSWER_BYTES,
     };
@@ -221,6 +234,7 @@ static void start_grpc(struct weir_export_send *s)
         .context = &s->context,
         .path = s->grpc_path,
         .packed = weir_buf_slice(&s->body),
+        .is_gzip = s->is_gzip,
         .max_message_bytes = MAX_ANSWER_BYTES,
     };
     s->grpc = weir_grpc_call_start(s->client, &request, &events, s);
@@ -229,6 +243,7 @@ static void start_grpc(struct weir_export_send *s)
 static void start(struct weir_export_send *s)
 {
     s->n_attempts++;
+    s->target.tls = s->tls != NULL ? *s->tls : NULL;
     if (s->grpc_path != NULL) {
         start_grpc(s);
     } else {
@@ -241,6 +256,9 @@ static void advance(struct weir_export_send *s)
 {
     if (weir_list_first(&s->waiting) != NULL) {
         fill_body(s);
+        if (s->is_gzip) {
+            compress(s);
+        }
         start(s);
     } else if (s->on_idle != NULL) {
         s->on_idle(s->ctx);

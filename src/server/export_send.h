@@ -50,6 +50,9 @@ struct weir_export_send {
     struct weir_slice resource;       /* packed; borrowed */
     uint64_t delay_ms; /* how long a worker may gather entries before it offers them */
     bool is_repeated;  /* a failed request is tried again */
+    bool is_gzip;      /* requests are compressed */
+    struct weir_tls *const
+        *tls; /* what a new request uses; it may change between two. NULL: plain */
     void (*on_entries)(void *ctx, bool is_sent, size_t n); /* any thread; may be NULL */
     void (*on_idle)(void *ctx); /* called once nothing waits any more; may be NULL */
     void *ctx;

@@ -177,6 +177,7 @@ static bool set_audit(const struct weir_conf *conf)
 static void apply_reload(struct server *sv, struct weir_env *env, const char *why)
 {
     set_audit(env->conf);
+    weir_export_reload(sv->export);
     weir_env_unref(sv->env);
     sv->env = env;
     weir_admin_set_env(&sv->admin, env);

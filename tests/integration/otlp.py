@@ -5,6 +5,7 @@ error.
     collector = HttpCollector(service)  # of the fixture `service`
 """
 
+import gzip
 import struct
 from concurrent import futures
 
@@ -162,7 +163,10 @@ class HttpCollector(Collector):
         assert request.method == "POST"
         assert request.header("content-type") == "application/x-protobuf"
         signal = "metrics" if "metrics" in request.path else "traces"
-        self.bodies.append((signal, request.body))
+        coding = request.header("content-encoding")
+        assert coding in (None, "gzip")
+        body = gzip.decompress(request.body) if coding else request.body
+        self.bodies.append((signal, body))
         return reply(b"", content_type="application/x-protobuf")
 
 

@@ -37,7 +37,7 @@ def test_help_names_every_flag(weir):
             assert variable in done.stdout.decode()
 
 
-LIBRARIES = """c-ares ICU libuv libxml2 libyaml nghttp2 OpenSSL PCRE2 protobuf-c Vectorscan""".split()
+LIBRARIES = """c-ares ICU libuv libxml2 libyaml nghttp2 OpenSSL PCRE2 protobuf-c Vectorscan zlib""".split()
 
 
 def test_version(weir):

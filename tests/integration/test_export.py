@@ -644,3 +644,61 @@ def test_a_collector_that_wants_a_certificate(weir, service, certs):
         w.api.get("/nothing")
         w.stop()
         assert bool(collector.bodies) == comes
+
+
+def test_new_certificates_come_with_a_reload(weir, service, certs, tmp_path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certs.server.cert, certs.server.key)
+    context.load_verify_locations(certs.ca.cert)
+    context.verify_mode = ssl.CERT_REQUIRED
+    cert, key = tmp_path / "client.crt", tmp_path / "client.key"
+
+    def install(pair):
+        cert.write_bytes(pair.cert.read_bytes())
+        key.write_bytes(pair.key.read_bytes())
+
+    install(certs.stranger)
+    collector = HttpCollector(service, tls=context)
+    env = {**SOON, "OTEL_EXPORTER_OTLP_CERTIFICATE": str(certs.ca.cert),
+           "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE": str(cert),
+           "OTEL_EXPORTER_OTLP_CLIENT_KEY": str(key)}  # fmt: skip
+    w = weir(config(), args=export("traces", collector), env=env)
+    w.api.get("/nothing")
+    w.wait_log("telemetry cannot be sent")
+    assert collector.bodies == []
+    install(certs.client)
+    w.signal(signal.SIGHUP)
+    w.wait_log("configuration reloaded")
+    w.api.get("/something")
+    wait_until(lambda: collector.bodies, "the collector to be told")
+    cert.write_text("nonsense")
+    w.signal(signal.SIGHUP)
+    w.wait_log("the collector's certificates stay as they were")
+    seen = len(collector.bodies)
+    w.api.get("/more")
+    wait_until(lambda: len(collector.bodies) > seen, "the old certificate to be used")
+    w.stop()
+
+
+# --- compression ---
+
+
+def test_gzip(weir, collector):
+    sizes = {}
+    for coding in ("none", "gzip"):
+        collector.bodies.clear()
+        w = weir(args=export("traces,metrics", collector, collector.protocol),
+                 env={"OTEL_EXPORTER_OTLP_COMPRESSION": coding})  # fmt: skip
+        w.api.get("/nothing")
+        w.stop()
+        assert len(collector.spans()) == 1 and "weir_http_requests_total" in collector.metrics()
+        head = collector.headers()
+        if collector.protocol == "http":
+            assert head.get("content-encoding") == ("gzip" if coding == "gzip" else None)
+            sizes[coding] = int(head["content-length"])
+    assert collector.protocol == "grpc" or sizes["gzip"] * 3 < sizes["none"]
+
+
+def test_a_compression_nobody_knows(weir):
+    done = weir.run("--otlp-export", "traces", env={"OTEL_EXPORTER_OTLP_COMPRESSION": "zstd"})
+    assert done.returncode == 2 and b"OTEL_EXPORTER_OTLP_COMPRESSION" in done.stderr

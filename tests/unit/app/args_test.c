@@ -144,6 +144,32 @@ static void test_telemetry_flags(void **state)
     weir_args_dispose(&args);
 }
 
+static void test_compression_of_exports(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable;
+        const char *line;
+        bool is_good, is_gzip;
+    } rows[] = {
+        {"OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "--otlp-export traces", true, true},
+        {"OTEL_EXPORTER_OTLP_COMPRESSION=none", "--otlp-export traces", true, false},
+        {"OTEL_EXPORTER_OTLP_COMPRESSION=", "--otlp-export traces", true, false},
+        {"OTEL_EXPORTER_OTLP_COMPRESSION=zstd", "--otlp-export metrics", false, false},
+        {"OTEL_EXPORTER_OTLP_COMPRESSION=zstd", "", true, false}, /* nothing is exported */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct weir_args args;
+        const char *env[] = {rows[i].variable, NULL};
+        assert_int_equal(parse_line(rows[i].line, env, &args) == 0, rows[i].is_good);
+        assert_int_equal(args.otlp_gzip, rows[i].is_gzip);
+        bool is_named = args.message != NULL &&
+                        strstr(args.message, "OTEL_EXPORTER_OTLP_COMPRESSION: `zstd`") != NULL;
+        assert_int_equal(is_named, !rows[i].is_good);
+        weir_args_dispose(&args);
+    }
+}
+
 static void test_a_protocol_for_each_signal(void **state)
 {
     (void)state;
@@ -430,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_terminal_gets_lines_for_people),
         cmocka_unit_test(test_every_flag),
         cmocka_unit_test(test_telemetry_flags),
+        cmocka_unit_test(test_compression_of_exports),
         cmocka_unit_test(test_a_protocol_for_each_signal),
         cmocka_unit_test(test_letters),
         cmocka_unit_test(test_a_log_format_that_is_none),

@@ -481,6 +481,23 @@ static void the_nearer_deadline_counts(void **state)
     assert_int_equal(fake_last()->request.n_fields, 2);
 }
 
+static void a_request_that_is_packed_already(void **state)
+{
+    struct owner *o = *state;
+    o->request.packed = WEIR_SLICE("\x1f\x8b\x08");
+    start(o);
+    assert_false(has_line(weir_buf_slice(&fake_last()->head), "grpc-encoding: gzip"));
+    struct weir_slice body = weir_buf_slice(&fake_last()->body);
+    assert_true(weir_slice_eq(body, WEIR_SLICE("\0\0\0\0\3\x1f\x8b\x08")));
+    weir_grpc_call_cancel(o->call);
+
+    o->request.is_gzip = true;
+    start(o);
+    assert_true(has_line(weir_buf_slice(&fake_last()->head), "grpc-encoding: gzip"));
+    body = weir_buf_slice(&fake_last()->body);
+    assert_true(weir_slice_eq(body, WEIR_SLICE("\1\0\0\0\3\x1f\x8b\x08")));
+}
+
 static void a_model_id_must_be_a_header_value(void **state)
 {
     struct owner *o = *state;
@@ -542,6 +559,7 @@ int main(void)
         TEST(a_retry_succeeds),
         TEST(what_is_not_tried_again),
         TEST(the_nearer_deadline_counts),
+        TEST(a_request_that_is_packed_already),
         TEST(a_model_id_must_be_a_header_value),
         TEST(faults),
     };

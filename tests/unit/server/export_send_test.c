@@ -7,6 +7,7 @@
 #include "unit/server/otlp_read.h"
 
 #include <string.h>
+#include <zlib.h>
 
 struct fixture {
     struct weir_loop loop;
@@ -110,6 +111,61 @@ static void test_batches_share_an_envelope(void **state)
     assert_int_equal(f->n_idle, 1);
     assert_true(weir_export_send_is_idle(&f->send));
     assert_int_equal(atomic_load(&f->send.held_bytes), 0);
+}
+
+static size_t unzip(struct weir_slice packed, char *out, size_t n)
+{
+    z_stream z = {.next_in = (z_const Bytef *)packed.p,
+                  .avail_in = (uInt)packed.n,
+                  .next_out = (Bytef *)out,
+                  .avail_out = (uInt)n};
+    assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    inflateEnd(&z);
+    return n - z.avail_out;
+}
+
+static void test_compressed_and_the_same_again(void **state)
+{
+    struct fixture *f = *state;
+    f->send.is_gzip = true;
+    add(f, 'a', 100);
+    weir_export_send_go(&f->send);
+    assert_string_equal(weir_buf_cstr(&fake_last()->head),
+                        "POST /v1/traces\ncontent-type: application/x-protobuf\n"
+                        "content-encoding: gzip\n");
+    char room[400];
+    struct weir_slice sent = weir_buf_slice(&fake_last()->body);
+    size_t n = unzip(sent, room, sizeof room);
+    struct weir_slice scope = otlp_bytes(otlp_bytes(weir_slice_make(room, n), 1), 2);
+    assert_int_equal(otlp_nth(scope, 2, 0).bytes.n, 100);
+    struct weir_buf first = {0};
+    weir_buf_append(&first, sent);
+    fake_answer(503, WEIR_SLICE(""));
+    pass(f, 1000);
+    assert_int_equal(fake_n_calls, 2);
+    assert_true(weir_slice_eq(weir_buf_slice(&fake_last()->body), weir_buf_slice(&first)));
+    fake_answer(200, WEIR_SLICE(""));
+    assert_int_equal(f->n_sent, 1);
+    assert_int_equal(atomic_load(&f->send.held_bytes), 0);
+    weir_buf_dispose(&first);
+}
+
+static void test_other_certificates_for_the_next_request(void **state)
+{
+    struct fixture *f = *state;
+    struct weir_tls *tls = (struct weir_tls *)&f->n_sent; /* nobody looks inside */
+    f->send.tls = &tls;
+    add(f, 'a', 1);
+    weir_export_send_go(&f->send);
+    assert_ptr_equal(f->send.target.tls, &f->n_sent);
+    add(f, 'b', 1);
+    tls = (struct weir_tls *)&f->n_idle;
+    assert_ptr_equal(f->send.target.tls, &f->n_sent);
+    fake_answer(200, WEIR_SLICE(""));
+    assert_int_equal(fake_n_calls, 2);
+    assert_ptr_equal(f->send.target.tls, &f->n_idle);
+    fake_answer(200, WEIR_SLICE(""));
 }
 
 static void test_one_request_at_a_time(void **state)
@@ -298,6 +354,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_batches_share_an_envelope),
+        TEST(test_compressed_and_the_same_again),
+        TEST(test_other_certificates_for_the_next_request),
         TEST(test_one_request_at_a_time),
         TEST(test_a_request_is_not_larger_than_it_must),
         TEST(test_what_may_be_held_is_bounded),
