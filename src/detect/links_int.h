@@ -3,20 +3,50 @@
 
 #include "base/buf.h"
 #include "base/slice.h"
+#include "detect/patterns.h"
+#include "detect/seek.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * How a browser reads an address, by the URL standard (url.spec.whatwg.org): what `links` decides
- * with. Nothing here looks at the text around an address.
+ *   links.c          parameters, texts and streams
+ *   links_judge.c    what patterns point at: is it a link, and where does it begin and end?
+ *   links_target.c   how a browser reads an address, by the URL standard (url.spec.whatwg.org);
+ *   links_host.c     nothing there looks at the text around an address
  */
 
 enum {
-    WEIR_LINKS_MAX_HOST = 1024,   /* bytes of a host, as written and as mapped */
-    WEIR_LINKS_MAX_TARGET = 4096, /* bytes of an address that is judged; 1,024 code points */
+    WEIR_LINKS_MAX_HOST = 1024, /* bytes of a host, as written and as mapped */
+    WEIR_LINKS_MAX_ALLOWED = 1024,
+    WEIR_LINKS_MAX_ALT = 512, /* bytes before a target where its image may begin */
 };
+
+struct weir_links__settings {
+    struct weir_slice allowed[WEIR_LINKS_MAX_ALLOWED]; /* lower case, on the heap */
+    size_t n_allowed;
+};
+
+/* What is looked for: a pattern, and how many bytes before its end a finding begins at most. */
+struct weir_links__sign {
+    struct weir_pattern pattern;
+    unsigned short back;
+};
+
+extern const struct weir_links__sign weir_links__signs[];
+extern const size_t weir_links__n_signs;
+
+/* Is what the sign `id` points at a link that leads away? (detect/seek.h) */
+bool weir_links__judge(const void *settings, unsigned id, struct weir_seek_look *l);
+
+/* From where on a link may have begun that no sign has pointed at: the text ends with the beginning
+ * of one. */
+size_t weir_links__tail(struct weir_slice text);
+
+/* Is the image's text that begins with the `![` at `at` still open at the end, or may its target
+ * follow? */
+bool weir_links__is_open_image(struct weir_slice text, size_t at);
 
 enum weir_links__place {
     WEIR_LINKS_NOWHERE, /* no address: a browser does nothing */

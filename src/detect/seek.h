@@ -24,7 +24,7 @@
 enum {
     WEIR_SEEK_ALONE = 63,   /* a group: its candidates know nothing of each other */
     WEIR_SEEK_UNASKED = 64, /* a group: nobody wants to know */
-    WEIR_SEEK_WIDTH = 24,   /* bytes of a match, where there are triggers */
+    WEIR_SEEK_WIDTH = 32,   /* bytes of a match, where there are triggers */
 };
 
 /* A candidate, and what became of it. Offsets are of `text`. */
@@ -51,7 +51,7 @@ struct weir_seek_look {
 /* How a pattern's candidates are treated. */
 struct weir_seek_rule {
     unsigned char group; /* of one group the first candidate that is not decided holds the others */
-    unsigned char back;  /* a finding begins no further before the candidate's end */
+    unsigned short back; /* a finding begins no further before the candidate's end */
 };
 
 struct weir_seek_rules {

@@ -72,6 +72,39 @@ static void test_wrong_hosts(void **state)
     }
 }
 
+/* What decides is the first 1,024 bytes; what is found goes on to its end. */
+static void test_long_addresses(void **state)
+{
+    enum { LONG = 3000 };
+    static const struct {
+        const char *before;
+        const char *after;
+        size_t from; /* of the finding; its end is that of the text, less `rest` bytes */
+        size_t rest;
+    } rows[] = {
+        {"see https://evil.example/?d=", " end", 4, 4},
+        {"x ![a](https://evil.example/?d=", ") end", 2, 5},
+        {"<a href=\"//ok.test:", "@evil.example/\">", 9, 2},
+        {"[x](https://ok.test:", "@evil.example)", 4, 1},
+    };
+    struct probe p;
+    probe_open(&p, &weir_detect_links, "{\"allow\":[\"ok.test\"]}");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct weir_buf text = {0};
+        weir_buf_append(&text, weir_slice_cstr(rows[i].before));
+        for (size_t k = 0; k < LONG; k++) {
+            weir_buf_append(&text, WEIR_SLICE("a"));
+        }
+        weir_buf_append(&text, weir_slice_cstr(rows[i].after));
+        const struct weir_detect_call *call = probe_ask(&p, weir_buf_slice(&text), "");
+        assert_int_equal(call->lists[0].n, 1);
+        assert_int_equal(call->lists[0].items[0].start_cp, rows[i].from);
+        assert_true(call->lists[0].items[0].end_cp + rows[i].rest >= text.n);
+        weir_buf_dispose(&text);
+    }
+    probe_close(&p);
+}
+
 static void test_floods(void **state)
 {
     (void)state;
@@ -99,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_wrong_hosts),
+        cmocka_unit_test(test_long_addresses),
         cmocka_unit_test(test_floods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,9 +14,16 @@
 #include <stdlib.h>
 
 static const char *const files[] = {
-    "regex",         "regex_ids",        "secrets",
-    "links",         "unicode",          "keywords",
-    "keywords_more", "prompt_injection", "prompt_injection_held",
+    "regex",
+    "regex_ids",
+    "secrets",
+    "links",
+    "link_hosts",
+    "unicode",
+    "keywords",
+    "keywords_more",
+    "prompt_injection",
+    "prompt_injection_held",
 };
 
 struct reader {
@@ -46,6 +53,7 @@ static struct reader readers[] = {
      {{0}, NULL, {0}, NULL, 0}},
     {"unicode", "unicode", "{}", {{0}, NULL, {0}, NULL, 0}},
     {"secrets", "secrets", "{}", {{0}, NULL, {0}, NULL, 0}},
+    {"links", "links", "{\"allow\":[\"allowed.test\"]}", {{0}, NULL, {0}, NULL, 0}},
 };
 
 enum { N_READERS = sizeof readers / sizeof readers[0], MAX_TEXTS = 8192 };
@@ -273,8 +281,10 @@ static void test_long_texts(void **state)
 /* Some code points left out, doubled or replaced by what rules look for. */
 static void damage(struct weir_slice text, struct weir_buf *out)
 {
-    static const char *const parts[] = {"-", ".", " ", "@", ":", "//", "\n", "=",  "\"",  "'",
-                                        "(", ")", "+", "0", "9", "A",  "é",  "密", "\\n", "%40"};
+    static const char *const parts[] = {
+        "-",  ".",   " ", "@", ":",      "//", "\n",     "=",      "\"",   "'",     "(",
+        ")",  "+",   "0", "9", "A",      "é",  "密",     "\\n",    "%40",  "![",    "](",
+        "]:", "www", "[", "]", "https:", "\\", "\u200b", "\u0430", "src=", "&#73;", "а"};
     while (text.n != 0) {
         size_t n;
         weir_utf8_decode(text, &n);
@@ -313,9 +323,16 @@ static void stretch(struct weir_slice text, size_t n, struct weir_buf *out)
 {
     static const char *const classes_of_runs[] = {"url", "b64", "hex", "digit"};
     size_t at = weir_utf8_floor(text, drawn(text.n + 1));
-    size_t which = drawn(4);
+    static const char *const blanks[] = {" ", "\u200b", "\n", "[", "!["};
+    size_t which = drawn(6);
     weir_buf_append(out, weir_slice_sub(text, 0, at));
-    draw(out, class_of(weir_slice_cstr(classes_of_runs[which])), n, drawn(1000));
+    if (which < 4) {
+        draw(out, class_of(weir_slice_cstr(classes_of_runs[which])), n, drawn(1000));
+    }
+    struct weir_slice blank = weir_slice_cstr(blanks[drawn(5)]);
+    for (size_t i = 0; which >= 4 && i < n && n < 60000; i++) {
+        weir_buf_append(out, blank);
+    }
     weir_buf_append(out, drawn(2) == 0 ? WEIR_SLICE("") : WEIR_SLICE("\n"));
     weir_buf_append(out, weir_slice_sub(text, at, text.n));
 }
