@@ -306,6 +306,7 @@ struct folding {
     struct weir_slice t;
     struct weir_buf mapped; /* used again and again */
     struct weir_lookalike_context before;
+    size_t word_folded; /* where the word begins in the folded text */
     bool is_letters_only;
     bool is_changed;
 };
@@ -328,17 +329,18 @@ static char latin_of(uint32_t cp, bool is_spoofed)
     return is_spoofed ? weir_lookalike_of(cp) : '\0';
 }
 
-/* A stroke after a small letter is an l, before one an I. */
-static bool is_after_small(const struct weir_fold *f)
+/* A stroke after a small letter of its word is an l, before one an I. */
+static bool is_after_small(const struct folding *g)
 {
-    return f->text.n != 0 && f->text.p[f->text.n - 1] >= 'a' && f->text.p[f->text.n - 1] <= 'z';
+    const struct weir_buf *text = &g->f->text;
+    return text->n > g->word_folded && text->p[text->n - 1] >= 'a' && text->p[text->n - 1] <= 'z';
 }
 
 static void fold_wide(struct folding *g, size_t at, size_t n, uint32_t cp, const struct word *w)
 {
     struct weir_slice same = weir_slice_sub(g->t, at, at + n);
     char one = latin_of(cp, w->is_latin_spoofed);
-    one = one == 'I' && is_after_small(g->f) ? 'l' : one;
+    one = one == 'I' && is_after_small(g) ? 'l' : one;
     if (cp >= 0xE0020 && cp <= 0xE007E) {
         one = (char)(cp - 0xE0000); /* tags spell ASCII that nobody sees */
     } else if ((cp == 0x3002 || cp == 0xFF61) && !g->is_letters_only) {
@@ -381,6 +383,14 @@ static bool is_spoofed(const struct weir_lookalike_word *w, struct weir_lookalik
     return kind != WEIR_WORD_PLAIN || (w->n_of[WEIR_LETTERS_ASCII] != 0 && n_others != 0);
 }
 
+/* Scripts without spaces: each of their characters is a word of its own. */
+static bool is_unparted(uint32_t cp)
+{
+    return (cp >= 0x0E00 && cp <= 0x0EFF) || (cp >= 0x1000 && cp <= 0x109F) ||
+           (cp >= 0x1780 && cp <= 0x17FF) || (cp >= 0x2E80 && cp <= 0xABFF) ||
+           (cp >= 0xF900 && cp <= 0xFAFF) || (cp >= 0x20000 && cp <= 0x3FFFF);
+}
+
 /* A run of letters, digits and marks, with signs that stand for letters. */
 static struct word read_word(struct folding *g, size_t at)
 {
@@ -389,7 +399,8 @@ static struct word read_word(struct folding *g, size_t at)
     struct weir_lookalike_word letters = {0};
     size_t n_digits = 0;
     size_t from = at;
-    for (size_t n; at < t.n && at - from < MAX_WORD; at += n) {
+    bool is_alone = false;
+    for (size_t n; !is_alone && at - from < MAX_WORD && weir_ascii_has(t, at); at += n) {
         n = 1;
         char c = t.p[at];
         uint32_t cp = (unsigned char)c;
@@ -399,7 +410,8 @@ static struct word read_word(struct folding *g, size_t at)
         bool is_sign = is_leet_sign(c) && is_letter_near(t, at);
         bool is_part = cp < 0x80 ? weir_ascii_is_alnum(c) || is_sign
                                  : !weir_utf8_is_space(cp) && !u_ispunct((UChar32)cp);
-        if (!is_part) {
+        is_alone = cp >= 0x80 && is_unparted(cp);
+        if (!is_part || (is_alone && at > from)) {
             break;
         }
         n_digits += weir_ascii_is_digit(c) || is_sign;
@@ -469,6 +481,7 @@ static size_t fold_next(struct folding *g, size_t at)
         }
     }
     struct word w = read_word(g, at);
+    g->word_folded = g->f->text.n;
     if (w.end > at) {
         fold_word(g, at, &w);
         return w.end;
@@ -511,6 +524,32 @@ bool weir_fold_letters(struct weir_fold *f, struct weir_slice text)
         at = fold_next(&g, at);
     }
     return g.is_changed;
+}
+
+size_t weir_fold_some_letters(struct weir_fold *f, struct weir_slice text,
+                              struct weir_lookalike_context *before, size_t stop, bool is_end)
+{
+    struct weir_fold none = {0};
+    struct folding g = {
+        .f = f != NULL ? f : &none, .t = text, .before = *before, .is_letters_only = true};
+    size_t done = 0;
+    while (done < text.n && done < stop) {
+        struct weir_fold was = *g.f;
+        weir_ascii_edge = (struct weir_ascii_edge){.end = text.p + text.n};
+        size_t next = fold_next(&g, done);
+        bool is_met = weir_ascii_edge.is_met;
+        weir_ascii_edge = (struct weir_ascii_edge){0};
+        if ((is_met && !is_end) || next > stop) {
+            g.f->text.n = was.text.n;
+            g.f->n_pieces = was.n_pieces;
+            g.f->n_source = was.n_source;
+            break;
+        }
+        *before = g.before;
+        done = next;
+    }
+    weir_fold_dispose(&none);
+    return done;
 }
 
 void weir_fold_wide(struct weir_buf *out, struct weir_slice text)

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/slice.h"
+#include "detect/lookalike.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +47,15 @@ void weir_fold_run(struct weir_fold *f, struct weir_slice text);
 /* Only letters that look like others, and characters that nobody sees: the rest stays as it is,
  * accents, digits and spelled-out words too. False: nothing of the kind, `f` is of no use. */
 bool weir_fold_letters(struct weir_fold *f, struct weir_slice text);
+
+/*
+ * The same for a text that is still being written: `text` begins with a word, or between two, and
+ * `before` is what stands before it. Folds words as long as they are over (or the text is) and end
+ * no later than `stop`; returns where the next begins, and `before` becomes what stands before
+ * that. `f` NULL: only that.
+ */
+size_t weir_fold_some_letters(struct weir_fold *f, struct weir_slice text,
+                              struct weir_lookalike_context *before, size_t stop, bool is_end);
 
 /* Only the characters beyond ASCII, each by itself: how patterns for folded text are written. */
 void weir_fold_wide(struct weir_buf *out, struct weir_slice text);

@@ -6,6 +6,9 @@
  * and ï is the same as i with a diaeresis after it. A term ends only where a character of the text
  * does. A text with letters that look like others, or with characters that nobody sees, is walked a
  * second time as people read it.
+ *
+ * Reading along, a walk stops where it would need the text behind the end, and begins again from
+ * there when that has come.
  */
 #include "detect/keywords.h"
 
@@ -13,6 +16,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "detect/ascii.h"
 #include "detect/fold.h"
 
 #include <pthread.h>
@@ -46,6 +50,7 @@ struct settings {
     uint64_t seed;
     bool is_word[256];     /* of a byte of ASCII */
     bool starts[256][256]; /* may a term begin with these two bytes? */
+    bool firsts[256];      /* and with this one? */
 };
 
 static void free_settings(void *p)
@@ -181,6 +186,7 @@ static void note_start(struct settings *s, uint32_t c, uint32_t second, bool is_
         uint32_t folded = weir_utf8_is_space(next) ? ' ' : fold_ascii(next);
         bool is_start = is_single || second >= 128 || next >= 128 || folded == second;
         s->starts[c][next] = s->starts[c][next] || is_start;
+        s->firsts[c] = true;
     }
 }
 
@@ -283,6 +289,7 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
         s->is_word[c] = is_word(c);
     }
     memset(s->starts[128], true, 128 * sizeof s->starts[0]);
+    memset(s->firsts + 128, true, 128);
     for (size_t i = 0; i < n_deny; i++) {
         add_term(s, deny[i], false);
     }
@@ -294,14 +301,44 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
 
 /* ---- scanning */
 
+/* Where a walk is: from `at` on nothing is decided. */
+struct place {
+    size_t at;
+    uint32_t before;   /* the character before it */
+    size_t allowed_to; /* an allowed term ends there, in the original */
+};
+
 struct walk {
     const struct settings *s;
     struct weir_slice text;
     const struct weir_fold *fold; /* the text is a folded one; NULL: it is the original */
-    size_t deny_end;              /* of the longest term that begins here; 0: none */
+    size_t n_source;              /* bytes of the original that `text` stands for */
+    struct place place;
+    size_t from;     /* where the term begins that is looked for */
+    size_t deny_end; /* of the longest term that begins here; 0: none */
     size_t allow_end;
     uint32_t deny_term;
 };
+
+static size_t source_start(const struct walk *w, size_t at)
+{
+    if (at >= w->text.n) {
+        return w->n_source;
+    }
+    return w->fold != NULL ? weir_fold_start(w->fold, at) : at;
+}
+
+static size_t source_end(const struct walk *w, size_t at)
+{
+    return w->fold != NULL ? weir_fold_end(w->fold, at) : at;
+}
+
+/* What begins at `at` is too far away to be of the term. */
+static bool is_out_of_reach(const struct walk *w, size_t at)
+{
+    size_t n = w->fold != NULL ? source_start(w, at) - source_start(w, w->from) : at - w->from;
+    return n > WEIR_READER_REACH;
+}
 
 static void take_end(struct walk *w, uint32_t node, uint32_t cp, size_t at)
 {
@@ -310,8 +347,8 @@ static void take_end(struct walk *w, uint32_t node, uint32_t cp, size_t at)
     if (term == NO_TERM) {
         return;
     }
-    uint32_t next =
-        at < w->text.n ? weir_utf8_decode(weir_slice_sub(w->text, at, w->text.n), &n) : ' ';
+    bool has_next = !is_out_of_reach(w, at) && weir_ascii_has(w->text, at);
+    uint32_t next = has_next ? weir_utf8_decode(weir_slice_sub(w->text, at, w->text.n), &n) : ' ';
     if (is_mark(next) || (is_word(cp) && is_word(next))) {
         return; /* a longer word */
     }
@@ -326,9 +363,10 @@ static void take_end(struct walk *w, uint32_t node, uint32_t cp, size_t at)
 static void walk_from(struct walk *w, size_t at)
 {
     uint32_t node = 0;
+    w->from = at;
     w->deny_end = 0;
     w->allow_end = 0;
-    while (at < w->text.n) {
+    while (!is_out_of_reach(w, at) && weir_ascii_has(w->text, at)) {
         struct folded f;
         next_folded(w->text, &at, &f);
         for (size_t i = 0; i < f.n; i++) {
@@ -341,12 +379,12 @@ static void walk_from(struct walk *w, size_t at)
     }
 }
 
-static int report(const struct walk *w, size_t from, struct weir_found *found)
+/* `base_byte` is where the original begins. */
+static int report(const struct walk *w, size_t base_byte, struct weir_found *found)
 {
     const struct term *t = &w->s->terms[w->deny_term];
-    size_t to = w->deny_end;
-    struct weir_found_span span = {.start_byte = w->fold ? weir_fold_start(w->fold, from) : from,
-                                   .end_byte = w->fold ? weir_fold_end(w->fold, to) : to,
+    struct weir_found_span span = {.start_byte = base_byte + source_start(w, w->from),
+                                   .end_byte = base_byte + source_end(w, w->deny_end),
                                    .detection = t->spelling,
                                    .detection_type = WEIR_SLICE("keyword"),
                                    .score = 1.0};
@@ -366,10 +404,10 @@ static size_t find_start(const struct settings *s, struct weir_slice t, size_t a
         }
         at += 4;
     }
-    while (at < t.n && !s->starts[p[at]][at + 1 < t.n ? p[at + 1] : 0]) {
+    while (at + 1 < t.n && !s->starts[p[at]][p[at + 1]]) {
         at++;
     }
-    return at;
+    return at + 1 == t.n && !s->firsts[p[at]] ? t.n : at;
 }
 
 /* The next byte where a term may begin; inside a word of ASCII it cannot. */
@@ -389,27 +427,34 @@ static size_t skip(const struct settings *s, struct weir_slice t, size_t at, uin
     return at;
 }
 
-static int walk_text(struct walk *w, struct weir_found *found)
+/* Goes on to the end of the text; unless `is_end`, to where more of it is needed. */
+static int walk_on(struct walk *w, size_t base_byte, bool is_end, struct weir_found *found)
 {
     const struct settings *s = w->s;
-    uint32_t before = ' ';
-    size_t allowed_to = 0;
+    struct place *p = &w->place;
     size_t n;
     int rc = 0;
-    for (size_t at = 0; s->n_terms != 0 && rc == 0; at += n) {
-        at = skip(s, w->text, at, &before);
-        if (at >= w->text.n) {
+    for (; s->n_terms != 0 && rc == 0; p->at += n) {
+        p->at = skip(s, w->text, p->at, &p->before);
+        if (p->at >= w->text.n) {
             break;
         }
-        uint32_t cp = weir_utf8_decode(weir_slice_sub(w->text, at, w->text.n), &n);
-        if (!(is_word(before) && is_word(cp))) {
-            walk_from(w, at);
-            allowed_to = w->allow_end > allowed_to ? w->allow_end : allowed_to;
-            if (w->deny_end > allowed_to) {
-                rc = report(w, at, found);
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(w->text, p->at, w->text.n), &n);
+        if (!(is_word(p->before) && is_word(cp))) {
+            weir_ascii_edge = (struct weir_ascii_edge){.end = w->text.p + w->text.n};
+            walk_from(w, p->at);
+            bool is_met = weir_ascii_edge.is_met;
+            weir_ascii_edge = (struct weir_ascii_edge){0};
+            if (is_met && !is_end) {
+                break;
+            }
+            size_t allow_end = w->allow_end != 0 ? source_end(w, w->allow_end) : 0;
+            p->allowed_to = allow_end > p->allowed_to ? allow_end : p->allowed_to;
+            if (w->deny_end != 0 && source_end(w, w->deny_end) > p->allowed_to) {
+                rc = report(w, base_byte, found);
             }
         }
-        before = cp;
+        p->before = cp;
     }
     return rc;
 }
@@ -419,16 +464,164 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
 {
     (void)run;
     const struct settings *s = settings;
-    struct walk w = {.s = s, .text = text};
+    const struct place start = {.before = ' '};
+    struct walk w = {.s = s, .text = text, .n_source = text.n, .place = start};
     struct weir_fold fold = {0};
-    int rc = walk_text(&w, found);
+    int rc = walk_on(&w, 0, true, found);
     if (rc == 0 && s->n_terms != 0 && weir_fold_letters(&fold, text)) {
-        struct walk again = {.s = s, .text = weir_buf_slice(&fold.text), .fold = &fold};
-        rc = walk_text(&again, found);
+        w = (struct walk){.s = s,
+                          .text = weir_buf_slice(&fold.text),
+                          .fold = &fold,
+                          .n_source = text.n,
+                          .place = start};
+        rc = walk_on(&w, 0, true, found);
     }
     weir_fold_dispose(&fold);
     return rc;
 }
+
+/* ---- reading along */
+
+/*
+ * Two walks: over the text as it is, and as it reads. The second begins each time at the word that
+ * its place lies in; where that word and all behind it are ASCII both are the same.
+ *
+ *   text   ······ привет, idi|оt sаys           | ends what has come before
+ *                 word_byte ┘└ read.at
+ */
+struct reader {
+    struct place seen; /* offsets count from the beginning of the whole text */
+    struct place read;
+    size_t word_byte; /* no word that is folded as one lies around it; read.at or before it */
+    struct weir_lookalike_context before; /* of that */
+};
+
+static size_t reader_size(const void *settings)
+{
+    (void)settings;
+    return sizeof(struct reader);
+}
+
+static void reader_init(void *state, const void *settings)
+{
+    (void)settings;
+    struct reader *r = state;
+    r->seen.before = ' ';
+    r->read.before = ' ';
+}
+
+static void reader_dispose(void *state)
+{
+    (void)state;
+}
+
+static size_t minus(size_t a, size_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static struct place moved_back(struct place p, size_t by)
+{
+    return (struct place){
+        .at = minus(p.at, by), .before = p.before, .allowed_to = minus(p.allowed_to, by)};
+}
+
+static struct place moved_on(struct place p, size_t by)
+{
+    return (struct place){.at = p.at + by,
+                          .before = p.before,
+                          .allowed_to = p.allowed_to != 0 ? p.allowed_to + by : 0};
+}
+
+/* In ASCII a word that is folded as one ends, if not before, after 256 bytes; nothing changes it.
+ */
+static void pass_ascii(struct reader *r, const struct weir_reader_text *t)
+{
+    enum { MAX_WORD = 256 };
+    size_t from = r->word_byte - t->from_byte;
+    size_t to = r->read.at - t->from_byte;
+    size_t word = to;
+    while (word > from && (weir_ascii_is_alnum(t->text.p[word - 1]) ||
+                           strchr("@$!|", t->text.p[word - 1]) != NULL)) {
+        word--;
+    }
+    word = word == from ? from + (to - from) / MAX_WORD * MAX_WORD : word;
+    word += (to - word) / MAX_WORD * MAX_WORD;
+    size_t n = 0;
+    for (size_t i = from; i < word; i++) {
+        n += weir_ascii_is_alpha(t->text.p[i]);
+    }
+    weir_lookalike_pass_ascii(&r->before, n);
+    r->word_byte = t->from_byte + word;
+}
+
+/* The first folded byte that stands for the original's at `source` or behind it. */
+static size_t folded_at(const struct weir_fold *fold, size_t source)
+{
+    size_t at = 0;
+    size_t n;
+    while (at < fold->text.n && weir_fold_start(fold, at) < source) {
+        weir_utf8_decode(weir_slice_sub(weir_buf_slice(&fold->text), at, fold->text.n), &n);
+        at += n;
+    }
+    return at;
+}
+
+/* The second walk, from word_byte on. */
+static int read_folded(struct reader *r, const struct settings *s, const struct weir_reader_text *t,
+                       struct weir_found *found)
+{
+    struct weir_fold fold = {0};
+    struct weir_lookalike_context before = r->before;
+    size_t base = r->word_byte;
+    struct weir_slice rest = weir_slice_sub(t->text, base - t->from_byte, t->text.n);
+    size_t n = weir_fold_some_letters(&fold, rest, &before, rest.n, t->is_end);
+    struct walk w = {.s = s,
+                     .text = weir_buf_slice(&fold.text),
+                     .fold = &fold,
+                     .n_source = n,
+                     .place = moved_back(r->read, base)};
+    w.place.at = folded_at(&fold, w.place.at);
+    int rc = walk_on(&w, base, t->is_end && n == rest.n, found);
+    w.place.at = source_start(&w, w.place.at);
+    r->read = moved_on(w.place, base);
+    weir_fold_dispose(&fold);
+    r->word_byte += weir_fold_some_letters(NULL, rest, &r->before, w.place.at, true);
+    return rc;
+}
+
+static int reader_read(void *state, const void *settings, const struct weir_reader_text *t,
+                       struct weir_reader_out *out)
+{
+    enum { KEPT = WEIR_READER_CONTEXT - 8 };
+    struct reader *r = state;
+    const struct settings *s = settings;
+    struct place before = r->seen;
+    struct walk w = {
+        .s = s, .text = t->text, .n_source = t->text.n, .place = moved_back(r->seen, t->from_byte)};
+    if (s->n_terms == 0) {
+        out->low_byte = t->from_byte + t->text.n;
+        return 0;
+    }
+    int rc = walk_on(&w, t->from_byte, t->is_end, out->found);
+    r->seen = moved_on(w.place, t->from_byte);
+    bool is_same = before.at >= r->word_byte && before.allowed_to <= r->word_byte &&
+                   weir_ascii_skip(t->text, r->word_byte - t->from_byte) == t->text.n;
+    if (is_same) {
+        r->read = r->seen;
+        pass_ascii(r, t);
+    } else if (rc == 0) {
+        rc = read_folded(r, s, t, out->found);
+    }
+    size_t low = r->seen.at < r->read.at ? r->seen.at : r->read.at;
+    low = low < r->word_byte + KEPT ? low : r->word_byte + KEPT;
+    out->quiet_byte = r->seen.at < out->quiet_byte ? r->seen.at : out->quiet_byte;
+    out->low_byte = low > out->low_byte ? low : out->low_byte;
+    return rc;
+}
+
+static const struct weir_reader_ops reader = {
+    .size = reader_size, .init = reader_init, .dispose = reader_dispose, .read = reader_read};
 
 static const char *const members[] = {"deny", "allow", NULL};
 
@@ -437,4 +630,5 @@ const struct weir_builtin_kind weir_detect_keywords = {.name = "keywords",
                                                        .needs = "deny",
                                                        .make = make,
                                                        .free = free_settings,
-                                                       .scan = scan};
+                                                       .scan = scan,
+                                                       .reader = &reader};

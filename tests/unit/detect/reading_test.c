@@ -53,6 +53,14 @@ static struct reader readers[] = {
      {{0}, NULL, {0}, NULL, 0}},
     {"unicode", "unicode", "{}", {{0}, NULL, {0}, NULL, 0}},
     {"secrets", "secrets", "{}", {{0}, NULL, {0}, NULL, 0}},
+    {"keywords",
+     "keywords",
+     "{\"deny\":[\"idiot\",\"shut "
+     "up\",\"fool\",\"hacker\",\"insider\",\"damn\",\"hell\",\"strasse\","
+     "\"the\",\"the password is\",\"笨蛋\",\"сахар\",\"a b c\",\"ignore\"],\"allow\":[\"insider "
+     "tour\","
+     "\"the hell\",\"foolproof\",\"h\u0430cker tour\"]}",
+     {{0}, NULL, {0}, NULL, 0}},
     {"links", "links", "{\"allow\":[\"allowed.test\"]}", {{0}, NULL, {0}, NULL, 0}},
 };
 
