@@ -4,24 +4,7 @@
  * knows: it is safe to be behind, and an entry is worth it where replacing would do harm or where
  * there is nothing to look at.
  */
-#include "talk/walk.h"
-
-#define WORDS(...)                                                                                 \
-    (const char *const[])                                                                          \
-    {                                                                                              \
-        __VA_ARGS__, NULL                                                                          \
-    }
-#define END                                                                                        \
-    {                                                                                              \
-        .name = NULL                                                                               \
-    }
-
-/* One line of a table. */
-#define M(name_, form_, ...)                                                                       \
-    {                                                                                              \
-        .name = (name_), .form = WEIR_WALK_FORM_##form_, __VA_ARGS__                               \
-    }
-#define OBJECT(name_) static const struct weir_walk_object name_ = {name_##_members}
+#include "talk/walk_tables.h"
 
 enum {
     DEFINITION = WEIR_HOLE_DEFINITIONS,
@@ -34,7 +17,7 @@ static const struct weir_walk_member cache_control_members[] = {
     M("ttl", WORD, .words = WORDS("5m", "1h")),
     END,
 };
-OBJECT(cache_control);
+const struct weir_walk_object weir_walk__cache_control = {.members = cache_control_members};
 
 static const struct weir_walk_member image_members[] = {
     M("url", URL, .holes = WEIR_HOLE_IMAGES),
@@ -90,7 +73,7 @@ static const struct weir_walk_member part_members[] = {
     M("data", SEALED),
     M("signature", SEALED),
     M("encrypted_content", SEALED),
-    M("cache_control", OBJECT, .object = &cache_control),
+    M("cache_control", OBJECT, .object = &weir_walk__cache_control),
     END,
 };
 OBJECT(part);
@@ -176,7 +159,7 @@ static const struct weir_walk_member message_members[] = {
     M("encrypted_content", SEALED),
     M("signature", SEALED),
     M("extra_content", OBJECT, .object = &extra_content),
-    M("cache_control", OBJECT, .object = &cache_control),
+    M("cache_control", OBJECT, .object = &weir_walk__cache_control),
     END,
 };
 OBJECT(message);
@@ -214,7 +197,7 @@ static const struct weir_walk_member tool_members[] = {
     M("type", WORD, .words = WORDS("function", "custom")),
     M("function", OBJECT, .object = &function),
     M("custom", OBJECT, .object = &custom),
-    M("cache_control", OBJECT, .object = &cache_control),
+    M("cache_control", OBJECT, .object = &weir_walk__cache_control),
     END,
 };
 OBJECT(tool);
@@ -274,7 +257,7 @@ static const struct weir_walk_member structured_members[] = {
     M("whitespace_pattern", NAME),
     END,
 };
-OBJECT(structured);
+const struct weir_walk_object weir_walk__structured = {.members = structured_members};
 
 /* ---- other members of the top ---- */
 
@@ -328,8 +311,6 @@ static const struct weir_walk_member search_members[] = {
 };
 OBJECT(search);
 
-#define EFFORTS WORDS("none", "minimal", "low", "medium", "high", "xhigh", "max")
-
 static const struct weir_walk_member reasoning_members[] = {
     M("effort", WORD, .words = EFFORTS),
     M("summary", WORD, .words = WORDS("auto", "concise", "detailed")),
@@ -361,7 +342,7 @@ OBJECT(reasoning);
         M("guided_regex", NAME, .holes = DEFINITION),                                              \
         M("guided_choice", NAMES, .holes = DEFINITION),                                            \
         M("guided_grammar", NAME, .holes = DEFINITION),                                            \
-        M("structured_outputs", OBJECT, .object = &structured, .holes = DEFINITION),               \
+        M("structured_outputs", OBJECT, .object = &weir_walk__structured, .holes = DEFINITION),    \
         M("chat_template", REFUSED), M("prompt_embeds", REFUSED)
 
 static const struct weir_walk_member chat_members[] = {
@@ -432,7 +413,7 @@ OBJECT(vectors);
 
 /* Chat templates take roles that nobody knows, `User` or none at all: such messages count as the
  * user's, or every check could be talked around. */
-static enum weir_walk_role role_of(const struct weir_json *json, uint32_t at)
+enum weir_walk_role weir_walk__role_of(const struct weir_json *json, uint32_t at)
 {
     uint32_t role = weir_json_get_set(json, at, WEIR_SLICE("role"));
     if (role == WEIR_JSON_NONE || weir_json_type(json, role) != WEIR_JSON_STRING) {
@@ -448,8 +429,10 @@ static enum weir_walk_role role_of(const struct weir_json *json, uint32_t at)
 }
 
 const struct weir_walk_dialect weir_walk_chat = {
-    .name = "chat completions", .top = &chat, .role_of = role_of};
+    .name = "chat completions", .top = &chat, .role_of = weir_walk__role_of};
 const struct weir_walk_dialect weir_walk_completions = {
-    .name = "completions", .top = &completions, .role_of = role_of};
-const struct weir_walk_dialect weir_walk_vectors = {
-    .name = "embeddings, rerank, score", .top = &vectors, .role_of = role_of, .is_one_turn = true};
+    .name = "completions", .top = &completions, .role_of = weir_walk__role_of};
+const struct weir_walk_dialect weir_walk_vectors = {.name = "embeddings, rerank, score",
+                                                    .top = &vectors,
+                                                    .role_of = weir_walk__role_of,
+                                                    .is_one_turn = true};

@@ -3,7 +3,8 @@
 #include "base/err.h"
 #include "talk/walk_int.h"
 
-enum { MAX_DOCUMENT_DEPTH = 512 };
+/* Tables inside of tables: results of tools have parts, which may have parts of their own. */
+enum { MAX_DOCUMENT_DEPTH = 512, MAX_TABLE_DEPTH = 16 };
 
 /* Where the walk is. */
 struct place {
@@ -12,6 +13,8 @@ struct place {
     uint32_t holes;
     uint32_t message;
     uint32_t part;
+    uint32_t object; /* that the member at hand is of */
+    uint32_t depth;  /* of tables */
 };
 
 struct walking {
@@ -82,6 +85,16 @@ static void yield_media(struct walking *w, const struct place *p, uint32_t node,
     yield(w, &item);
 }
 
+/* The id of what the server keeps, or another string in its place. */
+static void yield_state(struct walking *w, const struct place *p, uint32_t node, uint32_t media,
+                        bool is_id)
+{
+    struct weir_walk_item item = item_at(p, is_id ? WEIR_WALK_CONTROL : WEIR_WALK_TEXT, node);
+    item.media = media | p->holes;
+    item.text = weir_json_string(w->json, node, w->arena);
+    yield(w, &item);
+}
+
 /* A string that holds JSON, if it does. Objects and arrays only: `5` is a text. */
 static void yield_document(struct walking *w, const struct place *p, uint32_t node,
                            enum weir_tree_rule rule)
@@ -134,6 +147,8 @@ static bool takes(enum weir_walk_form form, enum weir_json_type type)
     case WEIR_WALK_FORM_NUMBERS:
         return is_array || is_object;
     case WEIR_WALK_FORM_OBJECT:
+    case WEIR_WALK_FORM_VARIABLES:
+    case WEIR_WALK_FORM_HEADERS:
         return is_object;
     case WEIR_WALK_FORM_SCHEMA:
         return is_object || type == WEIR_JSON_STRING || type == WEIR_JSON_TRUE ||
@@ -167,6 +182,8 @@ static const char *wanted_by(enum weir_walk_form form)
         return "must be an array";
     case WEIR_WALK_FORM_NUMBERS:
     case WEIR_WALK_FORM_OBJECT:
+    case WEIR_WALK_FORM_VARIABLES:
+    case WEIR_WALK_FORM_HEADERS:
     case WEIR_WALK_FORM_SCHEMA:
         return "must be an object";
     case WEIR_WALK_FORM_PARTS:
@@ -214,6 +231,20 @@ static bool is_all_numbers(const struct weir_json *j, uint32_t node)
             }
         }
         if (weir_json_type(j, at + is_object) != WEIR_JSON_NUMBER) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Names and values as a request may carry them. */
+static bool are_headers(const struct walking *w, uint32_t node)
+{
+    uint32_t at = weir_json_first(w->json, node);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at)) {
+        if (!is_string(w, at + 1) ||
+            !weir_walk__is_header(weir_json_string(w->json, at, w->arena)) ||
+            !weir_walk__is_header(weir_json_string(w->json, at + 1, w->arena))) {
             return false;
         }
     }
@@ -314,9 +345,10 @@ static void read_content(struct walking *w, const struct place *p, uint32_t node
 static void read_parts(struct walking *w, struct place p, const struct weir_walk_member *m,
                        uint32_t node)
 {
-    p.part = 0;
+    bool is_inner = p.part != WEIR_WALK_NO_INDEX; /* a part's own parts are all of that part */
+    p.part = is_inner ? p.part : 0;
     uint32_t at = weir_json_first(w->json, node);
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at), p.part++) {
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at), p.part += !is_inner) {
         if (is_string(w, at)) {
             read_content(w, &p, at);
         } else if (weir_json_type(w->json, at) == WEIR_JSON_OBJECT) {
@@ -325,6 +357,45 @@ static void read_parts(struct walking *w, struct place p, const struct weir_walk
             yield_wrong(w, &p, at, "must be an object");
         }
     }
+}
+
+/* What a template that the server keeps is filled with. */
+static void read_variables(struct walking *w, struct place p, const struct weir_walk_member *m,
+                           uint32_t node)
+{
+    p.role = WEIR_WALK_USER;
+    p.is_turn = true;
+    uint32_t key = weir_json_first(w->json, node);
+    for (; key != WEIR_JSON_NONE; key = weir_json_after(w->json, node, key)) {
+        yield_string(w, &p, WEIR_WALK_IDENTIFIER, key);
+        w->walk->items[w->walk->n - 1].is_key = true;
+        if (is_string(w, key + 1)) {
+            yield_string(w, &p, WEIR_WALK_TEXT, key + 1);
+        } else if (weir_json_type(w->json, key + 1) == WEIR_JSON_OBJECT) {
+            read_object(w, &p, m->object, key + 1);
+        } else {
+            yield_tree(w, &p, key + 1, WEIR_TREE_ANY);
+        }
+    }
+}
+
+static void read_asked(struct walking *w, struct place p, uint32_t node)
+{
+    p.role = WEIR_WALK_USER;
+    p.is_turn = true;
+    yield_string(w, &p, WEIR_WALK_TEXT, node);
+}
+
+/* Text that the server has signed is refused where it would have to be replaced. */
+static void read_signed(struct walking *w, const struct place *p, uint32_t node)
+{
+    uint32_t seal = weir_json_get_set(w->json, p->object, WEIR_SLICE("signature"));
+    bool is_signed = seal != WEIR_JSON_NONE && is_string(w, seal) && w->json->nodes[seal].n != 0;
+    struct weir_walk_item item =
+        item_at(p, is_signed ? WEIR_WALK_IDENTIFIER : WEIR_WALK_TEXT, node);
+    item.text = weir_json_string(w->json, node, w->arena);
+    item.why = is_signed ? "is signed by the model server" : NULL;
+    yield(w, &item);
 }
 
 static void read_trees(struct walking *w, const struct place *p, uint32_t node)
@@ -356,18 +427,24 @@ static void read_roles(struct walking *w, uint32_t list, struct conversation *c)
     }
 }
 
-/* Does the message say what this route says instead of a blocked answer? */
+static bool is_fallback(const struct walking *w, uint32_t object, const char *name)
+{
+    uint32_t at = weir_json_get_set(w->json, object, weir_slice_cstr(name));
+    return at != WEIR_JSON_NONE && is_string(w, at) && w->options->fallback.n != 0 &&
+           weir_json_string_eq(w->json, at, w->options->fallback);
+}
+
+/* Does the message say what this route says instead of a blocked answer, in its only part too? */
 static bool says_fallback(const struct walking *w, uint32_t message)
 {
-    static const char *const names[] = {"content", "refusal"};
-    for (size_t i = 0; i < 2; i++) {
-        uint32_t at = weir_json_get_set(w->json, message, weir_slice_cstr(names[i]));
-        if (at != WEIR_JSON_NONE && is_string(w, at) && w->options->fallback.n != 0 &&
-            weir_json_string_eq(w->json, at, w->options->fallback)) {
-            return true;
-        }
+    const struct weir_json *j = w->json;
+    uint32_t parts = weir_json_get_set(j, message, WEIR_SLICE("content"));
+    bool is_list = parts != WEIR_JSON_NONE && weir_json_type(j, parts) == WEIR_JSON_ARRAY;
+    uint32_t part = is_list && j->nodes[parts].n == 1 ? weir_json_first(j, parts) : WEIR_JSON_NONE;
+    if (part != WEIR_JSON_NONE && weir_json_type(j, part) == WEIR_JSON_OBJECT) {
+        return is_fallback(w, part, "text") || is_fallback(w, part, "refusal");
     }
-    return false;
+    return is_fallback(w, message, "content") || is_fallback(w, message, "refusal");
 }
 
 /*
@@ -430,6 +507,9 @@ static void read_control(struct walking *w, const struct place *p, const struct 
     case WEIR_WALK_FORM_NUMBERS:
         fits = is_all_numbers(j, node);
         break;
+    case WEIR_WALK_FORM_HEADERS:
+        fits = are_headers(w, node);
+        break;
     case WEIR_WALK_FORM_OURS:
         fits = true;
         break;
@@ -437,7 +517,9 @@ static void read_control(struct walking *w, const struct place *p, const struct 
         fits = weir_walk__fits(m, weir_json_string(j, node, w->arena));
         break;
     }
-    if (fits) {
+    if (m->form == WEIR_WALK_FORM_STATE) {
+        yield_state(w, p, node, m->holes, fits);
+    } else if (fits) {
         struct weir_walk_item item = item_at(p, WEIR_WALK_CONTROL, node);
         yield(w, &item);
     } else if (is_string(w, node)) {
@@ -473,7 +555,8 @@ static void read_value(struct walking *w, struct place p, const struct weir_walk
 {
     bool is_control = m->form <= WEIR_WALK_FORM_OURS;
     bool is_media = m->form == WEIR_WALK_FORM_URL || m->form == WEIR_WALK_FORM_DATA ||
-                    m->form == WEIR_WALK_FORM_EMBEDS || m->form == WEIR_WALK_FORM_SEALED;
+                    m->form == WEIR_WALK_FORM_EMBEDS || m->form == WEIR_WALK_FORM_SEALED ||
+                    m->form == WEIR_WALK_FORM_STATE;
     p.role = m->has_role ? m->role : p.role;
     p.holes |= is_media ? 0 : m->holes;
     if (is_control) {
@@ -483,6 +566,15 @@ static void read_value(struct walking *w, struct place p, const struct weir_walk
     switch (m->form) {
     case WEIR_WALK_FORM_TEXT:
         yield_string(w, &p, WEIR_WALK_TEXT, node);
+        break;
+    case WEIR_WALK_FORM_ASKED:
+        read_asked(w, p, node);
+        break;
+    case WEIR_WALK_FORM_SIGNED:
+        read_signed(w, &p, node);
+        break;
+    case WEIR_WALK_FORM_VARIABLES:
+        read_variables(w, p, m, node);
         break;
     case WEIR_WALK_FORM_CONTENT:
         read_content(w, &p, node);
@@ -562,12 +654,39 @@ static void read_member(struct walking *w, const struct place *p,
     }
 }
 
+/* The table of the object's type; NULL: it has none of its own. */
+static const struct weir_walk_variant *
+variant_of(const struct walking *w, const struct weir_walk_object *table, uint32_t object)
+{
+    uint32_t type = table->variants != NULL ? weir_json_get_set(w->json, object, WEIR_SLICE("type"))
+                                            : WEIR_JSON_NONE;
+    if (type == WEIR_JSON_NONE || !is_string(w, type)) {
+        return NULL;
+    }
+    const struct weir_walk_variant *v = table->variants;
+    while (v->type != NULL && !weir_json_string_eq(w->json, type, weir_slice_cstr(v->type))) {
+        v++;
+    }
+    return v->type != NULL ? v : NULL;
+}
+
 static void read_object(struct walking *w, const struct place *p,
                         const struct weir_walk_object *table, uint32_t object)
 {
+    struct place in = *p;
+    const struct weir_walk_variant *v = variant_of(w, table, object);
+    in.object = object;
+    if (++in.depth > MAX_TABLE_DEPTH) {
+        yield_wrong(w, p, object, "is nested too deep");
+        return;
+    }
+    if (v != NULL) {
+        table = v->object != NULL ? v->object : table;
+        in.role = v->has_role ? v->role : in.role;
+    }
     uint32_t key = weir_json_first(w->json, object);
     for (; key != WEIR_JSON_NONE; key = weir_json_after(w->json, object, key)) {
-        read_member(w, p, table, key);
+        read_member(w, &in, table, key);
     }
 }
 

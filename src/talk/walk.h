@@ -70,6 +70,7 @@ struct weir_walk_item {
     enum weir_walk_role role;
     bool is_turn;   /* of the message that is asked now; otherwise history, or in no message */
     bool is_broken; /* TEXT: meant to be JSON, and is not: escapes may still be decoded elsewhere */
+    bool is_key;    /* IDENTIFIER: the node is a member's name */
     bool is_part;   /* TEXT: a part of a message's content; parts that follow each other are read
                        as one text by a model */
     uint32_t holes; /* any of these leaves it out of what is looked at */
@@ -86,7 +87,7 @@ struct weir_walk_item {
     struct weir_slice prefix;         /* ENCODED: what stands before the encoded text */
     bool is_percent;                  /* ENCODED: as in a URL; otherwise base64 of that form */
     enum weir_base64_form form;
-    const char *why; /* static */
+    const char *why; /* static; IDENTIFIER: why it is one, where that is no matter of course */
 };
 
 struct weir_walk {
@@ -122,19 +123,25 @@ enum weir_walk_form {
     WEIR_WALK_FORM_CALL_ID, /* the same up to 16 KiB */
     WEIR_WALK_FORM_ROLE,    /* [a-z_]{1,32} */
     WEIR_WALK_FORM_NUMBERS, /* an array of numbers, or an object of numbers named by numbers */
+    WEIR_WALK_FORM_HEADERS, /* an object of strings of visible ASCII up to 16 KiB */
+    WEIR_WALK_FORM_STATE,   /* an id of something that the model server keeps and that cannot be
+                               looked at: `holes` */
     WEIR_WALK_FORM_OURS,    /* of any type: read here and not sent on */
     /* text */
     WEIR_WALK_FORM_TEXT,
+    WEIR_WALK_FORM_ASKED,     /* text, of the user: all that is asked now */
     WEIR_WALK_FORM_CONTENT,   /* text, of a message; JSON where its role is tool or function */
     WEIR_WALK_FORM_PARTS,     /* an array of strings and of `object`: content in parts */
     WEIR_WALK_FORM_ARGUMENTS, /* JSON of a tool call, in a string or as it is */
     WEIR_WALK_FORM_SCHEMA,    /* a JSON schema, in a string or as it is */
     WEIR_WALK_FORM_TREE,      /* any JSON */
     WEIR_WALK_FORM_TREES,     /* an array of any JSON */
+    WEIR_WALK_FORM_VARIABLES, /* an object of texts and of `object`, of the user: asked now */
     WEIR_WALK_FORM_PROMPT, /* a string, or an array of strings, of tokens, or of arrays of tokens */
     /* others */
-    WEIR_WALK_FORM_NAME,  /* identifier */
-    WEIR_WALK_FORM_NAMES, /* a string or an array of strings, likewise */
+    WEIR_WALK_FORM_NAME,   /* identifier */
+    WEIR_WALK_FORM_NAMES,  /* a string or an array of strings, likewise */
+    WEIR_WALK_FORM_SIGNED, /* text; identifier where the object has a `signature` of it */
     WEIR_WALK_FORM_URL,  /* identifier with something behind it that cannot be looked at: `holes` */
     WEIR_WALK_FORM_DATA, /* base64 of something that cannot be looked at: `holes` */
     WEIR_WALK_FORM_SEALED,  /* base64 of something encrypted */
@@ -158,8 +165,17 @@ struct weir_walk_member {
     enum weir_walk_role role; /* has_role: of all that is in it */
 };
 
+/* An object by its member `type`. */
+struct weir_walk_variant {
+    const char *type;
+    const struct weir_walk_object *object; /* NULL: the same members */
+    bool has_role;
+    enum weir_walk_role role; /* has_role: of all that is in it */
+};
+
 struct weir_walk_object {
-    const struct weir_walk_member *members; /* name NULL after the last */
+    const struct weir_walk_member *members;   /* name NULL after the last */
+    const struct weir_walk_variant *variants; /* type NULL after the last; or NULL */
 };
 
 struct weir_walk_dialect {
@@ -173,6 +189,10 @@ struct weir_walk_dialect {
 /* OpenAI's chat completions and completions (openai_walk.c). */
 extern const struct weir_walk_dialect weir_walk_chat;
 extern const struct weir_walk_dialect weir_walk_completions;
+/* Anthropic's Messages and its count of tokens (messages_walk.c). */
+extern const struct weir_walk_dialect weir_walk_messages;
+/* OpenAI's Responses and its count of tokens (responses_walk.c). */
+extern const struct weir_walk_dialect weir_walk_responses;
 /* Embeddings, rerank and score, of which each has its own members. */
 extern const struct weir_walk_dialect weir_walk_vectors;
 

@@ -38,6 +38,7 @@ bool weir_walk__fits(const struct weir_walk_member *m, struct weir_slice text)
     case WEIR_WALK_FORM_WORDS:
         return is_word(m->words, text);
     case WEIR_WALK_FORM_ID:
+    case WEIR_WALK_FORM_STATE:
         return weir_form_is_id(text, WEIR_FORM_ID_MOST);
     case WEIR_WALK_FORM_CALL_ID:
         return weir_form_is_id(text, WEIR_FORM_CALL_ID_MOST);
@@ -46,6 +47,16 @@ bool weir_walk__fits(const struct weir_walk_member *m, struct weir_slice text)
     default:
         return false;
     }
+}
+
+bool weir_walk__is_header(struct weir_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < ' ' || s.p[i] > '~') {
+            return false;
+        }
+    }
+    return s.n <= WEIR_FORM_CALL_ID_MOST;
 }
 
 /* ---- base64 ---- */

@@ -10,6 +10,9 @@
 /* Has the string the form of a control member? */
 bool weir_walk__fits(const struct weir_walk_member *m, struct weir_slice text);
 
+/* Visible ASCII and spaces, up to 16 KiB. */
+bool weir_walk__is_header(struct weir_slice text);
+
 /*
  * What a string holds that may be something encoded. `is_url`: it is a URL that the model server
  * fetches; otherwise what stands there are bytes in base64, with or without `data:` before them.

@@ -17,8 +17,9 @@ static const char *name_of(const struct weir_asked_options *o, const struct weir
 /* What an operator would have to name in `unguarded`. */
 static const char *media_name(const struct weir_walk_item *item)
 {
-    uint32_t own = item->media & (WEIR_HOLE_IMAGES | WEIR_HOLE_AUDIO | WEIR_HOLE_FILES |
-                                  WEIR_HOLE_TOKEN_IDS | WEIR_HOLE_SEALED);
+    uint32_t own =
+        item->media & (WEIR_HOLE_IMAGES | WEIR_HOLE_AUDIO | WEIR_HOLE_FILES | WEIR_HOLE_TOKEN_IDS |
+                       WEIR_HOLE_SEALED | WEIR_HOLE_SERVER_HISTORY);
     return weir_walk_hole_name(own & (~own + 1));
 }
 

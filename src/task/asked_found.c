@@ -57,6 +57,7 @@ static struct weir_asked_hit text_hit(const struct weir_asked *a, uint32_t item,
                                    .node = of->node,
                                    .what = of->kind == WEIR_WALK_IDENTIFIER ? WEIR_TREE_IDENTIFIER
                                                                             : WEIR_TREE_TEXT,
+                                   .is_key = of->is_key,
                                    .d = d};
 }
 
@@ -332,11 +333,10 @@ static const struct weir_fault *refuse(struct weir_asked *a, const struct weir_a
     }
     struct weir_fault *fault = weir_arena_zalloc(arena, sizeof *fault);
     const char *words = weir_arena_printf(
-        arena,
-        "`%.*s`: detector `%.*s` has found something in %s, which is an identifier and cannot be "
-        "replaced",
+        arena, "`%.*s`: detector `%.*s` has found something in %s, which %s and cannot be replaced",
         (int)path.n, path.p, (int)hit->d->detector_id.n, hit->d->detector_id.p,
-        hit->is_key ? "a name there" : "it");
+        hit->is_key ? "a name there" : "it",
+        item->kind == WEIR_WALK_IDENTIFIER && item->why != NULL ? item->why : "is an identifier");
     weir_buf_dispose(&path);
     *fault = (struct weir_fault){.origin = WEIR_FAULT_REQUEST,
                                  .err = WEIR_EINVAL,

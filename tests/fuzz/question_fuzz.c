@@ -4,7 +4,7 @@
  * request is JSON, JSON inside of its strings stays JSON, and a request without the word leaves as
  * it came.
  *
- *   byte 0   bits: completions, block, the detector tells no places
+ *   byte 0   bits: completions, block, the detector tells no places, Messages, Responses
  *   then     the request
  */
 #include "base/mem.h"
@@ -21,7 +21,7 @@
 
 #define CHECK(condition) ((condition) ? (void)0 : abort())
 
-enum { IS_TEXT = 1, BLOCKS = 2, IS_PLACELESS = 4 };
+enum { IS_TEXT = 1, BLOCKS = 2, IS_PLACELESS = 4, IS_MESSAGES = 8, IS_RESPONSES = 16 };
 
 /* ---- a detector that finds "bad" ---- */
 
@@ -198,6 +198,12 @@ static const struct weir_walk_options walk_options = {.fallback = {"No.", 3},
 
 static const struct weir_walk_dialect *dialect_of(uint8_t how)
 {
+    if ((how & IS_MESSAGES) != 0) {
+        return &weir_walk_messages;
+    }
+    if ((how & IS_RESPONSES) != 0) {
+        return &weir_walk_responses;
+    }
     return (how & IS_TEXT) != 0 ? &weir_walk_completions : &weir_walk_chat;
 }
 
@@ -254,12 +260,12 @@ static void look(struct weir_arena *arena, const struct weir_json *json, uint8_t
         .id = detector.id, .detector = &detector, .chunker = &weir_chunk_whole};
     struct weir_plan_use use = {.d = &described, .params = WEIR_SLICE("{}")};
     struct weir_plan plan = {.uses = &use, .n = 1};
-    struct weir_policy policy = {.action =
-                                     (how & BLOCKS) != 0 ? WEIR_POLICY_BLOCK : WEIR_POLICY_REDACT,
-                                 .redact_with = WEIR_SLICE("[{detection}]"),
-                                 .unguarded = WEIR_HOLE_IMAGES | WEIR_HOLE_AUDIO | WEIR_HOLE_FILES |
-                                              WEIR_HOLE_SEALED | WEIR_HOLE_TOKEN_IDS,
-                                 .input_roles = 1u << WEIR_WALK_USER};
+    struct weir_policy policy = {
+        .action = (how & BLOCKS) != 0 ? WEIR_POLICY_BLOCK : WEIR_POLICY_REDACT,
+        .redact_with = WEIR_SLICE("[{detection}]"),
+        .unguarded = WEIR_HOLE_IMAGES | WEIR_HOLE_AUDIO | WEIR_HOLE_FILES | WEIR_HOLE_SEALED |
+                     WEIR_HOLE_TOKEN_IDS | WEIR_HOLE_SERVER_HISTORY,
+        .input_roles = 1u << WEIR_WALK_USER};
     struct weir_task_env env = {
         .max_detector_calls = 2, .max_chunker_calls = 2, .max_service_body_bytes = 1 << 20};
     struct weir_task_ctx task = {.env = &env, .loop = &loop, .arena = arena, .scratch = &scratch};

@@ -592,7 +592,7 @@ def test_mistakes_in_the_file(weir, route, words):
 # --- the manual ---
 
 
-@pytest.mark.parametrize("name", ["chat", "completions", "schema"])
+@pytest.mark.parametrize("name", ["chat", "completions", "messages", "responses", "schema"])
 def test_the_manual_has_the_tables(name):
     import pathlib
     import re

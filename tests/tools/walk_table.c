@@ -1,6 +1,7 @@
 /*
  * The tables of the walk as the manual has them (docs/questions.md): a line for each object of a
- * request with its members by what they are. Usage: walk_table chat|completions|schema
+ * request with its members by what they are. Usage:
+ * walk_table chat|completions|messages|responses|schema
  */
 #include "base/buf.h"
 #include "talk/walk.h"
@@ -15,12 +16,14 @@ static int column_of(const struct weir_walk_member *m)
     switch (m->form) {
     case WEIR_WALK_FORM_NAME:
     case WEIR_WALK_FORM_NAMES:
+    case WEIR_WALK_FORM_SIGNED:
         return IDENTIFIER;
     case WEIR_WALK_FORM_URL:
     case WEIR_WALK_FORM_DATA:
     case WEIR_WALK_FORM_EMBEDS:
     case WEIR_WALK_FORM_SEALED:
     case WEIR_WALK_FORM_REFUSED:
+    case WEIR_WALK_FORM_STATE:
     case WEIR_WALK_FORM_OURS:
         return OTHER;
     default:
@@ -45,7 +48,7 @@ static const char *note_of(const struct weir_walk_member *m)
 
 static bool is_inner(const struct weir_walk_member *m)
 {
-    return m->object != NULL;
+    return m->object != NULL && m->form != WEIR_WALK_FORM_VARIABLES;
 }
 
 static void add(struct weir_buf *cell, const struct weir_walk_member *m)
@@ -79,6 +82,19 @@ static bool was_shown(const struct weir_walk_object *o)
 
 static void show(const struct weir_walk_object *o, const char *path);
 
+/* Tables of their own that objects have by their type. */
+static void show_variants(const struct weir_walk_object *o, const char *path)
+{
+    const struct weir_walk_variant *v = o->variants;
+    for (; v != NULL && v->type != NULL; v++) {
+        char inner[256];
+        snprintf(inner, sizeof inner, "%s, %s", path, v->type);
+        if (v->object != NULL && !was_shown(v->object)) {
+            show(v->object, inner);
+        }
+    }
+}
+
 static void show_inner(const struct weir_walk_object *o, const char *path)
 {
     for (const struct weir_walk_member *m = o->members; m->name != NULL; m++) {
@@ -91,6 +107,7 @@ static void show_inner(const struct weir_walk_object *o, const char *path)
             show(m->object, inner);
         }
     }
+    show_variants(o, path);
 }
 
 static void show(const struct weir_walk_object *o, const char *path)
@@ -143,8 +160,12 @@ int main(int argc, char **argv)
         show(weir_walk_chat.top, "");
     } else if (strcmp(which, "completions") == 0) {
         show(weir_walk_completions.top, "");
+    } else if (strcmp(which, "messages") == 0) {
+        show(weir_walk_messages.top, "");
+    } else if (strcmp(which, "responses") == 0) {
+        show(weir_walk_responses.top, "");
     } else {
-        fprintf(stderr, "usage: walk_table chat|completions|schema\n");
+        fprintf(stderr, "usage: walk_table chat|completions|messages|responses|schema\n");
         return 2;
     }
     return 0;
