@@ -175,6 +175,11 @@ static void prepare(struct run *r)
     case WEIR_MODEL_MODELS:
     case WEIR_MODEL_TOKENIZE:
         return;
+    case WEIR_MODEL_MESSAGES:
+    case WEIR_MODEL_COUNT:
+    case WEIR_MODEL_RESPONSES:
+        fail(r, WEIR_EUNSUPPORTED, 404, "the demonstration model does not speak this dialect");
+        return;
     case WEIR_MODEL_EMBEDDINGS:
     case WEIR_MODEL_RERANK:
     case WEIR_MODEL_SCORE:

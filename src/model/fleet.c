@@ -182,7 +182,7 @@ static void find_conversation(struct run *r)
 {
     const uint64_t hash = UINT64_C(0xcbf29ce484222325);
     const struct weir_json *j = &r->body;
-    bool is_talk = r->request->op == WEIR_MODEL_CHAT || r->request->op == WEIR_MODEL_COMPLETION;
+    bool is_talk = weir_model_op_talks(r->request->op);
     if (r->choice.entry->n_replicas < 2 || !is_talk || !read_body(r)) {
         return;
     }
@@ -362,7 +362,7 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     if (r->is_renamed && frame->json.n != 0) {
         ours.json = weir_rename_json(&r->rename, frame->json, r->request->model_id);
         if (frame->raw.n != 0 && ours.json.p != frame->json.p) {
-            ours.raw = weir_rename_event(&r->rename, ours.json, frame->sse_id);
+            ours.raw = weir_rename_event(&r->rename, ours.json, frame->raw, frame->sse_id);
         }
     }
     r->is_in_event = true;

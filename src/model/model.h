@@ -23,10 +23,20 @@ enum weir_model_op {
     WEIR_MODEL_EMBEDDINGS, /* OpenAI: /v1/embeddings, never a stream */
     WEIR_MODEL_RERANK,     /* Cohere's and vLLM's /v1/rerank, likewise */
     WEIR_MODEL_SCORE,      /* vLLM's /v1/score, likewise */
+    WEIR_MODEL_MESSAGES,   /* Anthropic's /v1/messages */
+    WEIR_MODEL_COUNT,      /* Anthropic's /v1/messages/count_tokens, never a stream */
+    WEIR_MODEL_RESPONSES,  /* OpenAI's /v1/responses */
     WEIR_MODEL_MODELS,     /* OpenAI: GET /v1/models */
     WEIR_MODEL_GENERATE,   /* TGIS, nlp */
     WEIR_MODEL_TOKENIZE,   /* all: counts the tokens of `text` */
 };
+
+/* Does the model say something in answer, which may be streamed? */
+static inline bool weir_model_op_talks(enum weir_model_op op)
+{
+    return op == WEIR_MODEL_CHAT || op == WEIR_MODEL_COMPLETION || op == WEIR_MODEL_MESSAGES ||
+           op == WEIR_MODEL_RESPONSES;
+}
 
 /* text_gen_parameters. A member counts when its bit is set; 0: none were given. */
 enum weir_model_param {

@@ -398,6 +398,12 @@ static struct weir_slice path_of(enum weir_model_op op)
         return WEIR_SLICE("/v1/rerank");
     case WEIR_MODEL_SCORE:
         return WEIR_SLICE("/v1/score");
+    case WEIR_MODEL_MESSAGES:
+        return WEIR_SLICE("/v1/messages");
+    case WEIR_MODEL_COUNT:
+        return WEIR_SLICE("/v1/messages/count_tokens");
+    case WEIR_MODEL_RESPONSES:
+        return WEIR_SLICE("/v1/responses");
     case WEIR_MODEL_MODELS:
         return WEIR_SLICE("/v1/models");
     case WEIR_MODEL_TOKENIZE:
@@ -419,8 +425,7 @@ static void write_tokenize(struct run *r, struct weir_slice text)
 
 static bool is_stream(const struct weir_model_request *request)
 {
-    bool can_stream = request->op == WEIR_MODEL_CHAT || request->op == WEIR_MODEL_COMPLETION;
-    return request->is_stream && can_stream;
+    return request->is_stream && weir_model_op_talks(request->op);
 }
 
 static void count_on(struct run *r, struct weir_account *account)
@@ -467,13 +472,27 @@ static struct run *new_run(const struct weir_model *m, const struct weir_model_e
     return r;
 }
 
-/* The request's header: what its way says, and what the body is. */
-static void write_head(struct run *r, const struct weir_model_way *way, bool has_body)
+/* Anthropic's headers say which form of its API the caller speaks. */
+static void add_callers(struct run *r, struct weir_slice name, struct weir_slice value)
 {
+    if (value.n != 0 && weir_http_field_get(r->sent, r->n_sent, name).p == NULL) {
+        r->sent[r->n_sent++] = (struct weir_http_field){name, value};
+    }
+}
+
+/* The request's header: what its way says, what the caller's dialect says, what the body is. */
+static void write_head(struct run *r, const struct weir_model_way *way,
+                       const struct weir_call_context *context, bool has_body)
+{
+    enum { MAX_OWN = 3 };
     static const struct weir_http_field json = {{"content-type", 12}, {"application/json", 16}};
-    r->sent = weir_mem_alloc((way->n_fields + 1) * sizeof *r->sent);
+    r->sent = weir_mem_alloc((way->n_fields + MAX_OWN) * sizeof *r->sent);
     for (size_t i = 0; i < way->n_fields; i++) {
         r->sent[r->n_sent++] = way->fields[i];
+    }
+    if (context != NULL && (r->op == WEIR_MODEL_MESSAGES || r->op == WEIR_MODEL_COUNT)) {
+        add_callers(r, WEIR_SLICE("anthropic-version"), context->anthropic_version);
+        add_callers(r, WEIR_SLICE("anthropic-beta"), context->anthropic_beta);
     }
     if (has_body) {
         r->sent[r->n_sent++] = json;
@@ -496,7 +515,7 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     bool has_own_body = r->op == WEIR_MODEL_TOKENIZE;
     const struct weir_target *target = ((const struct weir_model_openai *)m)->target;
     r->has_callers_key = has_callers_key(target, way, env->context);
-    write_head(r, way, has_body);
+    write_head(r, way, env->context, has_body);
     weir_model_tell(env, request);
     struct weir_call_request call = {
         .target = target,

@@ -35,6 +35,18 @@ static struct weir_slice put(struct weir_rename *r, struct weir_slice json)
     return weir_buf_slice(&r->out);
 }
 
+/* At the top, or in the message or response that an event is about. */
+static uint32_t find_model(const struct weir_json *j)
+{
+    static const char *const holders[] = {"message", "response"};
+    uint32_t at = weir_json_get_set(j, 0, WEIR_SLICE("model"));
+    for (size_t i = 0; at == WEIR_JSON_NONE && i < 2; i++) {
+        uint32_t holder = weir_json_get_set(j, 0, weir_slice_cstr(holders[i]));
+        at = holder != WEIR_JSON_NONE ? weir_json_get_set(j, holder, WEIR_SLICE("model")) : holder;
+    }
+    return at;
+}
+
 struct weir_slice weir_rename_json(struct weir_rename *r, struct weir_slice json,
                                    struct weir_slice name)
 {
@@ -46,7 +58,7 @@ struct weir_slice weir_rename_json(struct weir_rename *r, struct weir_slice json
     if (weir_json_parse_reuse(&j, json, &limits, &r->tape, NULL) != 0) {
         return json;
     }
-    uint32_t at = weir_json_get_set(&j, 0, WEIR_SLICE("model"));
+    uint32_t at = find_model(&j);
     if (at == WEIR_JSON_NONE || weir_json_type(&j, at) != WEIR_JSON_STRING) {
         return json;
     }
@@ -54,8 +66,22 @@ struct weir_slice weir_rename_json(struct weir_rename *r, struct weir_slice json
     return put(r, json);
 }
 
+/* What the line `event:` says, where it stands first, as servers write it. */
+static struct weir_slice name_of(struct weir_slice raw)
+{
+    struct weir_slice field = WEIR_SLICE("event:");
+    if (!weir_slice_starts_with(raw, field)) {
+        return WEIR_SLICE("");
+    }
+    size_t n = 0;
+    while (n < raw.n && raw.p[n] != '\n' && raw.p[n] != '\r') {
+        n++;
+    }
+    return weir_slice_trim(weir_slice_sub(raw, field.n, n));
+}
+
 struct weir_slice weir_rename_event(struct weir_rename *r, struct weir_slice json,
-                                    struct weir_slice sse_id)
+                                    struct weir_slice theirs, struct weir_slice sse_id)
 {
     weir_buf_clear(&r->raw);
     if (sse_id.n != 0) {
@@ -63,6 +89,6 @@ struct weir_slice weir_rename_event(struct weir_rename *r, struct weir_slice jso
         weir_buf_append(&r->raw, sse_id);
         weir_buf_append_byte(&r->raw, '\n');
     }
-    weir_sse_append_event(&r->raw, WEIR_SLICE(""), json);
+    weir_sse_append_event(&r->raw, name_of(theirs), json);
     return weir_buf_slice(&r->raw);
 }

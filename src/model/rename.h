@@ -9,7 +9,7 @@
 
 /*
  * The name of the model in what a server says, replaced by the one its caller knows: the member
- * `model` of an answer or event, nothing else. The events of a stream begin alike up to that
+ * `model` of an answer or event, or of the `message` or `response` in it, nothing else. The events of a stream begin alike up to that
  * member; those that do are not read again. All-zero is ready for use.
  */
 struct weir_rename {
@@ -27,8 +27,9 @@ void weir_rename_dispose(struct weir_rename *r);
 struct weir_slice weir_rename_json(struct weir_rename *r, struct weir_slice json,
                                    struct weir_slice name);
 
-/* The same as an event, with its id line if there is one. */
+/* The same as an event, with its id line if there is one, and with the name of the event that came,
+ * `theirs`. */
 struct weir_slice weir_rename_event(struct weir_rename *r, struct weir_slice json,
-                                    struct weir_slice sse_id);
+                                    struct weir_slice theirs, struct weir_slice sse_id);
 
 #endif

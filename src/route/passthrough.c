@@ -63,6 +63,7 @@ void weir_passthrough_collect(struct weir_request *r, const struct weir_http_str
     r->task.call.caller_key = caller_key(r, s, token);
     r->task.call.anthropic_version =
         weir_http_request_get(&s->req, WEIR_SLICE("anthropic-version"));
+    r->task.call.anthropic_beta = weir_http_request_get(&s->req, WEIR_SLICE("anthropic-beta"));
     if (r->env->conf->passthrough_headers.n == 0 && token.p == NULL) {
         return;
     }

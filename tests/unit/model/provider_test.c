@@ -76,6 +76,10 @@ static void test_anthropic(void **state)
            "/v1/models\nx-api-key: k\nanthropic-version: 2023-06-01\nx-team: t");
     expect(&p, WEIR_MODEL_MODELS, &context,
            "/v1/models\nx-api-key: k\nanthropic-version: 2024-01-01\nx-team: t");
+    expect(&p, WEIR_MODEL_MESSAGES, NULL,
+           "/v1/messages\nx-api-key: k\nanthropic-version: 2023-06-01\nx-team: t");
+    expect(&p, WEIR_MODEL_COUNT, NULL,
+           "/v1/messages/count_tokens\nx-api-key: k\nanthropic-version: 2023-06-01\nx-team: t");
 }
 
 static void test_the_callers_key(void **state)

@@ -21,6 +21,9 @@ static void test_the_member_alone(void **state)
     expect(&r, "{\"choices\":[{\"model\":\"x\"}]}", "{\"choices\":[{\"model\":\"x\"}]}");
     expect(&r, "{\"choices\":[\"model\",\"x\"], \"model\" : \"\\u0078\" }",
            "{\"choices\":[\"model\",\"x\"], \"model\" : \"a\\\"b\" }");
+    expect(&r, "{\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"model\":\"x\"}}",
+           "{\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"model\":\"a\\\"b\"}}");
+    expect(&r, "{\"response\":{\"model\":\"x\"}}", "{\"response\":{\"model\":\"a\\\"b\"}}");
     expect(&r, "{\"model\":null}", "{\"model\":null}");
     expect(&r, "{\"model\":5}", "{\"model\":5}");
     expect(&r, "no json", "no json");
@@ -43,8 +46,9 @@ static void test_a_stream(void **state)
         expect(&r, event, renamed);
     }
     struct weir_slice raw =
-        weir_rename_event(&r, WEIR_SLICE("{\"a\":1,\n\"b\":2}"), WEIR_SLICE("7"));
-    assert_true(weir_slice_eq_cstr(raw, "id: 7\ndata: {\"a\":1,\ndata: \"b\":2}\n\n"));
+        weir_rename_event(&r, WEIR_SLICE("{\"a\":1,\n\"b\":2}"),
+                          WEIR_SLICE("event: message_start\r\ndata: {}\r\n\r\n"), WEIR_SLICE("7"));
+    assert_true(weir_slice_eq_cstr(raw, "id: 7\nevent: message_start\ndata: {\"a\":1,\ndata: \"b\":2}\n\n"));
     weir_rename_dispose(&r);
 }
 
