@@ -1,0 +1,47 @@
+#ifndef WEIR_TALK_LINKWATCH_H
+#define WEIR_TALK_LINKWATCH_H
+
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Is this place of a text inside a URL, or inside the target of a markdown link or image? What
+ * stands there is fetched when the text is shown or clicked on, so a value that is put there is
+ * carried to whoever the URL belongs to.
+ *
+ *   ask jane, see https://example.org/?q=… or ![](//example.org/…) or [her](mailto:…)
+ *             open    └──── closed ─────┘         └─── closed ───┘          open
+ *
+ * A URL begins with `//`, `http:`, `https:` or `www.` and ends with white space, a quote or an
+ * angle bracket; a target begins with `](` and ends with its bracket. `mailto:` and `tel:` are open:
+ * they go to no server. It is read as the most generous reader would: what might be a URL is one.
+ *
+ * The text comes in any cut. In JSON it is read as what its escapes mean, and a string's end ends
+ * everything.
+ */
+struct weir_linkwatch { /* all-zero is the beginning of a text */
+    bool is_json;
+    uint8_t mode;
+    uint8_t escape;   /* JSON: how much of an escape was seen */
+    uint16_t escaped; /* and what it stands for so far */
+    bool is_target;   /* in a target of markdown */
+    bool is_odd;      /* of the URL's authority: it is not a plain name */
+    uint16_t depth;   /* brackets inside the target */
+    uint16_t n_host;
+    char last[8]; /* the bytes before, in lower case */
+    char host[256];
+};
+
+void weir_linkwatch_feed(struct weir_linkwatch *l, struct weir_slice text);
+
+/* May a value stand here? In a URL only where its host is one of those: names, in lower case. */
+struct weir_linkwatch_hosts {
+    const struct weir_slice *names;
+    size_t n;
+};
+bool weir_linkwatch_is_open(const struct weir_linkwatch *l, const struct weir_linkwatch_hosts *hosts);
+
+#endif
