@@ -75,6 +75,7 @@ static void test_wrong_hosts(void **state)
 /* What decides is the first 1,024 bytes; what is found goes on to its end. */
 static void test_long_addresses(void **state)
 {
+    (void)state;
     enum { LONG = 3000 };
     static const struct {
         const char *before;
