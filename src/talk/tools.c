@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "talk/form.h"
+#include "talk/half.h"
 #include "talk/known.h"
 
 #include <stdlib.h>
@@ -82,12 +83,35 @@ static int take_extras(const struct weir_tools *t, const struct weir_json *json,
     return rc;
 }
 
+/* A piece of the arguments; characters may be cut in two. */
+static int take_arguments(const struct weir_json *json, uint32_t object, const char *name,
+                          struct weir_tool *tool)
+{
+    uint32_t at = weir_json_get_set(json, object, weir_slice_cstr(name));
+    if (at == WEIR_JSON_NONE || weir_json_type(json, at) != WEIR_JSON_STRING ||
+        json->nodes[at].n == 0) {
+        return 0;
+    }
+    if (tool->half == 0 && !json->nodes[at].has_lone_surrogate) {
+        return weir_json_string_append(json, at, &tool->arguments);
+    }
+    struct weir_buf text = {0};
+    weir_json_string_append(json, at, &text);
+    if (tool->half != 0) {
+        weir_half_join(json, at, &tool->half, &text);
+    }
+    weir_half_cut(json, at, &tool->half, &text);
+    int rc = weir_buf_append(&tool->arguments, weir_buf_slice(&text));
+    weir_buf_dispose(&text);
+    return rc;
+}
+
 /* What it is called, once, and what it is given, piece by piece. */
 static int take_words(const struct weir_json *json, uint32_t at, const char *arguments,
                       struct weir_tool *tool)
 {
     int rc = tool->name.n == 0 ? take_string(json, at, "name", &tool->name) : 0;
-    return rc | take_string(json, at, arguments, &tool->arguments);
+    return rc | take_arguments(json, at, arguments, tool);
 }
 
 static int take_piece(const struct weir_tools *t, struct weir_tool *tool,
@@ -154,6 +178,19 @@ int weir_tools_take_function_call(struct weir_tools *t, const struct weir_json *
     rc |= take_extras(t, json, call, weir_known_function, &tool->word_extras);
     t->n_bytes += size_of(tool) - before;
     return rc != 0 ? WEIR_ELIMIT : 0;
+}
+
+void weir_tools_end(struct weir_tools *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct weir_tool *tool = &t->items[i];
+        if (tool->half != 0) {
+            tool->half = 0;
+            tool->arguments.max += tool->arguments.max != 0 ? WEIR_HALF_ALONE.n : 0;
+            weir_buf_append(&tool->arguments, WEIR_HALF_ALONE);
+            t->n_bytes += WEIR_HALF_ALONE.n;
+        }
+    }
 }
 
 /* ---- writing ---- */

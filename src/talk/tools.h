@@ -22,6 +22,7 @@ struct weir_tool {
     struct weir_buf type;
     struct weir_buf name;
     struct weir_buf arguments;
+    uint16_t half;               /* of a character of the arguments: see talk/half.h */
     struct weir_buf extras;      /* members nobody knows, where they are kept: of the call … */
     struct weir_buf word_extras; /* … and of what has its name and arguments */
 };
@@ -48,6 +49,9 @@ static inline bool weir_tools_is_full(const struct weir_tools *t)
 {
     return t->max_calls != 0 && t->n == t->max_calls;
 }
+
+/* Nothing more comes. */
+void weir_tools_end(struct weir_tools *t);
 
 /* `tool_calls` and `function_call` as members of a message, or (with_index) of an event's delta. */
 void weir_tools_write(const struct weir_tools *t, bool with_index, struct weir_json_write *w);

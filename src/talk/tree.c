@@ -349,7 +349,7 @@ struct weir_tree_span weir_tree_span_of(struct weir_tree_cursor *cursor,
 {
     const struct weir_json_node *n = &json->nodes[node];
     if (n->type != WEIR_JSON_STRING) {
-        return (struct weir_tree_span){0, weir_utf8_count(weir_json_raw(json, node))};
+        return (struct weir_tree_span){.end_cp = weir_utf8_count(weir_json_raw(json, node))};
     }
     struct weir_slice inside = weir_slice_sub(json->src, n->start + 1, n->end - 1);
     size_t base = n->start + 1;
@@ -361,8 +361,12 @@ struct weir_tree_span weir_tree_span_of(struct weir_tree_cursor *cursor,
         cursor->cp++;
     }
     size_t end_cp = cursor->cp;
-    for (size_t at = cursor->at; at < inside.n && base + at < to; end_cp++) {
-        at += written_bytes(inside, at);
+    size_t end = cursor->at;
+    for (; end < inside.n && base + end < to; end_cp++) {
+        end += written_bytes(inside, end);
     }
-    return (struct weir_tree_span){cursor->cp, end_cp};
+    return (struct weir_tree_span){.start_cp = cursor->cp,
+                                   .end_cp = end_cp,
+                                   .cut_before =
+                                       base + cursor->at<from, .cut_behind = base + end> to};
 }

@@ -73,6 +73,8 @@ struct weir_tree_cursor {
 struct weir_tree_span {
     size_t start_cp;
     size_t end_cp;
+    size_t cut_before; /* of these, characters at the beginning and … */
+    size_t cut_behind; /* … at the end of which the stretch has only a part of their escapes */
 };
 struct weir_tree_span weir_tree_span_of(struct weir_tree_cursor *cursor,
                                         const struct weir_json *json, uint32_t node, size_t from,

@@ -95,29 +95,34 @@ static void yield_state(struct walking *w, const struct place *p, uint32_t node,
     yield(w, &item);
 }
 
-/* A string that holds JSON, if it does. Objects and arrays only: `5` is a text. */
+void weir_walk_open_document(struct weir_walk_item *item, uint32_t max_nodes,
+                             struct weir_arena *arena)
+{
+    struct weir_json_limits limits = {.max_depth = MAX_DOCUMENT_DEPTH, .max_nodes = max_nodes};
+    struct weir_slice text = item->text;
+    size_t at = 0;
+    while (at < text.n && text.p[at] != '\0' && strchr(" \t\r\n", text.p[at]) != NULL) {
+        at++;
+    }
+    bool may_be = at < text.n && (text.p[at] == '{' || text.p[at] == '[');
+    struct weir_json *document = weir_arena_zalloc(arena, sizeof *document);
+    if (may_be && weir_json_parse(document, text, &limits, arena, NULL) == 0) {
+        item->kind = WEIR_WALK_DOCUMENT;
+        item->document = document;
+    } else {
+        item->is_broken = true;
+    }
+}
+
+/* A string that holds JSON, if it does. */
 static void yield_document(struct walking *w, const struct place *p, uint32_t node,
                            enum weir_tree_rule rule)
 {
     struct weir_walk_item item = item_at(p, WEIR_WALK_TEXT, node);
-    struct weir_json_limits limits = {.max_depth = MAX_DOCUMENT_DEPTH,
-                                      .max_nodes = w->options->max_document_nodes};
     item.text = weir_json_string(w->json, node, w->arena);
     item.rule = rule;
-    size_t at = 0;
-    while (at < item.text.n && strchr(" \t\r\n", item.text.p[at]) != NULL &&
-           item.text.p[at] != '\0') {
-        at++;
-    }
-    bool may_be = at < item.text.n && (item.text.p[at] == '{' || item.text.p[at] == '[');
-    struct weir_json *document = weir_arena_zalloc(w->arena, sizeof *document);
-    if (may_be && weir_json_parse(document, item.text, &limits, w->arena, NULL) == 0) {
-        item.kind = WEIR_WALK_DOCUMENT;
-        item.document = document;
-    } else {
-        item.is_broken = true;
-        item.is_part = p->part != WEIR_WALK_NO_INDEX;
-    }
+    weir_walk_open_document(&item, w->options->max_document_nodes, w->arena);
+    item.is_part = item.is_broken && p->part != WEIR_WALK_NO_INDEX;
     yield(w, &item);
 }
 

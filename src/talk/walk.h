@@ -107,6 +107,13 @@ void weir_walk_read(struct weir_walk *walk, const struct weir_walk_dialect *dial
                     const struct weir_json *json, const struct weir_walk_options *options,
                     struct weir_arena *arena);
 
+/*
+ * A string that may hold JSON: makes of an item of the kind TEXT one of the kind DOCUMENT if its
+ * text is an object or an array of at most `max_nodes` values, else `is_broken`. `5` is a text.
+ */
+void weir_walk_open_document(struct weir_walk_item *item, uint32_t max_nodes,
+                             struct weir_arena *arena);
+
 /* What ENCODED becomes with another text, in the arena. */
 struct weir_slice weir_walk_encode(const struct weir_walk_item *item, struct weir_slice text,
                                    struct weir_arena *arena);

@@ -1,5 +1,4 @@
 #include "base/utf8.h"
-#include "talk/pointer.h"
 #include "task/asked_int.h"
 
 /* Texts of one question; each costs memory for every detector. */
@@ -113,6 +112,9 @@ static void view_text(struct weir_asked *a, size_t at)
 static bool is_looked_at(const struct weir_asked *a, const struct weir_walk_item *item)
 {
     const struct weir_policy *policy = a->o.policy;
+    if (a->o.is_answer) {
+        return true;
+    }
     if (item->kind == WEIR_WALK_CONTROL || item->kind == WEIR_WALK_SEALED ||
         item->kind == WEIR_WALK_MEDIA || (item->holes & policy->unguarded) != 0) {
         return false;
@@ -258,6 +260,9 @@ size_t weir_asked_n_texts(const struct weir_asked *a)
 static const struct weir_plan *plan_for(struct weir_asked *a, enum weir_walk_role role)
 {
     struct weir_plan *plan = &a->plans[role];
+    if (a->o.is_answer) {
+        return a->o.plan;
+    }
     if (a->has_plan[role]) {
         return plan;
     }
@@ -279,8 +284,19 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     struct weir_asked *a = ctx;
     if (weir_scan_fault(scan) == NULL) {
         weir_asked__collect(a);
+        weir_asked__judge(a);
     }
     a->on_done(a->ctx, scan);
+}
+
+void weir_asked__add(struct weir_asked *a, struct weir_scan *scan)
+{
+    weir_scan_share(scan);
+    for (size_t i = 0; i < a->n_views; i++) {
+        struct weir_asked_view *view = &a->views[i];
+        view->group = weir_scan_add_group(scan, WEIR_RESULTS_NONE);
+        weir_scan_add_text(view->group, plan_for(a, a->o.walk->items[view->item].role), view->text);
+    }
 }
 
 void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_scan_done_fn on_done,
@@ -289,11 +305,6 @@ void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_sca
     a->on_done = on_done;
     a->ctx = ctx;
     a->scan = weir_scan_new(task, on_scanned, a);
-    weir_scan_share(a->scan);
-    for (size_t i = 0; i < a->n_views; i++) {
-        struct weir_asked_view *view = &a->views[i];
-        view->group = weir_scan_add_group(a->scan, WEIR_RESULTS_NONE);
-        weir_scan_add_text(view->group, plan_for(a, a->o.walk->items[view->item].role), view->text);
-    }
+    weir_asked__add(a, a->scan);
     weir_scan_start(a->scan);
 }

@@ -33,6 +33,8 @@ struct weir_asked_options {
     const struct weir_walk *walk;
     const struct weir_policy *policy;
     const struct weir_plan *plan; /* of the input */
+    bool is_answer; /* the walk is of an answer's tool calls (task/called.h): all of it is looked
+                       at, by all detectors, and `json` is not there */
 };
 
 /*

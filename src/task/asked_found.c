@@ -3,10 +3,8 @@
  */
 #include "base/err.h"
 #include "base/utf8.h"
-#include "talk/pointer.h"
 #include "task/asked_int.h"
 #include "task/order.h"
-#include "task/redact.h"
 
 #include <stdlib.h>
 
@@ -230,6 +228,9 @@ static void take_written(struct weir_asked *a, struct written *w, const struct w
         }
         struct weir_tree_span span = weir_tree_span_of(&w->cursor, t->json, place->node, from, to);
         struct weir_asked_hit hit = tree_hit(w->view, place, d);
+        hit.is_cut = span.cut_before != 0 || span.cut_behind != 0;
+        hit.sure_start_cp = span.start_cp + span.cut_before;
+        hit.sure_end_cp = span.end_cp - span.cut_behind;
         if (span.end_cp > span.start_cp) {
             add_hit(a, &hit, (struct span){span.start_cp, span.end_cp});
         }
@@ -238,12 +239,22 @@ static void take_written(struct weir_asked *a, struct written *w, const struct w
 
 /* ---- all of them ---- */
 
+/* What lies in no string of its own, as `"admin": true`, counts for an answer's call as a whole. */
+static void take_loose(struct weir_asked *a, const struct weir_asked_view *view,
+                       const struct weir_detection *d)
+{
+    struct weir_asked_hit hit = {
+        .item = view->item, .node = view->tree->root, .what = WEIR_TREE_CALL_KEY, .d = d};
+    add_hit(a, &hit, (struct span){0, 0});
+}
+
 static void take_view(struct weir_asked *a, const struct weir_asked_view *view)
 {
     struct written written = {.view = view};
     for (size_t i = 0; i < view->group->n_found; i++) {
         const struct weir_detection *d = view->group->found[i];
         bool is_tree = view->kind == WEIR_ASKED_LINES || view->kind == WEIR_ASKED_WRITTEN;
+        size_t n_before = a->n_hits;
         if (is_tree && !weir_redact_can(d)) {
             take_whole_tree(a, view, d);
         } else if (view->kind == WEIR_ASKED_LINES) {
@@ -254,6 +265,9 @@ static void take_view(struct weir_asked *a, const struct weir_asked_view *view)
             take_seam(a, view, d);
         } else {
             take_text(a, view, d);
+        }
+        if (a->o.is_answer && is_tree && a->n_hits == n_before) {
+            take_loose(a, view, d);
         }
     }
 }
@@ -296,14 +310,56 @@ static bool is_known(const struct weir_asked *a, const struct weir_asked_place *
     return false;
 }
 
+static bool is_same_place(const struct weir_asked_hit *a, const struct weir_asked_hit *b)
+{
+    return a->item == b->item && a->node == b->node;
+}
+
+/*
+ * `x\njane@example.org` is found as written from the n of the escape on, and decoded without it:
+ * one finding, of which the decoded one is right. It begins at most a character later.
+ */
+static bool is_artefact(const struct weir_asked *a, size_t at)
+{
+    enum { AHEAD = 8 };
+    const struct weir_asked_hit *hit = &a->hits[at];
+    size_t end = at + AHEAD < a->n_hits ? at + AHEAD : a->n_hits;
+    for (size_t i = at > AHEAD ? at - AHEAD : 0; hit->is_cut && i < end; i++) {
+        const struct weir_asked_hit *other = &a->hits[i];
+        if (!other->is_cut && is_same_place(other, hit) && is_same_kind(other->d, hit->d) &&
+            other->d->start_cp <= hit->sure_start_cp && other->d->end_cp >= hit->sure_end_cp &&
+            hit->sure_start_cp < hit->sure_end_cp) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Before anything is moved: neighbours are looked at. */
+static void drop_artefacts(struct weir_asked *a)
+{
+    bool *is_gone = weir_arena_zalloc(a->o.arena, a->n_hits);
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_hits; i++) {
+        is_gone[i] = is_artefact(a, i);
+    }
+    for (size_t i = 0; i < a->n_hits; i++) {
+        if (!is_gone[i]) {
+            a->hits[n++] = a->hits[i];
+        }
+    }
+    a->n_hits = n;
+}
+
 static void make_places(struct weir_asked *a)
 {
     qsort(a->hits, a->n_hits, sizeof *a->hits, by_place);
+    drop_artefacts(a);
     a->places = weir_arena_array(a->o.arena, a->n_hits, sizeof *a->places);
     size_t n = 0;
     for (size_t i = 0; i < a->n_hits; i++) {
         struct weir_asked_hit hit = a->hits[i];
-        bool is_new = n == 0 || a->hits[n - 1].item != hit.item || a->hits[n - 1].node != hit.node;
+        bool is_new = n == 0 || !is_same_place(&a->hits[n - 1], &hit);
         if (is_new) {
             a->places[a->n_places++] = (struct weir_asked_place){.first = n};
         }
@@ -345,7 +401,7 @@ static const struct weir_fault *refuse(struct weir_asked *a, const struct weir_a
     return fault;
 }
 
-static void judge(struct weir_asked *a)
+void weir_asked__judge(struct weir_asked *a)
 {
     const struct weir_policy *policy = a->o.policy;
     const struct weir_asked_hit *identifier = NULL;
@@ -378,7 +434,6 @@ void weir_asked__collect(struct weir_asked *a)
     if (a->n_hits != 0) {
         make_places(a);
     }
-    judge(a);
 }
 
 size_t weir_asked_n_found(const struct weir_asked *a)

@@ -1,13 +1,16 @@
 #ifndef WEIR_TASK_ASKED_INT_H
 #define WEIR_TASK_ASKED_INT_H
 
+#include "talk/pointer.h"
 #include "talk/tree.h"
 #include "talk/unescape.h"
 #include "task/asked.h"
+#include "task/redact.h"
 
 /*
- * Inside asked: views of the items (asked.c), findings brought back to places (asked_found.c), and
- * what becomes of the places (asked_write.c).
+ * Inside asked, and for what looks at an answer in the same way (task/called.c): views of the items
+ * (asked.c), findings brought back to places (asked_found.c), and what becomes of the places
+ * (asked_write.c).
  */
 enum weir_asked_view_kind {
     WEIR_ASKED_OWN,       /* the item's text */
@@ -44,6 +47,9 @@ struct weir_asked_hit {
     uint32_t node; /* TREE: of the request; DOCUMENT: of the document; otherwise the item's */
     enum weir_tree_what what;
     bool is_key;
+    bool is_cut;          /* found as written, with a part of an escape at one of its ends … */
+    size_t sure_start_cp; /* … and this without them */
+    size_t sure_end_cp;
     const struct weir_detection *d; /* span in the string's own code points */
 };
 
@@ -85,7 +91,43 @@ static inline bool weir_asked__is_turn(const struct weir_asked *a,
     return item->is_turn && (a->o.policy->input_roles >> item->role & 1) != 0;
 }
 
-/* asked_found.c: all findings of all views as hits, and what they lead to. */
+/* asked.c: adds the views to a scan, a group each. */
+void weir_asked__add(struct weir_asked *a, struct weir_scan *scan);
+
+/* asked_found.c: when that scan is done, all findings of all views as hits; and what they lead to
+ * in a question. */
 void weir_asked__collect(struct weir_asked *a);
+void weir_asked__judge(struct weir_asked *a);
+
+/* asked_write.c: the findings of a place with their texts, which come by their starts; named so
+ * that they do not tell what they hide where the route hides it. In the arena. */
+struct weir_detection *weir_asked__told(const struct weir_asked *a,
+                                        const struct weir_asked_place *place);
+
+/* What stands in a place instead, in the arena; `spans`, one for each of its findings, or NULL, say
+ * where they are in that. */
+struct weir_slice weir_asked__instead(const struct weir_asked *a,
+                                      const struct weir_asked_place *place,
+                                      struct weir_redact_span *spans);
+
+/* A TEXT or a DOCUMENT with what was found in it replaced, in the arena. */
+struct weir_slice weir_asked__edited(struct weir_asked *a, uint32_t item);
+
+/* Writing paths of places one after the other, in their order. */
+struct weir_asked_telling {
+    struct weir_json_write *w;
+    const struct weir_asked *a;
+    struct weir_pointer outer;
+    struct weir_pointer inner; /* of the document at hand */
+    struct weir_buf path;      /* disposed of by the owner */
+    uint32_t item;       /* where enforced: a member of this item whose name has a finding … */
+    uint32_t gone_until; /* … ends before this node */
+};
+
+/* The members `path` and `results` of an entry. Of an answer the path is that inside of the
+ * document. */
+void weir_asked__write_path(struct weir_asked_telling *t, const struct weir_asked_hit *hit);
+void weir_asked__write_results(struct weir_asked_telling *t, const struct weir_detection *told,
+                               size_t n);
 
 #endif

@@ -2,9 +2,7 @@
  * What becomes of the places: told in the answer, replaced or taken out in the request.
  */
 #include "base/utf8.h"
-#include "talk/pointer.h"
 #include "task/asked_int.h"
-#include "task/redact.h"
 #include "task/results.h"
 #include "task/seen.h"
 
@@ -26,17 +24,7 @@ static struct weir_slice value_of(const struct weir_asked *a, const struct weir_
 
 /* ---- told ---- */
 
-struct telling {
-    struct weir_json_write *w;
-    const struct weir_asked *a;
-    struct weir_pointer outer;
-    struct weir_pointer inner; /* of the document at hand */
-    struct weir_buf path;
-    uint32_t item;       /* where enforced: a member of this item whose name has a finding … */
-    uint32_t gone_until; /* … ends before this node */
-};
-
-static void find_path(struct telling *t, const struct weir_asked_hit *hit)
+static void find_path(struct weir_asked_telling *t, const struct weir_asked_hit *hit)
 {
     const struct weir_walk_item *item = weir_asked__item(t->a, hit);
     weir_buf_clear(&t->path);
@@ -44,7 +32,9 @@ static void find_path(struct telling *t, const struct weir_asked_hit *hit)
         weir_pointer_append(&t->outer, hit->node, &t->path);
         return;
     }
-    weir_pointer_append(&t->outer, item->node, &t->path);
+    if (!t->a->o.is_answer) {
+        weir_pointer_append(&t->outer, item->node, &t->path);
+    }
     if (t->inner.json != item->document) {
         t->inner = (struct weir_pointer){.json = item->document, .arena = t->a->o.arena};
     }
@@ -53,7 +43,7 @@ static void find_path(struct telling *t, const struct weir_asked_hit *hit)
 
 /* Where findings are not told, a name that has one is not either: the object that has it stands for
  * all that is in the member. */
-static void write_path(struct telling *t, const struct weir_asked_hit *hit)
+void weir_asked__write_path(struct weir_asked_telling *t, const struct weir_asked_hit *hit)
 {
     const struct weir_walk_item *item = weir_asked__item(t->a, hit);
     bool is_gone = t->item == hit->item && hit->node < t->gone_until;
@@ -72,10 +62,8 @@ static void write_path(struct telling *t, const struct weir_asked_hit *hit)
     weir_json_write_string(t->w, weir_buf_slice(&t->path));
 }
 
-/* The findings of a place with their texts, which come by their starts; named so that they do not
- * tell what they hide where the route hides it. In the arena. */
-static struct weir_detection *told_of(const struct weir_asked *a,
-                                      const struct weir_asked_place *place)
+struct weir_detection *weir_asked__told(const struct weir_asked *a,
+                                        const struct weir_asked_place *place)
 {
     struct weir_slice value = value_of(a, &a->hits[place->first]);
     struct weir_detection *told = weir_arena_array(a->o.arena, place->n, sizeof *told);
@@ -99,21 +87,20 @@ static struct weir_detection *told_of(const struct weir_asked *a,
     return told;
 }
 
-static void write_results(struct telling *t, const struct weir_asked_place *place)
+void weir_asked__write_results(struct weir_asked_telling *t, const struct weir_detection *told,
+                               size_t n)
 {
-    const struct weir_asked *a = t->a;
-    const struct weir_detection *told = told_of(a, place);
-    bool is_terse = weir_policy_enforces(a->o.policy);
+    bool is_terse = weir_policy_enforces(t->a->o.policy);
     weir_json_write_key(t->w, WEIR_SLICE("results"));
     weir_json_write_begin_array(t->w);
-    for (size_t i = 0; i < place->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         weir_results_write_one(t->w, is_terse ? WEIR_RESULTS_TERSE : WEIR_RESULTS_COMPLETION,
                                &told[i]);
     }
     weir_json_write_end_array(t->w);
 }
 
-static void write_place(struct telling *t, const struct weir_asked_place *place)
+static void write_place(struct weir_asked_telling *t, const struct weir_asked_place *place)
 {
     const struct weir_asked_hit *hit = &t->a->hits[place->first];
     const struct weir_walk_item *item = weir_asked__item(t->a, hit);
@@ -126,8 +113,8 @@ static void write_place(struct telling *t, const struct weir_asked_place *place)
         weir_json_write_key(t->w, WEIR_SLICE("part_index"));
         weir_json_write_u64(t->w, item->part);
     }
-    write_path(t, hit);
-    write_results(t, place);
+    weir_asked__write_path(t, hit);
+    weir_asked__write_results(t, weir_asked__told(t->a, place), place->n);
     weir_json_write_end_object(t->w);
 }
 
@@ -135,7 +122,7 @@ void weir_asked_note(const struct weir_asked *a, const struct weir_policy *polic
 {
     struct weir_seen_where where = {WEIR_POLICY_INPUT, "content", a->outcome};
     for (size_t i = 0; i < a->n_places; i++) {
-        const struct weir_detection *told = told_of(a, &a->places[i]);
+        const struct weir_detection *told = weir_asked__told(a, &a->places[i]);
         for (size_t k = 0; k < a->places[i].n; k++) {
             const struct weir_detection *d = &told[k];
             weir_seen_findings(policy, &where, &d, 1);
@@ -145,7 +132,8 @@ void weir_asked_note(const struct weir_asked *a, const struct weir_policy *polic
 
 void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)
 {
-    struct telling t = {.w = w, .a = a, .outer = {.json = a->o.json, .arena = a->o.arena}};
+    struct weir_asked_telling t = {
+        .w = w, .a = a, .outer = {.json = a->o.json, .arena = a->o.arena}};
     weir_json_write_begin_array(w);
     for (size_t i = 0; i < a->n_places; i++) {
         write_place(&t, &a->places[i]);
@@ -156,24 +144,25 @@ void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)
 
 /* ---- replaced ---- */
 
-/* What stands there instead, in the arena. */
-static struct weir_slice instead(const struct weir_asked *a, const struct weir_asked_place *place)
+struct weir_slice weir_asked__instead(const struct weir_asked *a,
+                                      const struct weir_asked_place *place,
+                                      struct weir_redact_span *spans)
 {
     if (a->o.policy->action == WEIR_POLICY_BLOCK) {
         return REMOVED;
     }
     const struct weir_detection **found = weir_arena_array(a->o.arena, place->n, sizeof(void *));
-    const struct weir_detection *told = told_of(a, place);
+    const struct weir_detection *told = weir_asked__told(a, place);
     for (size_t i = 0; i < place->n; i++) {
         found[i] = &told[i];
     }
     struct weir_redact redact = {0};
     struct weir_buf out = {0};
-    weir_redact_piece(&redact, a->o.policy->redact_with,
-                      &(struct weir_redact_piece){.text = value_of(a, &a->hits[place->first]),
-                                                  .findings = found,
-                                                  .n_findings = place->n},
-                      &out);
+    weir_redact_mapped(&redact, a->o.policy->redact_with,
+                       &(struct weir_redact_piece){.text = value_of(a, &a->hits[place->first]),
+                                                   .findings = found,
+                                                   .n_findings = place->n},
+                       spans, &out);
     struct weir_slice text = weir_arena_take_buf(a->o.arena, &out);
     return text;
 }
@@ -209,7 +198,8 @@ static void edit_leaves(struct weir_asked *a, const struct run *run, struct weir
             weir_json_edit_remove(e, hit->node);
             gone_until = run->json->nodes[hit->node + 1].next;
         } else {
-            weir_json_edit_replace_string(e, hit->node, instead(a, &a->places[i]));
+            weir_json_edit_replace_string(e, hit->node,
+                                          weir_asked__instead(a, &a->places[i], NULL));
         }
     }
 }
@@ -236,11 +226,11 @@ static void edit_item(struct weir_asked *a, const struct run *run, struct weir_j
     const struct weir_asked_place *place = &a->places[run->first];
     switch (item->kind) {
     case WEIR_WALK_TEXT:
-        weir_json_edit_replace_string(e, item->node, instead(a, place));
+        weir_json_edit_replace_string(e, item->node, weir_asked__instead(a, place, NULL));
         break;
     case WEIR_WALK_ENCODED:
-        weir_json_edit_replace_string(e, item->node,
-                                      weir_walk_encode(item, instead(a, place), a->o.arena));
+        weir_json_edit_replace_string(
+            e, item->node, weir_walk_encode(item, weir_asked__instead(a, place, NULL), a->o.arena));
         break;
     case WEIR_WALK_DOCUMENT:
         weir_json_edit_replace_string(e, item->node, edited_document(a, run));
@@ -257,19 +247,41 @@ static void edit_item(struct weir_asked *a, const struct run *run, struct weir_j
     }
 }
 
+/* The places of the item that place `at` is of: from there on. */
+static struct run run_at(const struct weir_asked *a, size_t at)
+{
+    const struct weir_asked_hit *hit = &a->hits[a->places[at].first];
+    struct run run = {.item = weir_asked__item(a, hit), .first = at};
+    run.json = run.item->kind == WEIR_WALK_DOCUMENT ? run.item->document : a->o.json;
+    while (at < a->n_places && a->hits[a->places[at].first].item == hit->item) {
+        run.n++;
+        at++;
+    }
+    return run;
+}
+
+struct weir_slice weir_asked__edited(struct weir_asked *a, uint32_t item)
+{
+    size_t at = 0;
+    while (at < a->n_places && a->hits[a->places[at].first].item != item) {
+        at++;
+    }
+    if (at == a->n_places) {
+        return a->o.walk->items[item].text;
+    }
+    struct run run = run_at(a, at);
+    return run.item->kind == WEIR_WALK_DOCUMENT ? edited_document(a, &run)
+                                                : weir_asked__instead(a, &a->places[at], NULL);
+}
+
 void weir_asked_edit(struct weir_asked *a, struct weir_json_edit *e)
 {
     if (a->outcome != WEIR_POLICY_REDACTED) {
         return;
     }
     for (size_t i = 0; i < a->n_places;) {
-        const struct weir_asked_hit *hit = &a->hits[a->places[i].first];
-        struct run run = {.item = weir_asked__item(a, hit), .first = i};
-        run.json = run.item->kind == WEIR_WALK_DOCUMENT ? run.item->document : a->o.json;
-        while (i < a->n_places && a->hits[a->places[i].first].item == hit->item) {
-            run.n++;
-            i++;
-        }
+        struct run run = run_at(a, i);
         edit_item(a, &run, e);
+        i += run.n;
     }
 }

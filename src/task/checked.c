@@ -241,22 +241,6 @@ enum weir_channel weir_checked_take_half(struct weir_checked *g)
 
 /* ---- the end of a choice ---- */
 
-/* The texts of the tool calls, names and arguments, as they are now. Borrowed. */
-static void collect_texts(const struct weir_checked *g, struct weir_guard_ending *ending)
-{
-    struct weir_slice *texts = weir_arena_array(g->o.task->arena, 2 * g->tools.n, sizeof *texts);
-    for (size_t i = 0; i < g->tools.n; i++) {
-        const struct weir_tool *tool = &g->tools.items[i];
-        if (tool->name.n != 0) {
-            texts[ending->n_tool_texts++] = weir_buf_slice(&tool->name);
-        }
-        if (tool->arguments.n != 0) {
-            texts[ending->n_tool_texts++] = weir_buf_slice(&tool->arguments);
-        }
-    }
-    ending->tool_texts = texts;
-}
-
 static void write_member(struct weir_json_write *w, const char *name, struct weir_slice text)
 {
     weir_json_write_key(w, weir_slice_cstr(name));
@@ -310,8 +294,8 @@ static struct weir_slice history(const struct weir_checked *g)
 void weir_checked_end(struct weir_checked *g)
 {
     const struct weir_task_completion *request = g->o.request;
-    struct weir_guard_ending ending = {.prompt = request->prompt};
-    collect_texts(g, &ending);
+    struct weir_guard_ending ending = {.prompt = request->prompt, .calls = &g->tools};
+    weir_tools_end(&g->tools);
     if (weir_plan_has_type(&request->output, WEIR_DETECT_CHAT)) {
         uint32_t tools = weir_json_get_set(request->json, 0, WEIR_SLICE("tools"));
         ending.messages = history(g);
@@ -355,12 +339,11 @@ static void leave_logprobs(struct weir_checked *g, struct weir_checked_piece *p)
     weir_buf_dispose(&entries);
 }
 
-/* A call's id may be any text a server likes, and clients send it back: one that is none fails. */
+/* The calls may leave, and are replaced now where something was found in them. A call's id may be
+ * any text a server likes, and clients send it back: one that is none fails. */
 static int check_calls(struct weir_checked *g)
 {
-    struct weir_guard_ending now = {0};
-    collect_texts(g, &now);
-    if (!weir_guard_has_judged_tools(g->guard, now.tool_texts, now.n_tool_texts)) {
+    if (!weir_guard_let_go(g->guard, &g->tools)) {
         return fail_promise(g, "tool calls");
     }
     for (size_t i = 0; i < g->tools.n; i++) {
@@ -418,6 +401,10 @@ struct weir_checked_no weir_checked_no(const struct weir_checked *g, bool is_alo
 void weir_checked_write_found(struct weir_json_write *w, const struct weir_checked *g,
                               enum weir_channel channel, struct weir_slice results)
 {
+    if (channel == WEIR_CHANNEL_TOOLS) {
+        weir_json_write_raw(w, results);
+        return;
+    }
     bool is_content = channel == WEIR_CHANNEL_CONTENT || channel == WEIR_CHANNEL_WHOLE;
     weir_results_begin_entry(w, g->o.place, is_content ? NULL : weir_channel_name(channel));
     weir_json_write_begin_array(w);

@@ -100,7 +100,8 @@ struct weir_checked_no {
 };
 struct weir_checked_no weir_checked_no(const struct weir_checked *g, bool is_alone);
 
-/* The array of entries `detections.output` of findings of one channel. */
+/* The entry of `detections.output` for findings of one channel; of tool calls the entries, which
+ * `results` has then (weir_guard_piece). */
 void weir_checked_write_found(struct weir_json_write *w, const struct weir_checked *g,
                               enum weir_channel channel, struct weir_slice results);
 

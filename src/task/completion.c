@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "io/loop.h"
 #include "talk/channel.h"
+#include "task/called.h"
 #include "task/enforce_unary.h"
 #include "task/event.h"
 #include "task/results.h"
@@ -20,7 +21,8 @@ struct choice {
     struct weir_slice text; /* p NULL: none */
     struct weir_scan_group *group;
     /* Routes: what it says besides its content, by channel; NULL: nothing. */
-    struct weir_scan_group *others[WEIR_CHANNEL_WHOLE];
+    struct weir_scan_group *others[WEIR_CHANNEL_TEXTS];
+    struct weir_called *called; /* routes: its tool calls; NULL: none */
 };
 
 struct completion {
@@ -80,8 +82,8 @@ static void start_model(struct completion *c, const struct weir_model_events *ev
 
 static size_t n_others_found(const struct choice *choice)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < WEIR_CHANNEL_WHOLE; i++) {
+    size_t n = choice->called != NULL ? weir_called_found(choice->called)->n : 0;
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         n += choice->others[i] != NULL ? choice->others[i]->n_found : 0;
     }
     return n;
@@ -141,8 +143,11 @@ static void write_output(struct weir_json_write *w, const struct completion *c)
     for (size_t i = 0; i < c->n_choices; i++) {
         const struct choice *choice = &c->choices[i];
         write_entry(w, choice, NULL, choice->group);
-        for (size_t k = 0; k < WEIR_CHANNEL_WHOLE; k++) {
+        for (size_t k = 0; k < WEIR_CHANNEL_TEXTS; k++) {
             write_entry(w, choice, weir_channel_name((enum weir_channel)k), choice->others[k]);
+        }
+        if (choice->called != NULL && weir_called_found(choice->called)->n != 0) {
+            weir_json_write_raw(w, weir_called_found(choice->called)->entries);
         }
     }
     weir_json_write_end_array(w);
@@ -221,6 +226,20 @@ static void note_seen(const struct completion *c, const char *channel,
     }
 }
 
+static void note_choice(const struct completion *c, const struct choice *choice)
+{
+    struct weir_seen_where where = {WEIR_POLICY_OUTPUT, weir_channel_name(WEIR_CHANNEL_TOOLS),
+                                    WEIR_POLICY_ANNOTATED};
+    note_seen(c, "content", choice->group);
+    for (size_t k = 0; k < WEIR_CHANNEL_TEXTS; k++) {
+        note_seen(c, weir_channel_name((enum weir_channel)k), choice->others[k]);
+    }
+    if (choice->called != NULL) {
+        const struct weir_called_found *found = weir_called_found(choice->called);
+        weir_seen_findings(c->request.policy, &where, found->items, found->n);
+    }
+}
+
 static void on_output_scanned(void *ctx, struct weir_scan *scan)
 {
     struct completion *c = ctx;
@@ -230,10 +249,10 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
         return;
     }
     for (size_t i = 0; i < c->n_choices; i++) {
-        note_seen(c, "content", c->choices[i].group);
-        for (size_t k = 0; k < WEIR_CHANNEL_WHOLE; k++) {
-            note_seen(c, weir_channel_name((enum weir_channel)k), c->choices[i].others[k]);
+        if (c->choices[i].called != NULL) {
+            weir_called_collect(c->choices[i].called);
         }
+        note_choice(c, &c->choices[i]);
     }
     weir_policy_count(c->request.policy, WEIR_POLICY_OUTPUT,
                       n_output_found(c) != 0 ? WEIR_POLICY_ANNOTATED : WEIR_POLICY_PASSED);
@@ -285,34 +304,40 @@ static struct weir_slice string_of(struct completion *c, uint32_t object, const 
     return is_text ? weir_json_string(&c->answer, at, c->task->arena) : WEIR_SLICE("");
 }
 
-static void add_calls(struct completion *c, struct weir_scan *scan, struct choice *choice,
-                      uint32_t message)
+/* NULL or what is wrong with them. */
+static const char *add_calls(struct completion *c, struct weir_scan *scan, struct choice *choice,
+                             uint32_t message)
 {
-    static const char *const texts[][3] = {{"function", "name", "arguments"},
-                                           {"custom", "name", "input"}};
-    struct weir_scan_group **group = &choice->others[WEIR_CHANNEL_TOOLS];
     const struct weir_json *json = &c->answer;
+    const char *why = NULL;
+    struct weir_tools tools = {0};
     uint32_t calls = weir_json_get_set(json, message, WEIR_SLICE("tool_calls"));
     uint32_t old = weir_json_get_set(json, message, WEIR_SLICE("function_call"));
-    bool is_list = calls != WEIR_JSON_NONE && weir_json_type(json, calls) == WEIR_JSON_ARRAY;
-    uint32_t at = is_list ? weir_json_first(json, calls) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(json, calls, at)) {
-        for (size_t i = 0; i < 2; i++) {
-            uint32_t words = weir_json_get_set(json, at, weir_slice_cstr(texts[i][0]));
-            add_other(c, scan, group, string_of(c, words, texts[i][1]));
-            add_other(c, scan, group, string_of(c, words, texts[i][2]));
-        }
+    if (calls != WEIR_JSON_NONE && weir_json_type(json, calls) == WEIR_JSON_ARRAY) {
+        weir_tools_take(&tools, json, calls, &why);
     }
-    add_other(c, scan, group, string_of(c, old, "name"));
-    add_other(c, scan, group, string_of(c, old, "arguments"));
+    if (old != WEIR_JSON_NONE && weir_json_type(json, old) == WEIR_JSON_OBJECT) {
+        weir_tools_take_function_call(&tools, json, old, &why);
+    }
+    weir_tools_end(&tools);
+    if (tools.n != 0) {
+        choice->called = weir_called_new(&(struct weir_called_options){.arena = c->task->arena,
+                                                                       .plan = &c->request.output,
+                                                                       .policy = c->request.policy,
+                                                                       .choice = choice->index,
+                                                                       .tools = &tools});
+        weir_called_add(choice->called, scan);
+    }
+    weir_tools_dispose(&tools);
+    return why;
 }
 
-/* Routes look at everything a choice says. */
-static void add_others(struct completion *c, struct weir_scan *scan, struct choice *choice,
-                       uint32_t message)
+/* Routes look at everything a choice says. NULL or what is wrong with it. */
+static const char *add_others(struct completion *c, struct weir_scan *scan, struct choice *choice,
+                              uint32_t message)
 {
     if (c->request.policy == NULL || !c->request.is_chat) {
-        return;
+        return NULL;
     }
     for (size_t i = WEIR_CHANNEL_CONTENT + 1; i < WEIR_CHANNEL_TRANSCRIPT; i++) {
         const char *name = weir_channel_name((enum weir_channel)i);
@@ -320,7 +345,7 @@ static void add_others(struct completion *c, struct weir_scan *scan, struct choi
     }
     uint32_t audio = weir_json_get_set(&c->answer, message, WEIR_SLICE("audio"));
     add_other(c, scan, &choice->others[WEIR_CHANNEL_TRANSCRIPT], string_of(c, audio, "transcript"));
-    add_calls(c, scan, choice, message);
+    return add_calls(c, scan, choice, message);
 }
 
 /* Reads one choice; NULL or what is wrong with it. */
@@ -354,9 +379,8 @@ static const char *read_choice(struct completion *c, struct weir_scan *scan, uin
     if (choice->text.n != 0) {
         weir_scan_add_text(choice->group, &c->request.output, choice->text);
     }
-    add_others(c, scan, choice, message);
     add_whole(c, choice, message);
-    return NULL;
+    return add_others(c, scan, choice, message);
 }
 
 static void check_output(struct completion *c)

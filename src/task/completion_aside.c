@@ -13,7 +13,8 @@
 
 struct weir_cs_aside {
     struct weir_checked checked;
-    struct weir_buf found[WEIR_CHANNEL_WHOLE]; /* results by channel, commas between them */
+    struct weir_buf found[WEIR_CHANNEL_WHOLE]; /* results by channel, of tool calls entries, with
+                                                  commas between them */
 };
 
 static void on_progress(void *ctx)
@@ -163,6 +164,15 @@ void weir_cs__aside_end(struct weir_cs_choice *choice)
 
 /* ---- what was found ---- */
 
+static void keep_found(struct weir_cs_aside *a, const struct weir_guard_piece *piece)
+{
+    struct weir_buf *found = &a->found[piece->channel];
+    weir_buf_append(found, piece->entries);
+    for (size_t i = 0; i < piece->n_findings && piece->channel != WEIR_CHANNEL_TOOLS; i++) {
+        weir_results_append(found, WEIR_RESULTS_COMPLETION, piece->findings[i], found->n != 0);
+    }
+}
+
 void weir_cs__aside_drain(struct weir_cs_choice *choice)
 {
     struct weir_cs_aside *a = choice->aside;
@@ -170,9 +180,8 @@ void weir_cs__aside_drain(struct weir_cs_choice *choice)
     int rc = a != NULL ? 0 : WEIR_EAGAIN;
     while (rc == 0 && !choice->cs->is_over) {
         rc = weir_checked_pop(&a->checked, &p);
-        for (size_t i = 0; rc == 0 && i < p.piece.n_findings; i++) {
-            struct weir_buf *found = &a->found[p.piece.channel];
-            weir_results_append(found, WEIR_RESULTS_COMPLETION, p.piece.findings[i], found->n != 0);
+        if (rc == 0 && p.piece.n_findings != 0) {
+            keep_found(a, &p.piece);
             weir_cs__note_outcome(choice->cs, WEIR_POLICY_ANNOTATED);
         }
     }
@@ -191,17 +200,11 @@ enum weir_path_wait weir_cs__aside_waits(const struct weir_cs_choice *choice)
     return choice->aside != NULL ? weir_guard_waits(choice->aside->checked.guard) : WEIR_PATH_IDLE;
 }
 
-static void write_entry(struct weir_json_write *w, const struct weir_cs_choice *choice,
-                        const char *channel, struct weir_slice results)
+/* What detectors of the whole say. */
+static void write_whole(struct weir_json_write *w, const struct weir_cs_choice *choice)
 {
-    weir_results_begin_entry(w, choice->index, channel);
-    if (channel != NULL) {
-        weir_json_write_begin_array(w);
-        weir_json_write_raw(w, results);
-        weir_json_write_end_array(w);
-    } else {
-        weir_scan_write_results(w, choice->group);
-    }
+    weir_results_begin_entry(w, choice->index, NULL);
+    weir_scan_write_results(w, choice->group);
     weir_results_end_entry(w);
 }
 
@@ -216,12 +219,12 @@ bool weir_cs__aside_write(const struct weir_cs_choice *choice, struct weir_buf *
     weir_json_write_key(&w, WEIR_SLICE("output"));
     weir_json_write_begin_array(&w);
     if (has_whole) {
-        write_entry(&w, choice, NULL, WEIR_SLICE(""));
+        write_whole(&w, choice);
     }
     for (size_t i = 0; choice->aside != NULL && i < WEIR_CHANNEL_WHOLE; i++) {
         if (choice->aside->found[i].n != 0) {
-            write_entry(&w, choice, weir_channel_name((enum weir_channel)i),
-                        weir_buf_slice(&choice->aside->found[i]));
+            weir_checked_write_found(&w, &choice->aside->checked, (enum weir_channel)i,
+                                     weir_buf_slice(&choice->aside->found[i]));
             has_whole = *has_text_found = true;
         }
     }

@@ -136,6 +136,12 @@ static struct weir_slice write_found(const struct weir_cs_choice *choice,
     bool is_content =
         piece->channel == WEIR_CHANNEL_CONTENT || piece->channel == WEIR_CHANNEL_WHOLE;
     weir_buf_clear(out);
+    if (piece->channel == WEIR_CHANNEL_TOOLS) {
+        weir_buf_append(out, WEIR_SLICE("{\"output\":["));
+        weir_buf_append(out, piece->entries);
+        weir_buf_append(out, WEIR_SLICE("]}"));
+        return weir_buf_slice(out);
+    }
     weir_buf_append(out, WEIR_SLICE("{\"output\":[{\"choice_index\":"));
     weir_buf_append_u64(out, choice->index);
     if (!is_content) {
@@ -593,16 +599,26 @@ static void emit_waiting(struct weir_cs_choice *choice)
 }
 
 /* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */
-static void clear(struct weir_cs_choice *choice)
+static void clear(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
 {
+    struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
     struct weir_buf calls = {0};
     emit_waiting(choice);
     if (e->checked.tools.n != 0 || weir_checked_has_audio(&e->checked)) {
+        bool has_found = piece->n_findings != 0;
         weir_checked_write_calls(&e->checked, true, &calls);
-        send_out(choice, &(struct weir_talk_out){.envelope = e->envelope,
-                                                 .audio = weir_checked_take_audio(&e->checked),
-                                                 .members = weir_buf_slice(&calls)});
+        send_out(choice,
+                 &(struct weir_talk_out){
+                     .envelope = e->envelope,
+                     .audio = weir_checked_take_audio(&e->checked),
+                     .members = weir_buf_slice(&calls),
+                     .detections = has_found ? write_found(choice, piece, &cs->scratch->kept)
+                                             : WEIR_SLICE(""),
+                     .warnings = warnings_of(piece)});
+    }
+    if (piece->is_changed) {
+        weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
     }
     if (e->checked.finish.n != 0) {
         send_out(choice,
@@ -626,7 +642,7 @@ static void take_piece(struct weir_cs_choice *choice, const struct weir_checked_
         block(choice, &p->piece);
         break;
     case WEIR_GUARD_CLEAR:
-        clear(choice);
+        clear(choice, &p->piece);
         break;
     }
 }

@@ -62,7 +62,7 @@ static void write_member(struct weir_json_write *w, const char *name, struct wei
 }
 
 /* The caller's history and what was generated, as one array. */
-static struct weir_slice history(struct weir_cs *cs, const struct weir_cs_choice *choice)
+static struct weir_slice history(struct weir_cs *cs, struct weir_cs_choice *choice)
 {
     struct weir_buf out = {0};
     struct weir_json_write w;
@@ -73,6 +73,7 @@ static struct weir_slice history(struct weir_cs *cs, const struct weir_cs_choice
     if (choice->has_content) {
         write_member(&w, "content", weir_buf_slice(&choice->whole));
     }
+    weir_tools_end(&choice->tools);
     weir_tools_write(&choice->tools, true, &w);
     weir_json_write_end_object(&w);
     struct weir_slice text = WEIR_SLICE("[]");

@@ -37,7 +37,7 @@ struct said {
     bool has_checked;
     struct weir_buf texts[WEIR_CHANNEL_TEXTS]; /* what may leave */
     struct weir_buf logprobs[2];               /* entries of the content's, and of the refusal's */
-    struct weir_buf found[N_FOUND];            /* results, commas between them */
+    struct weir_buf found[N_FOUND];            /* results, of tool calls entries, and commas */
     size_t channel;                            /* whose text is given to the guard … */
     struct weir_slice rest;                    /* … and what is left of it */
     struct weir_post step;                     /* gives more */
@@ -329,15 +329,17 @@ static void take_piece(struct said *c, const struct weir_checked_piece *p)
 {
     const struct weir_guard_piece *piece = &p->piece;
     struct weir_buf *found = &c->found[piece->channel];
-    for (size_t i = 0; i < piece->n_findings; i++) {
+    bool is_calls = piece->channel == WEIR_CHANNEL_TOOLS;
+    weir_buf_append(found, piece->entries);
+    for (size_t i = 0; i < piece->n_findings && !is_calls; i++) {
         weir_results_append(found, WEIR_RESULTS_TERSE, piece->findings[i], found->n != 0);
     }
+    c->is_changed = c->is_changed || piece->is_changed;
     c->run->n_found += piece->n_findings;
     c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
     if (piece->what != WEIR_GUARD_TEXT) {
         return;
     }
-    c->is_changed = c->is_changed || piece->is_changed;
     weir_buf_append(&c->texts[piece->channel], piece->text);
     if (p->entries.n != 0) {
         struct weir_buf *out = &c->logprobs[piece->channel == WEIR_CHANNEL_REFUSAL];

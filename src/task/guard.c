@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "io/loop.h"
+#include "task/called.h"
 #include "task/redact.h"
 #include "task/scan.h"
 #include "task/seen.h"
@@ -35,9 +36,7 @@ struct weir_guard {
     bool is_kept_told;          /* what that held back has left */
     struct weir_scan *scan;     /* what is looked at when the choice has ended; NULL: nothing yet */
     struct weir_scan_group *groups[N_GROUPS];
-    struct weir_slice
-        *tool_texts; /* copies in the request's arena, as they were sent to be judged */
-    size_t n_tool_texts;
+    struct weir_called *called; /* the tool calls; NULL: none, or not yet */
     struct weir_buf out;
     /* Of the piece popped last. */
     struct weir_detection *told;
@@ -206,6 +205,8 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     g->is_scanning = false;
     if (fault != NULL) {
         g->fault = *fault;
+    } else if (g->called != NULL) {
+        weir_called_collect(g->called);
     }
     if (!g->is_blocked) {
         g->options.on_progress(g->options.ctx);
@@ -249,21 +250,17 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
     return has_any;
 }
 
-/* What is under judgement must not move: the scan gets copies. */
-static bool add_tools(struct weir_guard *g, const struct weir_guard_ending *ending)
+static bool add_calls(struct weir_guard *g, const struct weir_guard_ending *ending)
 {
-    struct weir_arena *arena = g->options.task->arena;
-    if (ending->n_tool_texts == 0) {
+    if (ending->calls == NULL || ending->calls->n == 0) {
         return false;
     }
-    g->groups[WEIR_CHANNEL_TOOLS] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
-    g->tool_texts = weir_arena_array(arena, ending->n_tool_texts, sizeof *g->tool_texts);
-    g->n_tool_texts = ending->n_tool_texts;
-    for (size_t i = 0; i < ending->n_tool_texts; i++) {
-        g->tool_texts[i] = weir_arena_dup(arena, ending->tool_texts[i]);
-        weir_scan_add_text(g->groups[WEIR_CHANNEL_TOOLS], g->options.plan, g->tool_texts[i]);
-    }
-    return true;
+    g->called = weir_called_new(&(struct weir_called_options){.arena = g->options.task->arena,
+                                                              .plan = g->options.plan,
+                                                              .policy = g->options.policy,
+                                                              .choice = g->options.choice,
+                                                              .tools = ending->calls});
+    return weir_called_add(g->called, g->scan);
 }
 
 void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending)
@@ -278,12 +275,12 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
             weir_path_end(g->channels[i].path);
         }
     }
-    if (!g->holds_all && ending->n_tool_texts == 0) {
+    if (!g->holds_all && (ending->calls == NULL || ending->calls->n == 0)) {
         return;
     }
     g->scan = weir_scan_new(g->options.task, on_scanned, g);
     bool has_any = g->holds_all && add_wholes(g, ending);
-    g->is_scanning = add_tools(g, ending) || has_any;
+    g->is_scanning = add_calls(g, ending) || has_any;
     if (g->is_scanning) {
         weir_scan_start(g->scan);
     }
@@ -486,22 +483,39 @@ static bool has_left(const struct weir_guard *g)
 
 /* Does the scan say something about the choice that has no place in a text? It ends it, or is told.
  */
-static bool is_refused(struct weir_guard *g, enum weir_channel channel,
-                       struct weir_guard_piece *piece)
+static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
 {
-    const struct weir_scan_group *group = g->groups[channel];
+    const struct weir_scan_group *group = g->groups[WEIR_CHANNEL_WHOLE];
     if (group == NULL || group->n_found == 0) {
         return false;
     }
     *piece = (struct weir_guard_piece){
-        .channel = channel, .findings = group->found, .n_findings = group->n_found};
+        .channel = WEIR_CHANNEL_WHOLE, .findings = group->found, .n_findings = group->n_found};
     if (g->options.policy->action == WEIR_POLICY_ANNOTATE) {
-        g->groups[channel] = NULL; /* told once */
+        g->groups[WEIR_CHANNEL_WHOLE] = NULL; /* told once */
         return true;
     }
     keep_told(g, piece);
     block(g, piece);
     return true;
+}
+
+/* The calls, which leave as they are, leave changed, or end the choice. */
+static void pop_calls(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    *piece = (struct weir_guard_piece){.what = WEIR_GUARD_CLEAR, .channel = WEIR_CHANNEL_TOOLS};
+    if (g->called != NULL) {
+        const struct weir_called_found *found = weir_called_found(g->called);
+        piece->findings = found->items;
+        piece->n_findings = found->n;
+        piece->entries = found->entries;
+        piece->is_changed = found->n != 0 && weir_policy_enforces(g->options.policy);
+    }
+    if (g->called != NULL && weir_called_blocks(g->called)) {
+        block(g, piece);
+    } else {
+        g->is_clear = true;
+    }
 }
 
 static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
@@ -553,16 +567,14 @@ static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
     if (g->fault.origin != WEIR_FAULT_NONE) {
         return g->fault.err;
     }
-    if (is_refused(g, WEIR_CHANNEL_WHOLE, piece)) {
+    if (is_refused(g, piece)) {
         return 0;
     }
     int rc = g->holds_all ? pop_whole(g, piece) : WEIR_EAGAIN;
     if (rc == WEIR_EAGAIN && has_left(g)) {
-        if (pop_kept(g, piece) || is_refused(g, WEIR_CHANNEL_TOOLS, piece)) {
-            return 0;
+        if (!pop_kept(g, piece)) {
+            pop_calls(g, piece);
         }
-        *piece = (struct weir_guard_piece){.what = WEIR_GUARD_CLEAR};
-        g->is_clear = true;
         return 0;
     }
     return rc;
@@ -628,23 +640,15 @@ bool weir_guard_has_judged(struct weir_guard *g, const struct weir_guard_piece *
     return follows && g->has_ended && is_answered && piece->end_cp <= c->n_whole_cp;
 }
 
-bool weir_guard_has_judged_tools(const struct weir_guard *g, const struct weir_slice *texts,
-                                 size_t n_texts)
+bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls)
 {
-    const struct weir_scan_group *group = g->groups[WEIR_CHANNEL_TOOLS];
-    if (n_texts == 0) {
+    if (calls->n == 0) {
         return true;
     }
-    if (group == NULL || g->is_scanning || group->n_found != 0 ||
-        g->fault.origin != WEIR_FAULT_NONE || n_texts != g->n_tool_texts) {
+    if (g->called == NULL || g->is_scanning || g->fault.origin != WEIR_FAULT_NONE) {
         return false;
     }
-    for (size_t i = 0; i < n_texts; i++) {
-        if (!weir_slice_eq(texts[i], g->tool_texts[i])) {
-            return false;
-        }
-    }
-    return true;
+    return weir_called_has_judged(g->called, calls) && weir_called_replace(g->called, calls);
 }
 
 enum weir_path_wait weir_guard_waits(const struct weir_guard *g)

@@ -2,6 +2,7 @@
 #define WEIR_TASK_GUARD_H
 
 #include "talk/channel.h"
+#include "talk/tools.h"
 #include "task/path.h"
 #include "task/plan.h"
 #include "task/policy.h"
@@ -15,7 +16,7 @@
  *
  *   push(content, …)   ─► path ─┐                     ┌─► TEXT     clean, or with findings replaced
  *   push(reasoning, …) ─► path ─┼─► policy ─► pop ────┼─► BLOCKED  the choice ends here
- *   end(tool calls, …) ─► scan ─┘                     └─► CLEAR    all of it has left
+ *   end(tool calls, …) ─► scan ─┘                     └─► CLEAR    all text has left: now the calls
  *
  * Text leaves as soon as everything that touches it is known (`aligned` batches), each channel in
  * its own order. Where the route blocks, the text before the first finding leaves, and no more.
@@ -43,7 +44,7 @@ struct weir_guard_options {
 enum weir_guard_what {
     WEIR_GUARD_TEXT,
     WEIR_GUARD_BLOCKED, /* last */
-    WEIR_GUARD_CLEAR,   /* after end: nothing is held, tool calls may leave */
+    WEIR_GUARD_CLEAR,   /* after end: nothing is held, tool calls may leave (weir_guard_let_go) */
 };
 
 /* A stretch of what the model said: it leaves as it is, or it does not. */
@@ -55,7 +56,7 @@ struct weir_guard_stretch {
 /* Valid until the next call. */
 struct weir_guard_piece {
     enum weir_guard_what what;
-    enum weir_channel channel; /* of the findings; CLEAR: not set */
+    enum weir_channel channel; /* of the findings; CLEAR: tool calls */
     struct weir_slice text;    /* TEXT: what may leave */
     size_t start_cp;           /* TEXT: which part of the channel it stands for */
     size_t end_cp;
@@ -66,12 +67,13 @@ struct weir_guard_piece {
      * (see weir_detection_name). */
     const struct weir_detection *const *findings;
     size_t n_findings;
+    struct weir_slice entries; /* of tool calls: the findings as entries of `detections.output`,
+                                  commas between them */
 };
 
 /* What is only known when a choice has ended. Lives in the request's arena. */
 struct weir_guard_ending {
-    const struct weir_slice *tool_texts; /* names and arguments of tool calls, one text each */
-    size_t n_tool_texts;
+    const struct weir_tools *calls; /* copied; NULL: none */
     struct weir_slice messages; /* for text_chat: the history with the generated message, JSON */
     struct weir_slice tools;    /* for text_chat: the request's tools, JSON; empty: none */
     struct weir_slice prompt;   /* for text_generation */
@@ -91,8 +93,7 @@ size_t weir_guard_length_cp(const struct weir_guard *guard, enum weir_channel ch
  */
 struct weir_slice weir_guard_whole(const struct weir_guard *guard, enum weir_channel channel);
 
-/* The choice has ended, once: nothing is pushed any more. `ending` is copied, the texts in it too.
- * Then pop. */
+/* The choice has ended, once: nothing is pushed any more. Then pop. */
 void weir_guard_end(struct weir_guard *guard, const struct weir_guard_ending *ending);
 
 /* 0 and the next piece, WEIR_EAGAIN, or an error: see weir_guard_fault. */
@@ -105,12 +106,11 @@ bool weir_guard_is_done(const struct weir_guard *guard);
 /*
  * The promise (task/promise.h), checked where something leaves and computed without the decisions
  * above. For a TEXT piece: has every detector that holds text back answered for it, and does it
- * follow the piece before? For tool texts: are they the ones that were judged, with every answer
- * there and nothing found?
+ * follow the piece before? For tool calls: weir_called_has_judged; then what was found in them is
+ * replaced. False: they must not leave.
  */
 bool weir_guard_has_judged(struct weir_guard *guard, const struct weir_guard_piece *piece);
-bool weir_guard_has_judged_tools(const struct weir_guard *guard, const struct weir_slice *texts,
-                                 size_t n_texts);
+bool weir_guard_let_go(struct weir_guard *guard, struct weir_tools *calls);
 
 /* What is at work that can release something: see weir_path_waits. */
 enum weir_path_wait weir_guard_waits(const struct weir_guard *guard);

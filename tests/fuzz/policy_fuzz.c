@@ -14,6 +14,7 @@
 #include "chunk/window.h"
 #include "io/loop.h"
 #include "talk/channel.h"
+#include "talk/unescape.h"
 #include "task/completion.h"
 #include "task/completion_stream.h"
 #include "task/env.h"
@@ -198,6 +199,38 @@ static void check_text(const struct weir_json *j, uint32_t object, const char *n
     weir_buf_dispose(&text);
 }
 
+/* Arguments are looked at as a reader of JSON would decode them, too. */
+static void check_decoded(struct weir_slice text)
+{
+    struct weir_arena arena = {0};
+    struct weir_json j;
+    struct weir_unescape u;
+    bool is_json = weir_json_parse(&j, text, NULL, &arena, NULL) == 0;
+    for (uint32_t at = 0; is_json && at < j.n_nodes; at++) {
+        if (weir_json_type(&j, at) == WEIR_JSON_STRING) {
+            struct weir_slice said = weir_json_string(&j, at, &arena);
+            CHECK(said.n == 0 || memmem(said.p, said.n, "bad", 3) == NULL);
+        }
+    }
+    weir_unescape_read(&u, text, &arena);
+    CHECK(u.text.n == 0 || memmem(u.text.p, u.text.n, "bad", 3) == NULL);
+    weir_arena_dispose(&arena);
+}
+
+static void check_arguments(const struct weir_json *j, uint32_t object, const char *name,
+                            struct weir_buf *all)
+{
+    check_text(j, object, name, all);
+    uint32_t at = object != WEIR_JSON_NONE ? weir_json_get_set(j, object, weir_slice_cstr(name))
+                                           : WEIR_JSON_NONE;
+    if (at != WEIR_JSON_NONE) {
+        struct weir_buf text = {0};
+        weir_json_string_append(j, at, &text);
+        check_decoded(weir_buf_slice(&text));
+        weir_buf_dispose(&text);
+    }
+}
+
 /* `said` is the member that is guarded: others nobody knows, and they may be passed. */
 static void check_calls(const struct weir_json *j, uint32_t body, struct weir_buf *words)
 {
@@ -206,8 +239,8 @@ static void check_calls(const struct weir_json *j, uint32_t body, struct weir_bu
     for (size_t i = 0; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at), i++) {
         struct weir_buf *all = words != NULL && i < MAX_TOOLS ? &words[i] : NULL;
         check_text(j, weir_json_get_set(j, at, WEIR_SLICE("function")), "name", NULL);
-        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("function")), "arguments", all);
-        check_text(j, weir_json_get_set(j, at, WEIR_SLICE("custom")), "input", all);
+        check_arguments(j, weir_json_get_set(j, at, WEIR_SLICE("function")), "arguments", all);
+        check_arguments(j, weir_json_get_set(j, at, WEIR_SLICE("custom")), "input", all);
     }
 }
 
@@ -239,7 +272,7 @@ static void check_choice(struct world *w, const struct weir_json *j, uint32_t ch
                words != NULL ? &words[WEIR_CHANNEL_TRANSCRIPT] : NULL);
     uint32_t call = weir_json_get_set(j, body, WEIR_SLICE("function_call"));
     check_text(j, call, "name", NULL);
-    check_text(j, call, "arguments", words != NULL ? &words[N_WORDS - 1] : NULL);
+    check_arguments(j, call, "arguments", words != NULL ? &words[N_WORDS - 1] : NULL);
     check_calls(j, body, words != NULL ? words + WEIR_CHANNEL_TEXTS : NULL);
 }
 

@@ -42,7 +42,8 @@ static inline void check_same(struct weir_slice heard, struct weir_slice said)
 static inline void check_text(const struct talk *t, size_t id)
 {
     struct weir_buf want = {0};
-    if (t->enforces && id % N_SLOTS >= SLOT_ARGUMENTS) {
+    bool is_name = id % N_SLOTS >= SLOT_NAMES && id % N_SLOTS < SLOT_OLD_CALL;
+    if (t->enforces && is_name) {
         CHECK(!check_has_found(t, id)); /* or the choice would have been blocked */
     }
     if (t->enforces && t->policy.action == WEIR_POLICY_BLOCK) {

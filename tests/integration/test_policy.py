@@ -487,8 +487,56 @@ def test_tool_calls(gateway, route):
     assert len([e for e in events if e["choices"] and e["choices"][0]["delta"].get("tool_calls")]) == 1
     for is_stream in (False, True):
         answer = post(gateway, route, ask(mock=dirty, tools=tools, stream=is_stream))
-        assert MAIL not in answer.text and '"arguments"' not in answer.text
-        assert '"channel":"tool_calls"' in answer.text and '"content_filter"' in answer.text
+        assert MAIL not in answer.text and '"channel":"tool_calls"' in answer.text
+        if route == "block":
+            assert '"arguments":"' not in answer.text and '"content_filter"' in answer.text
+        else:
+            assert answer.text.count(r'"arguments":"{\"to\": \"[email_address]\"}"') == 2
+
+
+# As a model server writes it, what leaves on redact (None: the choice is blocked), and the entry.
+ARGUMENTS = {
+    "as written": ('{"to": "So %s it is"}' % MAIL, '{"to": "So [email_address] it is"}', "/to"),
+    "escaped": ('{"to":"jane\\u0040example.org"}', '{"to":"[email_address]"}', "/to"),
+    "in a list": ('{"a":[1,{"b~/":"x\\n%s"}]}' % MAIL, '{"a":[1,{"b~/":"x\\n[email_address]"}]}', "/a/1/b~0~1"),
+    "broken": ('{"to": "jane\\u0040example.org', '{"to": "[email_address]', None),
+    "a key": ('{"x": {"%s": 1}}' % MAIL, None, "/x"),
+    "an escaped key": ('{"x": {"jane\\u0040example.org": 1}}', None, "/x"),
+    "a name": (None, None, None),
+}
+
+
+@pytest.mark.parametrize("what", ARGUMENTS)
+def test_findings_in_tool_calls(gateway, what):
+    """Replaced inside of the decoded leaf, so that JSON stays JSON, however the server cuts it; what
+    cannot be replaced blocks; annotate tells the same places."""
+    arguments, wanted, path = ARGUMENTS[what]
+    function = {"name": "f" if arguments else MAIL, "arguments": arguments or "{}"}
+    cuts = [{"index": 0, "id": "c0", "type": "function", "function": {**function, "arguments": ""}}]
+    cuts += [{"index": 0, "function": {"arguments": piece}} for piece in function["arguments"]]
+    events = [streams.delta(tool_calls=[cut]) for cut in cuts] + [streams.delta(finish="tool_calls")]
+    whole = {"id": "c", "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+        "role": "assistant", "content": None, "tool_calls": [{**cuts[0], "function": function}]}}]}  # fmt: skip
+    entry = {"choice_index": 0, "channel": "tool_calls", "tool_index": 0,
+             "member": "arguments" if arguments else "name", "path": path}  # fmt: skip
+    entry = {name: value for name, value in entry.items() if value is not None}
+    for route in ("redact", "block", None):
+        mock = {"events": streams.raw_events(*events, "data: [DONE]\n\n")}
+        streamed = stream(gateway, route, ask(mock=mock))
+        answer = post(gateway, route, ask(mock={"answer": whole})).json()
+        choice = streams.gather(streamed)["choices"][0]
+        calls = [choice.get("calls") or [], answer["choices"][0]["message"].get("tool_calls") or []]
+        found = [e for part in [*streamed, answer] for e in part.get("detections", {}).get("output", [])]
+        found = [{**e, "results": len(e["results"])} for e in found if e["results"]]
+        key = {**entry, "path": path + "/" + MAIL} if "key" in what and route is None else entry
+        assert found == [{**key, "results": 1}] * 2, found
+        if route is None:
+            assert calls[0][0]["arguments"] == calls[1][0]["function"]["arguments"] == function["arguments"]
+        elif route == "block" or wanted is None:
+            assert calls == [[], []] and MAIL not in json.dumps([streamed, answer])
+            assert answer["choices"][0]["finish_reason"] == "content_filter"
+        else:
+            assert calls[0][0]["arguments"] == calls[1][0]["function"]["arguments"] == wanted
 
 
 def fragment(arguments, finish=None, index=0):
@@ -515,8 +563,9 @@ def test_tool_calls_behind_a_finish_reason(gateway, route, behind):
     for how in ({}, {"burst": 100}, {"rate": 20}):
         mock = {"events": streams.raw_events(*BEHIND[behind], "data: [DONE]\n\n"), **how}
         answer = post(gateway, route, ask(mock=mock, stream=True))
-        assert "X-42" not in answer.text and '"arguments"' not in answer.text
-        assert '"content_filter"' in answer.text
+        assert "X-42" not in answer.text and '"channel":"tool_calls"' in answer.text
+        assert ('"arguments":"' in answer.text) == (route == "slow-redact")
+        assert ('"content_filter"' in answer.text) == (route != "slow-redact")
         mock = {"events": streams.raw_events(*clean, "data: [DONE]\n\n"), **how}
         events = stream(gateway, route, ask(mock=mock))
         sent = [c["function"]["arguments"] for e in clean

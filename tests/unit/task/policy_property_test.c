@@ -5,6 +5,8 @@
  *
  * WEIR_PROPERTY_ROUNDS=100000 for more of it.
  */
+#include "chunk/whole.h"
+#include "talk/unescape.h"
 #include "unit/task/policy_talk.h"
 
 static size_t n_rounds(size_t usual)
@@ -137,6 +139,72 @@ static void expect_no_words(const struct world *w, struct weir_slice text)
     }
 }
 
+/* A text with all that is found in it replaced, as it stands in no chunk. */
+static void redact_whole(const struct world *w, struct weir_slice text, struct weir_buf *out)
+{
+    struct reference r = {0};
+    for (size_t i = 0; i < w->n_detectors; i++) {
+        find_all(&r, &w->detectors[i], &weir_chunk_whole, text);
+    }
+    redact_simply(&r, text, out);
+    weir_arena_dispose(&r.arena);
+}
+
+static void check_node(const struct world *w, const struct weir_json *was,
+                       const struct weir_json *now, uint32_t at)
+{
+    struct weir_buf want = {0};
+    struct weir_buf got = {0};
+    assert_int_equal(weir_json_type(was, at), weir_json_type(now, at));
+    if (weir_json_type(was, at) == WEIR_JSON_STRING) {
+        struct weir_buf text = {0};
+        weir_json_string_append(was, at, &text);
+        redact_whole(w, weir_buf_slice(&text), &want);
+        weir_json_string_append(now, at, &got);
+        expect_same(&got, &want, "a string of the arguments");
+        weir_buf_dispose(&text);
+    } else if (weir_json_type(was, at) < WEIR_JSON_ARRAY) {
+        assert_true(weir_slice_eq(weir_json_raw(was, at), weir_json_raw(now, at)));
+    }
+    weir_buf_dispose(&want);
+    weir_buf_dispose(&got);
+}
+
+/* Escapes may be decoded elsewhere, so what is found may be less than what stands there. */
+static void check_plain(const struct world *w, struct weir_slice said, struct weir_slice left)
+{
+    struct weir_arena arena = {0};
+    struct weir_unescape u;
+    struct weir_buf want = {0};
+    redact_whole(w, said, &want);
+    if (weir_slice_find(said, '\\') == said.n) {
+        assert_true(weir_slice_eq(left, weir_buf_slice(&want)));
+    }
+    weir_unescape_read(&u, left, &arena);
+    expect_no_words(w, left);
+    expect_no_words(w, u.text);
+    weir_buf_dispose(&want);
+    weir_arena_dispose(&arena);
+}
+
+/* JSON has the same values, each string redacted by itself; other arguments are a text. */
+static void check_arguments(const struct world *w, struct weir_slice said, struct weir_slice left)
+{
+    struct weir_arena arena = {0};
+    struct weir_json was;
+    struct weir_json now;
+    if (said.n == 0 || said.p[0] != '{' || weir_json_parse(&was, said, NULL, &arena, NULL) != 0) {
+        check_plain(w, said, left);
+    } else {
+        assert_int_equal(weir_json_parse(&now, left, NULL, &arena, NULL), 0);
+        assert_int_equal(now.n_nodes, was.n_nodes);
+        for (uint32_t at = 0; at < was.n_nodes; at++) {
+            check_node(w, &was, &now, at);
+        }
+    }
+    weir_arena_dispose(&arena);
+}
+
 static void check_redaction(struct world *w)
 {
     struct world_said streamed = {0};
@@ -159,6 +227,11 @@ static void check_redaction(struct world *w)
             expect_no_words(w, weir_buf_slice(&simple));
             weir_arena_dispose(&r.arena);
             weir_buf_dispose(&simple);
+        }
+        for (size_t k = 0; k < WORLD_CALLS; k++) {
+            expect_same(&streamed.arguments[i][k], &whole.arguments[i][k], "streamed arguments");
+            check_arguments(w, weir_buf_slice(&w->arguments[i][k]),
+                            weir_buf_slice(&whole.arguments[i][k]));
         }
         assert_false(streamed.is_blocked[i]);
         assert_false(whole.is_blocked[i]);

@@ -88,6 +88,13 @@ static inline void policy_start_unary(struct stage *st)
     weir_task_completion_start(&st->task, &request, policy_answered, st);
 }
 
+/* What the stage's detector `now` has found, and the warning that comes with it. */
+#define FOUND_AT(start, end)                                                                       \
+    "{\"start\":" #start ",\"end\":" #end ",\"detector_id\":\"now\",\"detection_type\":\"word\","  \
+    "\"detection\":\"Ugh\",\"score\":0.5}"
+#define UNSUITABLE                                                                                 \
+    "\"warnings\":[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]"
+
 static const struct script_hooks POLICY_STREAM = {.start = policy_start};
 static const struct script_hooks POLICY_UNARY = {.start = policy_start_unary};
 

@@ -504,9 +504,7 @@ static void test_tools_behind_a_finish(void **state)
             "answer a More.\n"
             "> 0 role \"More.\" []\n"
             "done\n"
-            "answer a f\n"
-            "-\n"
-            "answer a a%s\n",
+            "answer a f|a%s\n",
             last[i], last[i]);
         weir_buf_append(&script,
                         i == 0 ? WEIR_SLICE("> 0 tool_calls:[{\"index\":0,\"id\":\"t\",\"type\":"
@@ -712,18 +710,14 @@ static void test_tools_are_held(void **state)
          "> 0 role \"Hm.\" []\n"
          "delta 0 {\"tool_calls\":[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{"
          "\"name\":\"find\",\"arguments\":\"{}\"}}]}\n"
-         "delta 0 {\"function_call\":{\"name\":\"old\",\"arguments\":\"[1]\"}}\n"
+         "delta 0 {\"function_call\":{\"name\":\"old\",\"arguments\":\"{}\"}}\n"
          "finish 0\n"
          "done\n"
          "answer a  \n"
          "> 0 \" \" []\n"
-         "answer a find\n"
-         "answer a {}\n"
-         "answer a old\n"
-         "-\n"
-         "answer a [1]\n"
+         "answer a find|old\n"
          "> 0 tool_calls:[{\"index\":0,\"id\":\"t1\",\"type\":\"function\",\"function\":{\"name\":"
-         "\"find\",\"arguments\":\"{}\"}}] function_call:{\"name\":\"old\",\"arguments\":\"[1]\"}\n"
+         "\"find\",\"arguments\":\"{}\"}}] function_call:{\"name\":\"old\",\"arguments\":\"{}\"}\n"
          "> 0 stop\n"
          "> end\n");
 }
@@ -743,7 +737,8 @@ static void test_tools_leave_whole(void **state)
               "> end\n");
 }
 
-/* In a name or in arguments, of a function, a custom tool or a call of old: none of it leaves. */
+/* In a name or in arguments, of a function, a custom tool or a call of old: none of it leaves where
+ * the route blocks; and where it redacts, if it cannot be replaced. */
 static void test_tools_block(void **state)
 {
     (void)state;
@@ -751,8 +746,11 @@ static void test_tools_block(void **state)
         "{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"b\"}}]}\n"
         "delta 0 {\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"ad\"}}]}\n",
         "{\"tool_calls\":[{\"index\":1,\"custom\":{\"input\":\"bad\"}}]}\n",
+        "{\"function_call\":{\"arguments\":\"bad\"}}\n",
         "{\"tool_calls\":[{\"index\":2,\"function\":{\"name\":\"bad\"}}]}\n",
-        "{\"function_call\":{\"arguments\":\"bad\"}}\n"};
+        "{\"tool_calls\":[{\"index\":2,\"function\":{\"arguments\":\"{\\\"a\\\":{\\\"b\\\\u0061"
+        "d\\\":1}}\"}}]}\n"};
+    enum { CAN_BE_REPLACED = 3 };
     for (size_t i = 0; i < sizeof last / sizeof last[0]; i++) {
         struct weir_buf script = {0};
         weir_buf_printf(&script,
@@ -760,7 +758,7 @@ static void test_tools_block(void **state)
                              "finish 0\n"
                              "done\n",
                         last[i]);
-        for (int redacts = 0; redacts < 2; redacts++) {
+        for (int redacts = 0; redacts < (i < CAN_BE_REPLACED ? 1 : 2); redacts++) {
             struct weir_policy policy = policy_of(redacts ? WEIR_POLICY_REDACT : WEIR_POLICY_BLOCK);
             policy_ask = (struct policy_ask){.policy = policy};
             struct stage *st = policy_stage("", "now");
@@ -776,6 +774,47 @@ static void test_tools_block(void **state)
         }
         weir_buf_dispose(&script);
     }
+}
+
+/* On redact: inside of the decoded leaf, so that JSON stays JSON; what is no JSON as it stands. */
+static void test_tools_redact(void **state)
+{
+    (void)state;
+    play(
+        WEIR_POLICY_REDACT, "now",
+        "delta 0 {\"tool_calls\":[{\"index\":0,\"id\":\"t\",\"function\":{\"name\":\"f\","
+        "\"arguments\":\"{\\\"a\\\": [\\\"A b\\\\u0061d\\\\n\\\", "
+        "{\\\"b\\\":\\\"\\\\\\\"bad\\\"\"}},"
+        "{\"index\":3,\"id\":\"u\",\"custom\":{\"name\":\"g\",\"input\":\"a b\"}}]}\n"
+        "delta 0 {\"tool_calls\":[{\"index\":3,\"custom\":{\"input\":\"ad one\"}},"
+        "{\"index\":0,\"function\":{\"arguments\":\"}], \\\"c\\\": 5}\"}}]}\n"
+        "delta 0 "
+        "{\"function_call\":{\"name\":\"old\",\"arguments\":\"{\\\"x\\\":\\\"b\\\\u0061d\"}}\n"
+        "finish 0\n"
+        "done\n"
+        "> {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
+        "\"function_call\":{\"name\":\"old\",\"arguments\":\"{\\\"x\\\":\\\"[Ugh]\"},\"tool_"
+        "calls\":[{\"index\":0,\"id\":\"t\","
+        "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\": [\\\"A "
+        "[Ugh]\\\\n\\\", {\\\"b\\\":\\\"\\\\\\\"[Ugh]\\\"}], \\\"c\\\": 5}\"}},{\"index\":3,\"id\":"
+        "\"u\",\"type\":\"custom\",\"custom\":{\"name\":\"g\",\"input\":\"a [Ugh] one\"}}]},"
+        "\"logprobs\":null,\"finish_reason\":null}],\"detections\":{\"output\":["
+        "{\"choice_index\":0,\"channel\":\"tool_calls\",\"tool_index\":0,\"member\":\"arguments\","
+        "\"path\":\"/a/0\",\"results\":[" FOUND_AT(
+            2, 7) "]},"
+                  "{\"choice_index\":0,\"channel\":\"tool_calls\",\"tool_index\":0,\"member\":"
+                  "\"arguments\","
+                  "\"path\":\"/a/1/b\",\"results\":[" FOUND_AT(
+                      1, 6) "]},"
+                            "{\"choice_index\":0,\"channel\":\"tool_calls\",\"tool_index\":3,"
+                            "\"member\":\"input\","
+                            "\"results\":[" FOUND_AT(
+                                2, 7) "]},"
+                                      "{\"choice_index\":0,\"channel\":\"tool_calls\",\"member\":"
+                                      "\"arguments\",\"results\":[" FOUND_AT(
+                                          6, 11) "]}]}," UNSUITABLE "}\n"
+                                                 "> 0 stop\n"
+                                                 "> end\n");
 }
 
 /* ---- members nobody knows ---- */
@@ -1000,7 +1039,7 @@ static void test_failures(void **state)
          "delta 0 {\"content\":\"Hm.\",\"function_call\":{\"name\":\"f\",\"arguments\":\"x\"}}\n"
          "finish 0\n"
          "done\n"
-         "refuse a f\n"
+         "refuse a f|x\n"
          "-\n"
          "answer a Hm.\n"
          "> 0 role \"Hm.\" []\n"
@@ -1030,7 +1069,7 @@ static const char LONG[] = "delta 0 {\"role\":\"assistant\",\"content\":\"\"}\n"
                            "finish 0\n"
                            "say 1 and so on.\n"
                            "done\n"
-                           "answer a x\n"
+                           "answer a f|x\n"
                            "answer a Hm.\n"
                            "answer a  A bad.\n"
                            "answer a  Three\n"
@@ -1127,6 +1166,7 @@ int main(void)
         cmocka_unit_test(test_tools_are_held),
         cmocka_unit_test(test_tools_leave_whole),
         cmocka_unit_test(test_tools_block),
+        cmocka_unit_test(test_tools_redact),
         cmocka_unit_test(test_unknown_dropped),
         cmocka_unit_test(test_unknown_passed),
         cmocka_unit_test(test_unreadable),

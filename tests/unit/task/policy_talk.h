@@ -50,8 +50,29 @@ static inline void world_cut(struct weir_slice *rest, bool *has_half, struct wei
 struct world_left {
     struct weir_slice rest[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
     bool halves[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
+    struct weir_slice calls[WORLD_CHOICES][WORLD_CALLS];
+    bool call_halves[WORLD_CHOICES][WORLD_CALLS];
+    bool has_begun[WORLD_CHOICES][WORLD_CALLS];
     bool has_finished[WORLD_CHOICES];
 };
+
+/* The first of three calls is a custom tool's. What it is called comes with its first piece. */
+static inline void world_write_call(struct weir_buf *out, size_t call, bool is_first,
+                                    struct weir_slice json)
+{
+    const char *kind = call == 0 ? "custom" : "function";
+    const char *name = call == 0 ? "input" : "arguments";
+    bool is_old = call == WORLD_CALLS - 1;
+    if (!is_old) {
+        weir_buf_printf(out, "{\"index\":%zu,", call);
+    }
+    if (is_first && !is_old) {
+        weir_buf_printf(out, "\"id\":\"t%zu\",\"type\":\"%s\",", call, kind);
+    }
+    weir_buf_printf(out, is_old ? "\"function_call\":{" : "\"%s\":{", kind);
+    weir_buf_append(out, is_first ? WEIR_SLICE("\"name\":\"f\",") : WEIR_SLICE(""));
+    weir_buf_printf(out, "\"%s\":%.*s}%s", name, (int)json.n, json.p, is_old ? "" : "}");
+}
 
 static inline bool world_is_silent(const struct world_left *left, size_t choice)
 {
@@ -60,7 +81,39 @@ static inline bool world_is_silent(const struct world_left *left, size_t choice)
             return false;
         }
     }
+    for (size_t k = 0; k < WORLD_CALLS; k++) {
+        if (left->calls[choice][k].n != 0 || left->call_halves[choice][k]) {
+            return false;
+        }
+    }
     return true;
+}
+
+/* Pieces of some calls, perhaps several of the same one. */
+static inline void world_say_calls(struct world_left *left, size_t choice, struct weir_buf *event)
+{
+    struct weir_buf list = {0};
+    for (size_t i = 0; i < 2 * WORLD_CALLS; i++) {
+        size_t k = i % WORLD_CALLS;
+        bool is_old = k == WORLD_CALLS - 1;
+        struct weir_slice *rest = &left->calls[choice][k];
+        struct weir_buf quoted = {0};
+        if (rest->n == 0 || world_random(3) != 0 || (is_old && i != k)) {
+            continue;
+        }
+        world_cut(rest, &left->call_halves[choice][k], &quoted);
+        struct weir_buf *out = is_old ? event : &list;
+        bool is_next = is_old ? event->p[event->n - 1] != '{' : list.n != 0;
+        weir_buf_append(out, is_next ? WEIR_SLICE(",") : WEIR_SLICE(""));
+        world_write_call(out, k, !left->has_begun[choice][k], weir_buf_slice(&quoted));
+        left->has_begun[choice][k] = true;
+        weir_buf_dispose(&quoted);
+    }
+    if (list.n != 0) {
+        weir_buf_printf(event, "%s\"tool_calls\":[%.*s]", event->p[event->n - 1] == '{' ? "" : ",",
+                        (int)list.n, list.p);
+    }
+    weir_buf_dispose(&list);
 }
 
 /* One event of one choice: some of what is left of some of its channels, or its end. */
@@ -77,6 +130,7 @@ static inline void world_say(struct world *w, struct world_left *left, size_t ch
         }
         weir_buf_dispose(&quoted);
     }
+    world_say_calls(left, choice, &event);
     left->has_finished[choice] = world_is_silent(left, choice);
     weir_buf_printf(&event, "},\"finish_reason\":%s}]}",
                     left->has_finished[choice] ? "\"stop\"" : "null");
@@ -115,6 +169,9 @@ static inline void world_stream(struct world *w)
         for (size_t c = 0; c < WEIR_CHANNEL_TEXTS; c++) {
             left.rest[i][c] = weir_buf_slice(&w->texts[i][c]);
         }
+        for (size_t k = 0; k < WORLD_CALLS; k++) {
+            left.calls[i][k] = weir_buf_slice(&w->arguments[i][k]);
+        }
     }
     size_t haste = world_random(4);
     world_open(w, false);
@@ -133,6 +190,30 @@ static inline void world_stream(struct world *w)
     world_settle(w);
 }
 
+/* The calls of a whole message. */
+static inline void world_write_calls(const struct world *w, size_t choice, struct weir_buf *out)
+{
+    struct weir_buf list = {0};
+    for (size_t k = 0; k < WORLD_CALLS; k++) {
+        struct weir_buf quoted = {0};
+        if (w->arguments[choice][k].n == 0) {
+            continue;
+        }
+        bool is_old = k == WORLD_CALLS - 1;
+        struct weir_buf *to = is_old ? out : &list;
+        bool is_next = is_old ? out->p[out->n - 1] != '{' : list.n != 0;
+        weir_json_write_quoted(&quoted, weir_buf_slice(&w->arguments[choice][k]));
+        weir_buf_append(to, is_next ? WEIR_SLICE(",") : WEIR_SLICE(""));
+        world_write_call(to, k, true, weir_buf_slice(&quoted));
+        weir_buf_dispose(&quoted);
+    }
+    if (list.n != 0) {
+        weir_buf_printf(out, "%s\"tool_calls\":[%.*s]", out->p[out->n - 1] == '{' ? "" : ",",
+                        (int)list.n, list.p);
+    }
+    weir_buf_dispose(&list);
+}
+
 /* The same as one answer. */
 static inline void world_unary(struct world *w)
 {
@@ -148,6 +229,7 @@ static inline void world_unary(struct world *w)
             }
             weir_buf_dispose(&quoted);
         }
+        world_write_calls(w, i, &answer);
         weir_buf_printf(&answer, "},\"finish_reason\":\"stop\"}");
     }
     weir_buf_printf(&answer, "]}");
@@ -163,6 +245,7 @@ static inline void world_unary(struct world *w)
 
 struct world_said {
     struct weir_buf texts[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
+    struct weir_buf arguments[WORLD_CHOICES][WORLD_CALLS];
     bool is_blocked[WORLD_CHOICES];
 };
 
@@ -171,12 +254,33 @@ static inline void world_said_dispose(struct world_said *said)
     for (size_t i = 0; i < WORLD_CHOICES * WEIR_CHANNEL_TEXTS; i++) {
         weir_buf_dispose(&said->texts[i / WEIR_CHANNEL_TEXTS][i % WEIR_CHANNEL_TEXTS]);
     }
+    for (size_t i = 0; i < WORLD_CHOICES * WORLD_CALLS; i++) {
+        weir_buf_dispose(&said->arguments[i / WORLD_CALLS][i % WORLD_CALLS]);
+    }
 }
 
 static inline uint32_t world_member(const struct weir_json *j, uint32_t object, const char *name)
 {
     return object != WEIR_JSON_NONE ? weir_json_get_set(j, object, weir_slice_cstr(name))
                                     : WEIR_JSON_NONE;
+}
+
+/* Calls are told apart by their ids, which both forms have. */
+static inline void world_hear_calls(const struct weir_json *j, uint32_t body, struct weir_buf *out)
+{
+    uint32_t calls = world_member(j, body, "tool_calls");
+    uint32_t at = calls != WEIR_JSON_NONE ? weir_json_first(j, calls) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at)) {
+        struct weir_slice id = weir_json_raw(j, world_member(j, at, "id"));
+        size_t k = (size_t)(id.p[2] - '0');
+        uint32_t words = world_member(j, at, k == 0 ? "custom" : "function");
+        assert_true(weir_json_string_eq(j, world_member(j, words, "name"), WEIR_SLICE("f")));
+        weir_json_string_append(j, world_member(j, words, k == 0 ? "input" : "arguments"), &out[k]);
+    }
+    uint32_t old = world_member(j, body, "function_call");
+    if (old != WEIR_JSON_NONE) {
+        weir_json_string_append(j, world_member(j, old, "arguments"), &out[WORLD_CALLS - 1]);
+    }
 }
 
 static inline void world_hear_choice(const struct weir_json *j, uint32_t choice,
@@ -193,6 +297,9 @@ static inline void world_hear_choice(const struct weir_json *j, uint32_t choice,
         if (at != WEIR_JSON_NONE) {
             weir_json_string_append(j, at, &said->texts[index][c]);
         }
+    }
+    if (body != WEIR_JSON_NONE) {
+        world_hear_calls(j, body, said->arguments[index]);
     }
     uint32_t finish = world_member(j, choice, "finish_reason");
     if (finish != WEIR_JSON_NONE) {

@@ -14,12 +14,6 @@ static void answers(enum weir_policy_action action, const char *output, const ch
     answers_with("", output, script);
 }
 
-#define FOUND_AT(start, end)                                                                       \
-    "{\"start\":" #start ",\"end\":" #end ",\"detector_id\":\"now\",\"detection_type\":\"word\","  \
-    "\"detection\":\"Ugh\",\"score\":0.5}"
-#define UNSUITABLE                                                                                 \
-    "\"warnings\":[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]"
-
 static void test_clean(void **state)
 {
     (void)state;
@@ -148,11 +142,30 @@ static void test_tools(void **state)
                     "\"finish_reason\":\"tool_calls\"}]}\n");
     answers_with(
         "", "now",
+        CALLS("{\\\"q\\\":\\\"b\\\\u0061d\\\"}") "> {\"choices\":[{\"index\":0,\"message\":{"
+                                                 "\"role\":\"assistant\",\"content\":null,"
+                                                 "\"refusal\":null,"
+                                                 "\"tool_calls\":[{\"id\":\"t\",\"type\":"
+                                                 "\"function\","
+                                                 "\"function\":{\"name\":\"f\",\"arguments\":\"{}"
+                                                 "\",\"x\":2},\"sign\":1},"
+                                                 "{\"id\":\"u\",\"type\":\"custom\",\"custom\":{"
+                                                 "\"name\":\"g\","
+                                                 "\"input\":\"{\\\"q\\\":\\\"[Ugh]\\\"}\"}}]},"
+                                                 "\"logprobs\":null,"
+                                                 "\"finish_reason\":\"tool_calls\"}],"
+                                                 "\"detections\":{\"output\":[{"
+                                                 "\"choice_index\":0,\"channel\":\"tool_calls\","
+                                                 "\"tool_index\":1,\"member\":"
+                                                 "\"input\",\"path\":\"/q\",\"results\":[" FOUND_AT(
+                                                     0, 5) "]}]}," UNSUITABLE "}\n");
+    answers(
+        WEIR_POLICY_BLOCK, "now",
         CALLS("bad") "> {\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\","
                      "\"content\":\"No.\",\"refusal\":null},\"logprobs\":null,"
                      "\"finish_reason\":\"content_filter\"}],\"detections\":{\"output\":[{"
-                     "\"choice_index\":0,\"channel\":\"tool_calls\",\"results\":[" FOUND_AT(
-                         0, 3) "]}]}," UNSUITABLE "}\n");
+                     "\"choice_index\":0,\"channel\":\"tool_calls\",\"tool_index\":1,\"member\":"
+                     "\"input\",\"results\":[" FOUND_AT(0, 3) "]}]}," UNSUITABLE "}\n");
 #undef CALLS
 }
 
@@ -272,7 +285,7 @@ static void test_dropped_anywhere(void **state)
     static const char script[] =
         "event {\"choices\":[{\"index\":0,\"message\":{\"content\":\"A.bad.\",\"reasoning\":\"B.\","
         "\"function_call\":{\"name\":\"f\",\"arguments\":\"x\"}}}]}\n"
-        "done\nanswer a B.\nanswer a A.\nanswer a f\nanswer a bad.\n";
+        "done\nanswer a B.\nanswer a A.\nanswer a f|x\nanswer a bad.\n";
     for (size_t at = 0; at < 7; at++) {
         struct stage *st = policy_stage("", "a");
         script_play(st, &POLICY_UNARY, script, at);

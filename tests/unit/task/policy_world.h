@@ -16,6 +16,7 @@ enum {
     WORLD_DETECTORS = 3,
     WORLD_CHUNKERS = 5,
     WORLD_MAX_WORD_CP = 12,
+    WORLD_CALLS = 4, /* of a choice; the last is of OpenAI's older form */
 };
 
 /* What is planted. Some contain each other, or begin as others end. */
@@ -99,6 +100,7 @@ struct world {
     size_t n_calls;
     size_t n_choices;
     struct weir_buf texts[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
+    struct weir_buf arguments[WORLD_CHOICES][WORLD_CALLS]; /* empty: there is no such call */
 };
 
 static const char *const WORLD_IDS[WORLD_DETECTORS] = {"d0", "d1", "d2"};
@@ -208,6 +210,66 @@ static inline void world_make_text(struct weir_buf *text, size_t n)
     }
 }
 
+/* A string of JSON, with some characters escaped that need not be. */
+static inline void world_make_string(struct weir_buf *json, size_t n)
+{
+    struct weir_buf text = {0};
+    struct weir_buf quoted = {0};
+    world_make_text(&text, n);
+    weir_json_write_quoted(&quoted, weir_buf_slice(&text));
+    for (size_t i = 0; i < quoted.n; i++) {
+        unsigned char c = (unsigned char)quoted.p[i];
+        bool is_plain =
+            c > ' ' && c < 0x7f && c != '"' && c != '\\' && (i == 0 || quoted.p[i - 1] != '\\');
+        if (is_plain && world_random(8) == 0) {
+            weir_buf_printf(json, "\\u%04x", c);
+        } else {
+            weir_buf_append_byte(json, (char)c);
+        }
+    }
+    weir_buf_dispose(&text);
+    weir_buf_dispose(&quoted);
+}
+
+static inline void world_make_value(struct weir_buf *json, size_t depth)
+{
+    static const char *const others[] = {"null", "true", "-4.50", "41111111", "{}", "[]"};
+    size_t kind = world_random(depth == 0 ? 4 : 6);
+    if (kind < 3) {
+        world_make_string(json, world_random(12));
+    } else if (kind == 3) {
+        weir_buf_append(json, weir_slice_cstr(others[world_random(6)]));
+    } else {
+        bool is_object = kind == 4;
+        size_t n = world_random(4);
+        weir_buf_append_byte(json, is_object ? '{' : '[');
+        for (size_t i = 0; i < n; i++) {
+            weir_buf_append(json, i != 0 ? WEIR_SLICE(", ") : WEIR_SLICE(""));
+            if (is_object) {
+                weir_buf_printf(json, "\"k%zu\\u006%zu\": ", depth, i);
+            }
+            world_make_value(json, depth - 1);
+        }
+        weir_buf_append_byte(json, is_object ? '}' : ']');
+    }
+}
+
+/* JSON; something that looks like it; any text. */
+static inline void world_make_arguments(struct weir_buf *out)
+{
+    size_t kind = world_random(4);
+    if (kind < 2) {
+        weir_buf_append(out, WEIR_SLICE("{\"a\": "));
+        world_make_value(out, 3);
+        weir_buf_append(out, kind == 0 ? WEIR_SLICE(" }") : WEIR_SLICE(",\"b\":0}\n"));
+    } else if (kind == 2) {
+        weir_buf_append(out, WEIR_SLICE("{\"a\": "));
+        world_make_string(out, world_random(20));
+    } else {
+        world_make_text(out, 1 + world_random(20));
+    }
+}
+
 static inline void world_make_detectors(struct world *w, bool with_whole)
 {
     w->n_detectors = 1 + world_random(WORLD_DETECTORS);
@@ -239,7 +301,8 @@ static inline void world_init_chunkers(struct world *w)
     w->chunkers[4] = &weir_chunk_whole;
 }
 
-/* `n_channels` of every choice say something, perhaps. */
+/* `n_channels` of every choice say something, perhaps; where it is all of them, there may be tool
+ * calls, too. */
 static inline void world_make(struct world *w, size_t n_channels, size_t max_pieces)
 {
     w->n_choices = 1 + world_random(WORLD_CHOICES);
@@ -247,6 +310,12 @@ static inline void world_make(struct world *w, size_t n_channels, size_t max_pie
         for (size_t c = 0; c < n_channels; c++) {
             weir_buf_clear(&w->texts[i][c]);
             world_make_text(&w->texts[i][c], world_random(max_pieces));
+        }
+        for (size_t k = 0; k < WORLD_CALLS; k++) {
+            weir_buf_clear(&w->arguments[i][k]);
+            if (n_channels == WEIR_CHANNEL_TEXTS && world_random(3) == 0) {
+                world_make_arguments(&w->arguments[i][k]);
+            }
         }
     }
     world_make_detectors(w, world_random(4) == 0);
@@ -256,6 +325,9 @@ static inline void world_dispose(struct world *w)
 {
     for (size_t i = 0; i < WORLD_CHOICES * WEIR_CHANNEL_TEXTS; i++) {
         weir_buf_dispose(&w->texts[i / WEIR_CHANNEL_TEXTS][i % WEIR_CHANNEL_TEXTS]);
+    }
+    for (size_t i = 0; i < WORLD_CHOICES * WORLD_CALLS; i++) {
+        weir_buf_dispose(&w->arguments[i / WORLD_CALLS][i % WORLD_CALLS]);
     }
     weir_chunk_sentence_dispose(&w->sentence);
 }

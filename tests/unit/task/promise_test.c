@@ -57,29 +57,78 @@ static void test_text(void **state)
     stage_free(st);
 }
 
-/* Tool texts must be those that were judged, byte for byte, and the judgement must be over. */
+static void take_calls(struct weir_tools *tools, const char *name, const char *arguments)
+{
+    struct weir_arena arena = {0};
+    struct weir_buf calls = {0};
+    struct weir_json j;
+    const char *why;
+    weir_tools_dispose(tools);
+    weir_buf_printf(&calls, "[{\"function\":{\"name\":\"%s\",\"arguments\":\"%s\"}}]", name,
+                    arguments);
+    assert_int_equal(weir_json_parse(&j, weir_buf_slice(&calls), NULL, &arena, NULL), 0);
+    assert_int_equal(weir_tools_take(tools, &j, 0, &why), 0);
+    weir_arena_dispose(&arena);
+    weir_buf_dispose(&calls);
+}
+
+/* Tool calls must be those that were judged, byte for byte, and the judgement must be over. */
 static void test_tools(void **state)
 {
     (void)state;
     struct stage *st = policy_stage("", "a");
     struct weir_plan plan = stage_plan(st, st->output);
     struct weir_guard *guard = guard_new(st, &plan);
-    char text[] = "args.";
-    struct weir_slice texts[] = {WEIR_SLICE("name."), weir_slice_cstr(text)};
-    assert_true(weir_guard_has_judged_tools(guard, texts, 0));
-    assert_false(weir_guard_has_judged_tools(guard, texts, 2));
-    weir_guard_end(guard, &(struct weir_guard_ending){.tool_texts = texts, .n_tool_texts = 2});
+    struct weir_tools tools = {0};
+    assert_true(weir_guard_let_go(guard, &tools));
+    take_calls(&tools, "name.", "args.");
+    assert_false(weir_guard_let_go(guard, &tools));
+    weir_guard_end(guard, &(struct weir_guard_ending){.calls = &tools});
     stage_turn(st);
-    assert_false(weir_guard_has_judged_tools(guard, texts, 2));
-    script_answer(st, WEIR_SLICE("a name."), false);
-    script_answer(st, WEIR_SLICE("a args."), false);
+    assert_false(weir_guard_let_go(guard, &tools));
+    script_answer(st, WEIR_SLICE("a name.|args."), false);
     stage_turn(st);
-    assert_true(weir_guard_has_judged_tools(guard, texts, 2));
-    assert_false(weir_guard_has_judged_tools(guard, texts, 1));
-    text[0] = 'b'; /* what was judged is a copy */
-    assert_false(weir_guard_has_judged_tools(guard, texts, 2));
+    assert_true(weir_guard_let_go(guard, &tools));
+    tools.items[0].arguments.p[0] = 'b'; /* what was judged is a copy */
+    assert_false(weir_guard_let_go(guard, &tools));
+    take_calls(&tools, "mane.", "args.");
+    assert_false(weir_guard_let_go(guard, &tools));
     weir_guard_free(guard);
+    weir_tools_dispose(&tools);
     stage_free(st);
+}
+
+/* Replaced where that can be; not let go where it cannot, whatever was decided. */
+static void test_replaced_tools(void **state)
+{
+    (void)state;
+    static const struct {
+        enum weir_policy_action action;
+        const char *name;
+        const char *arguments;
+        const char *left; /* NULL: nothing */
+    } cases[] = {
+        {WEIR_POLICY_REDACT, "f", "{\\\"x\\\":\\\"b\\\\u0061d\\\"}", "{\"x\":\"[Ugh]\"}"},
+        {WEIR_POLICY_REDACT, "bad", "{}", NULL},
+        {WEIR_POLICY_BLOCK, "f", "bad", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct stage *st = policy_stage("", "now");
+        struct weir_plan plan = stage_plan(st, st->output);
+        struct weir_guard *guard = guard_new(st, &plan);
+        policy_ask.policy.action = cases[i].action;
+        struct weir_tools tools = {0};
+        take_calls(&tools, cases[i].name, cases[i].arguments);
+        weir_guard_end(guard, &(struct weir_guard_ending){.calls = &tools});
+        stage_turn(st);
+        assert_int_equal(weir_guard_let_go(guard, &tools), cases[i].left != NULL);
+        if (cases[i].left != NULL) {
+            assert_string_equal(weir_buf_cstr(&tools.items[0].arguments), cases[i].left);
+        }
+        weir_guard_free(guard);
+        weir_tools_dispose(&tools);
+        stage_free(st);
+    }
 }
 
 static uint64_t counted(void)
@@ -121,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_tools),
+        cmocka_unit_test(test_replaced_tools),
         cmocka_unit_test(test_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,244 @@
+#include "task/called.h"
+
+#include "talk/walk.h"
+#include "task/asked_int.h"
+
+enum {
+    MAX_NODES = 1 << 20, /* of one call's arguments; more is looked at as plain text */
+    N_TEXTS = 2,         /* of a call: items come in pairs */
+};
+
+struct weir_called {
+    struct weir_called_options o;
+    struct weir_walk walk;
+    struct weir_asked *asked;
+    struct {
+        uint64_t index;
+        const char *member; /* that has the arguments */
+    } * calls;
+    struct weir_called_found found;
+    bool is_collected;
+    bool blocks;
+};
+
+/* ---- making ---- */
+
+static struct weir_walk_item item_of(const struct weir_called *c, enum weir_walk_kind kind,
+                                     const struct weir_buf *text)
+{
+    return (struct weir_walk_item){.kind = kind,
+                                   .role = WEIR_WALK_ASSISTANT,
+                                   .key = WEIR_JSON_NONE,
+                                   .message = WEIR_WALK_NO_INDEX,
+                                   .part = WEIR_WALK_NO_INDEX,
+                                   .rule = WEIR_TREE_ARGUMENTS,
+                                   .text = weir_arena_dup(c->o.arena, weir_buf_slice(text))};
+}
+
+struct weir_called *weir_called_new(const struct weir_called_options *options)
+{
+    const struct weir_tools *tools = options->tools;
+    struct weir_called *c = weir_arena_zalloc(options->arena, sizeof *c);
+    c->o = *options;
+    c->o.tools = NULL;
+    c->calls = weir_arena_array(options->arena, tools->n, sizeof *c->calls);
+    c->walk.items = weir_arena_array(options->arena, N_TEXTS * tools->n, sizeof *c->walk.items);
+    for (size_t i = 0; i < tools->n; i++) {
+        const struct weir_tool *tool = &tools->items[i];
+        c->calls[i].index = tool->index;
+        c->calls[i].member = tool->is_custom ? "input" : "arguments";
+        c->walk.items[c->walk.n++] = item_of(c, WEIR_WALK_IDENTIFIER, &tool->name);
+        struct weir_walk_item arguments = item_of(c, WEIR_WALK_TEXT, &tool->arguments);
+        weir_walk_open_document(&arguments, MAX_NODES, options->arena);
+        c->walk.items[c->walk.n++] = arguments;
+    }
+    c->asked = weir_asked_new(&(struct weir_asked_options){.arena = options->arena,
+                                                           .walk = &c->walk,
+                                                           .policy = options->policy,
+                                                           .plan = options->plan,
+                                                           .is_answer = true});
+    return c;
+}
+
+bool weir_called_add(struct weir_called *c, struct weir_scan *scan)
+{
+    weir_asked__add(c->asked, scan);
+    return weir_asked_n_texts(c->asked) != 0;
+}
+
+/* ---- what was found ---- */
+
+static bool redacts(const struct weir_called *c)
+{
+    return c->o.policy != NULL && c->o.policy->action == WEIR_POLICY_REDACT;
+}
+
+/* Spans count in the text that the caller gets. */
+static struct weir_detection *told_of(const struct weir_called *c,
+                                      const struct weir_asked_place *place)
+{
+    struct weir_detection *told = weir_asked__told(c->asked, place);
+    if (!redacts(c) || c->blocks) {
+        return told;
+    }
+    struct weir_redact_span *spans = weir_arena_array(c->o.arena, place->n, sizeof *spans);
+    weir_asked__instead(c->asked, place, spans);
+    for (size_t i = 0; i < place->n; i++) {
+        told[i].start_cp = spans[i].start_cp;
+        told[i].end_cp = spans[i].end_cp;
+    }
+    return told;
+}
+
+static void write_entry(struct weir_asked_telling *t, const struct weir_called *c,
+                        const struct weir_asked_place *place, const struct weir_detection *told)
+{
+    const struct weir_asked_hit *hit = &c->asked->hits[place->first];
+    uint64_t index = c->calls[hit->item / N_TEXTS].index;
+    bool is_name = hit->item % N_TEXTS == 0;
+    const char *member = is_name ? "name" : c->calls[hit->item / N_TEXTS].member;
+    struct weir_json_write *w = t->w;
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("choice_index"));
+    weir_json_write_u64(w, c->o.choice);
+    weir_json_write_key(w, WEIR_SLICE("channel"));
+    weir_json_write_string(w, weir_slice_cstr(weir_channel_name(WEIR_CHANNEL_TOOLS)));
+    if (index != WEIR_TOOL_FUNCTION_CALL) {
+        weir_json_write_key(w, WEIR_SLICE("tool_index"));
+        weir_json_write_u64(w, index);
+    }
+    weir_json_write_key(w, WEIR_SLICE("member"));
+    weir_json_write_string(w, weir_slice_cstr(member));
+    if (weir_asked__item(c->asked, hit)->kind == WEIR_WALK_DOCUMENT) {
+        weir_asked__write_path(t, hit);
+    }
+    weir_asked__write_results(t, told, place->n);
+    weir_json_write_end_object(w);
+}
+
+/* All findings as they are told, each place an entry. */
+static void tell(struct weir_called *c)
+{
+    const struct weir_asked *a = c->asked;
+    const struct weir_detection **items = weir_arena_array(c->o.arena, a->n_hits, sizeof *items);
+    struct weir_buf entries = {0};
+    struct weir_json_write w;
+    struct weir_asked_telling t = {.w = &w, .a = a};
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_places; i++) {
+        const struct weir_asked_place *place = &a->places[i];
+        const struct weir_detection *told = told_of(c, place);
+        for (size_t k = 0; k < place->n; k++) {
+            items[n++] = &told[k];
+        }
+        weir_buf_append(&entries, i != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+        weir_json_write_init(&w, &entries);
+        write_entry(&t, c, place, told);
+    }
+    weir_buf_dispose(&t.path);
+    c->found = (struct weir_called_found){
+        .items = items, .n = n, .entries = weir_arena_take_buf(c->o.arena, &entries)};
+}
+
+/* Did a detector say something of a text without saying where? */
+static bool has_placeless(const struct weir_asked *a)
+{
+    for (size_t i = 0; i < a->n_views; i++) {
+        const struct weir_scan_group *group = a->views[i].group;
+        for (size_t k = 0; k < group->n_found; k++) {
+            if (!weir_redact_can(group->found[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_fixed(const struct weir_asked *a)
+{
+    for (size_t i = 0; i < a->n_hits; i++) {
+        if (a->hits[i].what != WEIR_TREE_TEXT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void weir_called_collect(struct weir_called *c)
+{
+    weir_asked__collect(c->asked);
+    c->is_collected = true;
+    if (c->asked->n_hits != 0) {
+        c->blocks = weir_policy_enforces(c->o.policy) &&
+                    (!redacts(c) || has_placeless(c->asked) || has_fixed(c->asked));
+        tell(c);
+    }
+}
+
+const struct weir_called_found *weir_called_found(const struct weir_called *c)
+{
+    return &c->found;
+}
+
+bool weir_called_blocks(const struct weir_called *c)
+{
+    return c->blocks;
+}
+
+/* ---- leaving ---- */
+
+static bool is_same(const struct weir_called *c, const struct weir_tools *tools)
+{
+    for (size_t i = 0; i < tools->n && N_TEXTS * i < c->walk.n; i++) {
+        const struct weir_walk_item *name = &c->walk.items[N_TEXTS * i];
+        if (!weir_slice_eq(weir_buf_slice(&tools->items[i].name), name[0].text) ||
+            !weir_slice_eq(weir_buf_slice(&tools->items[i].arguments), name[1].text)) {
+            return false;
+        }
+    }
+    return N_TEXTS * tools->n == c->walk.n;
+}
+
+bool weir_called_has_judged(const struct weir_called *c, const struct weir_tools *tools)
+{
+    if (!is_same(c, tools) || (weir_asked_n_texts(c->asked) != 0 && !c->is_collected)) {
+        return false;
+    }
+    for (size_t i = 0; i < c->asked->n_views; i++) {
+        const struct weir_asked_view *view = &c->asked->views[i];
+        bool is_name = c->walk.items[view->item].kind == WEIR_WALK_IDENTIFIER;
+        if (view->group == NULL || (view->group->n_found != 0 && (!redacts(c) || is_name))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Still JSON, if it was. */
+static bool is_whole(const struct weir_called *c, uint32_t item, struct weir_slice text)
+{
+    struct weir_walk_item now = {.text = text};
+    if (c->walk.items[item].kind == WEIR_WALK_DOCUMENT) {
+        weir_walk_open_document(&now, MAX_NODES, c->o.arena);
+        return now.kind == WEIR_WALK_DOCUMENT;
+    }
+    return true;
+}
+
+bool weir_called_replace(struct weir_called *c, struct weir_tools *tools)
+{
+    for (size_t i = 0; i < tools->n && c->found.n != 0; i++) {
+        struct weir_buf *arguments = &tools->items[i].arguments;
+        uint32_t item = (uint32_t)(N_TEXTS * i + 1);
+        struct weir_slice text = weir_asked__edited(c->asked, item);
+        if (!is_whole(c, item, text)) {
+            return false;
+        }
+        tools->n_bytes -= arguments->n;
+        tools->n_bytes += text.n;
+        weir_buf_dispose(arguments);
+        weir_buf_init(arguments, 0);
+        weir_buf_append(arguments, text);
+    }
+    return true;
+}
