@@ -408,6 +408,19 @@ static int read_compression(const struct weir_args_input *in, struct weir_args *
                                           name, value));
 }
 
+/* Conventions whose newer form is asked for; those of others are their business. */
+static bool has_opted_in(const struct weir_args_input *in, const char *what)
+{
+    const char *value = text_of(in, "OTEL_SEMCONV_STABILITY_OPT_IN");
+    struct weir_slice rest = value != NULL ? weir_slice_cstr(value) : (struct weir_slice){0};
+    while (rest.p != NULL) {
+        if (weir_slice_eq_cstr(weir_slice_trim(weir_slice_cut(&rest, ',')), what)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int read_intervals(const struct weir_args_input *in, struct weir_args *args)
 {
     int err = 0;
@@ -519,6 +532,7 @@ static int parse(const struct weir_args_input *in, struct weir_flags *f, struct 
     args->otlp_ca_path = text_of(in, "OTEL_EXPORTER_OTLP_CERTIFICATE");
     args->otlp_cert_path = text_of(in, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE");
     args->otlp_key_path = text_of(in, "OTEL_EXPORTER_OTLP_CLIENT_KEY");
+    args->has_latest_genai = has_opted_in(in, "gen_ai_latest_experimental");
     err = args->otlp_traces || args->otlp_metrics ? read_compression(in, args) : 0;
     err = err != 0 ? err : read_intervals(in, args);
     return err != 0 ? err : check_together(args);

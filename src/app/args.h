@@ -67,6 +67,7 @@ struct weir_args {
     const char *otlp_cert_path;
     const char *otlp_key_path;
     bool otlp_gzip;
+    bool has_latest_genai;         /* by OTEL_SEMCONV_STABILITY_OPT_IN */
     uint32_t otlp_traces_delay_ms; /* by variable only, as the next; 0: the default */
     uint32_t otlp_metrics_interval_ms;
 

@@ -18,6 +18,7 @@ struct weir_server_options weir_serve_options(const struct weir_args *args)
         .tls_client_ca_path = args->tls_client_ca_cert_path,
         .start_up_health_check = args->start_up_health_check,
         .log_level = args->quiet ? WEIR_LOG_LEVEL_ERROR : args->log_level,
+        .has_latest_genai = args->has_latest_genai,
         .export =
             {
                 .traces = args->otlp_traces,

@@ -36,10 +36,14 @@
 struct weir_client;
 struct weir_call;
 
-/* When pieces of an answer came, loop time; 0: none yet. */
+/* When a model was asked and when pieces of its answer came, loop time; 0: not yet. */
 struct weir_call_times {
+    uint64_t asked_ms; /* the first time, if it was asked again */
     uint64_t first_ms;
     uint64_t last_ms;
+    bool is_stream;
+    int err;    /* how the last attempt failed; 0: it did not */
+    int status; /* with err: the server's status; 0: none */
 };
 
 /* What goes out with every call of one guarded request. Borrowed for the life of the call. */

@@ -23,7 +23,7 @@ void weir_call__tell_span(const struct weir_call *call, const struct weir_http_f
                           size_t n_trailers)
 {
     const struct weir_client *client = call->client;
-    if (client->on_span == NULL || (call->trace.flags & WEIR_TRACE_SAMPLED) == 0) {
+    if (client->on_span == NULL) {
         return;
     }
     const struct weir_call_context *context = call->request.context;

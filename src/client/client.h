@@ -39,8 +39,8 @@ struct weir_client_span {
 };
 typedef void (*weir_client_span_fn)(void *ctx, const struct weir_client_span *span);
 
-/* From now on `fn` is called for every call of a sampled trace when it ends, on the loop's thread.
- * It must not call the client. */
+/* From now on `fn` is called for every call when it ends, of a sampled trace or not, on the loop's
+ * thread. It must not call the client. */
 void weir_client_watch(struct weir_client *client, weir_client_span_fn fn, void *ctx);
 
 /* For tests: closes the idle connections to a target now; they would go after a minute. Calls,

@@ -146,6 +146,10 @@ static void emit(struct run *r, const struct weir_model_frame *frame)
 static void report(struct run *r)
 {
     r->is_reported = true;
+    if (r->times != NULL && r->fault.origin != WEIR_FAULT_NONE) {
+        r->times->err = r->fault.err;
+        r->times->status = r->fault.status;
+    }
     r->is_in_event = true;
     r->events->on_done(r->ctx, r->fault.origin != WEIR_FAULT_NONE ? &r->fault : NULL);
     r->is_in_event = false;
@@ -450,6 +454,19 @@ static bool has_callers_key(const struct weir_target *target, const struct weir_
            weir_http_field_get(ctx->passthrough, ctx->n_passthrough, name).p != NULL;
 }
 
+/* A question of the caller's, or one more attempt at it. */
+static void note_asked(struct run *r)
+{
+    struct weir_call_times *t = r->times;
+    if (t == NULL) {
+        return;
+    }
+    t->asked_ms = t->asked_ms != 0 ? t->asked_ms : weir_loop_now_ms(r->loop);
+    t->is_stream = r->is_stream;
+    t->err = 0;
+    t->status = 0;
+}
+
 static struct run *new_run(const struct weir_model *m, const struct weir_model_env *env,
                            const struct weir_model_request *request)
 {
@@ -466,6 +483,7 @@ static struct run *new_run(const struct weir_model *m, const struct weir_model_e
     weir_sse_init(&r->reader, env->max_event_bytes);
     weir_buf_init(&r->refusal, MAX_REFUSAL_BYTES);
     count_on(r, weir_call_account(env->context));
+    note_asked(r);
     if (r->op == WEIR_MODEL_TOKENIZE) {
         write_tokenize(r, request->text);
     }

@@ -43,6 +43,14 @@ enum weir_metric_type {
     WEIR_METRIC_HISTOGRAM,
 };
 
+/* A family's names for OpenTelemetry, where a convention has some; as an attribute an empty label
+ * is left out. */
+struct weir_metric_otlp {
+    const char *name;
+    const char *unit;
+    const char *labels[WEIR_METRIC_MAX_LABELS]; /* in the order of the family's */
+};
+
 /* What a part says about a family. The strings and arrays must live as long as the process. */
 struct weir_metric_def {
     const char *name; /* a counter's ends in _total */
@@ -52,7 +60,8 @@ struct weir_metric_def {
     const char *labels[WEIR_METRIC_MAX_LABELS]; /* the rest NULL */
     const uint64_t *buckets;                    /* histogram: upper bounds as observed, rising */
     size_t n_buckets;
-    size_t max_series; /* 0: WEIR_METRIC_MAX_SERIES */
+    size_t max_series;                   /* 0: WEIR_METRIC_MAX_SERIES */
+    const struct weir_metric_otlp *otlp; /* NULL: the names above */
 };
 
 struct weir_metric_family;

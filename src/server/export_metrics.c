@@ -46,10 +46,13 @@ static double scaled(double value, unsigned decimals)
 }
 
 /* The name says it: that is the convention names follow here. */
-static struct weir_slice unit_of(const char *text)
+static struct weir_slice unit_of(const struct weir_metric_def *def)
 {
-    struct weir_slice name = weir_slice_cstr(text);
+    struct weir_slice name = weir_slice_cstr(def->name);
     struct weir_slice total = WEIR_SLICE("_total");
+    if (def->otlp != NULL) {
+        return weir_slice_cstr(def->otlp->unit);
+    }
     if (weir_slice_ends_with(name, total)) {
         name = weir_slice_sub(name, 0, name.n - total.n);
     }
@@ -78,9 +81,10 @@ static void on_family(void *ctx, const struct weir_metric_def *def)
     m->n_points = 0;
     m->family_at = m->entries.n;
     m->metric_mark = weir_proto_write_begin(&m->entries, ENTRY);
-    weir_proto_write_bytes(&m->entries, NAME, weir_slice_cstr(def->name));
+    weir_proto_write_bytes(&m->entries, NAME,
+                           weir_slice_cstr(def->otlp != NULL ? def->otlp->name : def->name));
     weir_proto_write_bytes(&m->entries, DESCRIPTION, weir_slice_cstr(def->help));
-    struct weir_slice unit = unit_of(def->name);
+    struct weir_slice unit = unit_of(def);
     if (unit.n != 0) {
         weir_proto_write_bytes(&m->entries, UNIT, unit);
     }
@@ -114,11 +118,17 @@ static void on_family_end(void *ctx, const struct weir_metric_def *def)
     }
 }
 
-static void write_labels(struct weir_export_metrics *m, uint32_t field, struct weir_slice labels)
+static void write_labels(struct weir_export_metrics *m, uint32_t field,
+                         const struct weir_metric_def *def, struct weir_slice labels)
 {
     struct weir_slice name;
-    while (weir_metric_visit_label(&labels, &name, &m->value)) {
-        weir_export_attr_text(&m->entries, field, name, weir_buf_slice(&m->value));
+    for (size_t i = 0; weir_metric_visit_label(&labels, &name, &m->value); i++) {
+        if (def->otlp != NULL) {
+            name = weir_slice_cstr(def->otlp->labels[i]);
+        }
+        if (def->otlp == NULL || m->value.n != 0) {
+            weir_export_attr_text(&m->entries, field, name, weir_buf_slice(&m->value));
+        }
     }
 }
 
@@ -126,7 +136,7 @@ static void write_number(struct weir_export_metrics *m, const struct weir_metric
                          const struct weir_metric_point *point)
 {
     struct weir_buf *out = &m->entries;
-    write_labels(m, NUMBER_ATTR, point->labels);
+    write_labels(m, NUMBER_ATTR, def, point->labels);
     if (point->is_real) {
         weir_proto_write_double(out, NUMBER_DOUBLE, point->real);
     } else if (def->decimals != 0) {
@@ -161,7 +171,7 @@ static void write_histogram(struct weir_export_metrics *m, const struct weir_met
                             const struct weir_metric_point *point)
 {
     struct weir_buf *out = &m->entries;
-    write_labels(m, HIST_ATTR, point->labels);
+    write_labels(m, HIST_ATTR, def, point->labels);
     weir_proto_write_fixed64(out, HIST_COUNT, point->count);
     weir_proto_write_double(out, HIST_SUM, scaled((double)point->sum, def->decimals));
     write_buckets(out, def, point);

@@ -7,7 +7,8 @@
 
 /*
  * What /metrics shows, packed as entries of OTLP's `ScopeMetrics`: counters as cumulative sums,
- * gauges, histograms with explicit bounds; labels are attributes. Names are those of /metrics.
+ * gauges, histograms with explicit bounds; labels are attributes. Names are those of /metrics, or
+ * the family's own for OpenTelemetry.
  */
 struct weir_export_metrics {
     uint64_t start_ns; /* since 1970: when counting began */

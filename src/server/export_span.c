@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 #include "server/export_attr.h"
+#include "server/genai.h"
 #include "wire/proto_write.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 enum {
@@ -77,22 +77,11 @@ static void write_error(struct weir_buf *out, const char *message)
     weir_proto_write_end(out, mark);
 }
 
-static void write_status_type(struct weir_buf *out, int status)
+/* By a status, if there is one. */
+static void write_error_type(struct weir_buf *out, int err, int status)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%d", status);
-    TEXT(out, "error.type", weir_slice_cstr(text));
-}
-
-/* ETIMEOUT is "timeout". */
-static void write_err_type(struct weir_buf *out, int err)
-{
-    char text[32];
-    size_t n = 0;
-    for (const char *p = weir_err_name(err) + 1; *p != '\0' && n < sizeof text; p++) {
-        text[n++] = (char)tolower((unsigned char)*p);
-    }
-    TEXT(out, "error.type", weir_slice_make(text, n));
+    char room[WEIR_GENAI_ERROR_BYTES];
+    TEXT(out, "error.type", weir_genai_error_type(err, status, room));
 }
 
 /* ---- a request ---- */
@@ -125,7 +114,7 @@ static void write_answer(struct weir_buf *out, const struct weir_export_request 
         INT(out, "http.response.status_code", r->status);
     }
     if (r->status >= 500) {
-        write_status_type(out, r->status);
+        write_error_type(out, 0, r->status);
         write_error(out, NULL);
     } else if (r->is_cut) {
         TEXT(out, "error.type", WEIR_SLICE("caller_gone"));
@@ -280,39 +269,27 @@ static void write_outcome(struct weir_buf *out, const struct weir_client_span *c
 {
     bool is_given_up = call->err == WEIR_ECANCELED;
     if (call->err != 0 && !is_given_up) {
-        write_err_type(out, call->err);
+        write_error_type(out, call->err, 0);
         write_error(out, call->why);
     } else if (call->status >= 400) {
-        write_status_type(out, call->status);
+        write_error_type(out, 0, call->status);
         write_error(out, NULL);
     } else if (call->grpc_status > 0) {
-        write_status_type(out, call->grpc_status);
+        write_error_type(out, 0, call->grpc_status);
         write_error(out, NULL);
     } else if (is_given_up) {
-        write_err_type(out, call->err);
+        write_error_type(out, call->err, 0);
     }
 }
 
 /* What generative AI calls it, or NULL. */
 static const char *operation_of(const struct weir_client_span *call)
 {
-    static const struct {
-        const char *kind;
-        const char *end; /* of the path */
-        const char *operation;
-    } operations[] = {{"model", "/chat/completions", "chat"},
-                      {"model", "/completions", "text_completion"},
-                      {"detector", "", "apply_guardrail"}};
-    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
-        size_t n = strlen(operations[i].end);
-        bool is_kind =
-            call->target->kind != NULL && strcmp(call->target->kind, operations[i].kind) == 0;
-        if (is_kind && call->path.n >= n &&
-            memcmp(call->path.p + call->path.n - n, operations[i].end, n) == 0) {
-            return operations[i].operation;
-        }
+    const char *kind = call->target->kind != NULL ? call->target->kind : "";
+    if (strcmp(kind, "detector") == 0) {
+        return "apply_guardrail";
     }
-    return NULL;
+    return strcmp(kind, "model") == 0 ? weir_genai_operation(call->path) : NULL;
 }
 
 static void write_operation(struct weir_buf *out, const struct weir_client_span *call,

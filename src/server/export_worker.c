@@ -83,6 +83,9 @@ void weir_export_worker_request(struct weir_export_worker *w, const struct weir_
 void weir_export_worker_call(void *ctx, const struct weir_client_span *span)
 {
     struct weir_export_worker *w = ctx;
+    if ((span->trace->flags & WEIR_TRACE_SAMPLED) == 0) {
+        return;
+    }
     weir_export_span_call(&w->entries, span, times_since(span->started_ns));
     added(w);
 }

@@ -14,6 +14,7 @@
 #include "obs/audit.h"
 #include "obs/log.h"
 #include "server/admin.h"
+#include "server/genai.h"
 #include "server/notify.h"
 #include "server/rebuild.h"
 #include "server/startup.h"
@@ -488,6 +489,7 @@ int weir_server_run(const struct weir_server_options *options)
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, not the end */
     signal(SIGHUP, SIG_IGN); /* a reload before there is something to reload; the loop takes over */
     weir_stats_declare();
+    weir_genai_declare(options->has_latest_genai);
     weir_audit_declare();
     struct weir_env *env = first_env(options);
     if (env == NULL) {

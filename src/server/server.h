@@ -30,6 +30,7 @@ struct weir_server_options {
     bool start_up_health_check;
     enum weir_log_level log_level; /* what SIGUSR2 goes back to */
     struct weir_export_options export;
+    bool has_latest_genai; /* server/genai.h: the newer names of metrics */
 };
 
 /* Runs until it is told to stop. 0, or 1 when it could not start (the reason was logged). */

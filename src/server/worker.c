@@ -13,6 +13,7 @@
 #include "route/reply.h"
 #include "route/stream_out.h"
 #include "server/access_log.h"
+#include "server/genai.h"
 #include "server/stats.h"
 
 #include <stdlib.h>
@@ -79,11 +80,21 @@ static void on_done(void *ctx, const struct weir_http_stream *s)
     struct weir_worker *w = ctx;
     uint64_t now_ms = weir_loop_now_ms(&w->loop);
     weir_stats_request(WEIR_STATS_API, s, now_ms);
+    weir_genai_request(s, now_ms);
     if (w->export != NULL) {
         weir_export_worker_request(w->export, s);
     }
     weir_audit_note_end(s);
     weir_access_log_write(s, now_ms);
+}
+
+static void on_call(void *ctx, const struct weir_client_span *call)
+{
+    struct weir_worker *w = ctx;
+    weir_genai_call(call);
+    if (w->export != NULL) {
+        weir_export_worker_call(w->export, call);
+    }
 }
 
 static void render_error(void *ctx, const struct weir_http_request *req, int status,
@@ -150,7 +161,9 @@ int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *ho
     w->client = weir_client_new(&w->loop);
     if (w->traces != NULL) {
         w->export = weir_export_worker_new(w->traces, &w->loop);
-        weir_client_watch(w->client, weir_export_worker_call, w->export);
+    }
+    if (w->traces != NULL || weir_genai_wants_calls()) {
+        weir_client_watch(w->client, on_call, w);
     }
     weir_http_endpoint_init(&w->endpoint, &w->loop);
     w->endpoint.service = &SERVICE;
