@@ -226,9 +226,9 @@ static void add_windows(struct weir_conf_reader *r)
 
 static const char *const builtin_detectors[] = {
     "regex", "secrets", "file_type", "keywords", "unicode", "prompt_injection", "links", NULL};
-/* Those that read along with streams, and those that are shown whole texts only. */
-static const char *const reading_detectors[] = {"regex", "secrets",  "unicode",
-                                                "links", "keywords", NULL};
+/* Those that read along with streams, and those that are shown whole texts where they do not. */
+static const char *const reading_detectors[] = {"regex",    "secrets",          "unicode", "links",
+                                                "keywords", "prompt_injection", NULL};
 static const char *const whole_detectors[] = {"file_type", "prompt_injection", NULL};
 static const char *const detector_types[] = {"text_contents", "text_chat", "text_context_doc",
                                              "text_generation", NULL};

@@ -163,6 +163,12 @@ static bool has_written(struct weir_slice t, char sign)
     return false;
 }
 
+/* Signs of everyday text, which stay as they are. */
+static bool is_dull(uint32_t cp)
+{
+    return (cp >= 0xA0 && cp < 0xC0 && cp != 0xAD) || (cp >= 0x2010 && cp <= 0x2027);
+}
+
 bool weir_fold_is_wanted(struct weir_slice t)
 {
     size_t n;
@@ -179,8 +185,7 @@ bool weir_fold_is_wanted(struct weir_slice t)
         }
         at = end;
         uint32_t cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
-        bool is_dull = (cp >= 0xA0 && cp < 0xC0 && cp != 0xAD) || (cp >= 0x2010 && cp <= 0x2027);
-        if (!is_dull) {
+        if (!is_dull(cp)) {
             return true;
         }
     }
@@ -306,7 +311,10 @@ struct folding {
     struct weir_slice t;
     struct weir_buf mapped; /* used again and again */
     struct weir_lookalike_context before;
-    size_t word_folded; /* where the word begins in the folded text */
+    size_t word_folded;   /* where the word begins in the folded text */
+    size_t spelled_until; /* the next word may be short before it: "i g n o r e   a l l" */
+    size_t n_dropped;     /* characters that left nothing, in a row, */
+    size_t dropped_at;    /* at that place of the folded text */
     bool is_letters_only;
     bool is_changed;
 };
@@ -336,6 +344,18 @@ static bool is_after_small(const struct folding *g)
     return text->n > g->word_folded && text->p[text->n - 1] >= 'a' && text->p[text->n - 1] <= 'z';
 }
 
+/* The character leaves nothing; a long run of such is a blank, or a text without end would become
+ * one word. */
+static void drop(struct folding *g, size_t at, size_t n)
+{
+    enum { MOST = 64 };
+    g->n_dropped = g->dropped_at == g->f->text.n ? g->n_dropped + 1 : 1;
+    if (g->n_dropped % MOST == 0) {
+        put(g->f, at, n, WEIR_SLICE(" "));
+    }
+    g->dropped_at = g->f->text.n;
+}
+
 static void fold_wide(struct folding *g, size_t at, size_t n, uint32_t cp, const struct word *w)
 {
     struct weir_slice same = weir_slice_sub(g->t, at, at + n);
@@ -357,12 +377,14 @@ static void fold_wide(struct folding *g, size_t at, size_t n, uint32_t cp, const
         put(g->f, at, n, is_unseen ? (struct weir_slice){0} : same);
         return;
     }
-    if (is_mark(cp) && !is_left_alone(cp)) {
-        return;
-    }
     weir_buf_clear(&g->mapped);
-    bool is_mapped = !is_left_alone(cp) && map_cp(cp, &g->mapped);
-    put(g->f, at, n, is_mapped ? weir_buf_slice(&g->mapped) : same);
+    bool is_same = is_left_alone(cp) || is_dull(cp);
+    bool is_mapped = !is_same && (is_mark(cp) || map_cp(cp, &g->mapped));
+    if (is_mapped && g->mapped.n == 0) {
+        drop(g, at, n);
+    } else {
+        put(g->f, at, n, is_mapped ? weir_buf_slice(&g->mapped) : same);
+    }
 }
 
 /* ---- words */
@@ -391,12 +413,29 @@ static bool is_unparted(uint32_t cp)
            (cp >= 0xF900 && cp <= 0xFAFF) || (cp >= 0x20000 && cp <= 0x3FFFF);
 }
 
+/* Digits and signs between letters of a word, as has_leet has it. */
+struct leet {
+    bool is_after_letter;
+    bool is_run; /* they have begun after a letter */
+    bool is_inside;
+};
+
+static void follow_leet(struct leet *l, char c)
+{
+    bool is_letter = weir_ascii_is_alpha(c);
+    bool is_start = l->is_after_letter && (weir_ascii_is_digit(c) || c == '@' || c == '$');
+    l->is_inside = l->is_inside || (is_letter && l->is_run);
+    l->is_run = (is_start || l->is_run) && (is_leet_digit(c) || is_leet_sign(c));
+    l->is_after_letter = is_letter;
+}
+
 /* A run of letters, digits and marks, with signs that stand for letters. */
 static struct word read_word(struct folding *g, size_t at)
 {
     struct weir_slice t = g->t;
     struct word w = {.end = at};
     struct weir_lookalike_word letters = {0};
+    struct leet leet = {0};
     size_t n_digits = 0;
     size_t from = at;
     bool is_alone = false;
@@ -415,12 +454,13 @@ static struct word read_word(struct folding *g, size_t at)
             break;
         }
         n_digits += weir_ascii_is_digit(c) || is_sign;
+        follow_leet(&leet, c);
         weir_lookalike_add(&letters, cp);
     }
     size_t n_latin = letters.n_of[WEIR_LETTERS_ASCII];
     w.end = at;
     w.is_latin_spoofed = is_spoofed(&letters, &g->before);
-    w.is_leet = n_latin >= 2 && n_digits > 0 && n_latin >= n_digits;
+    w.is_leet = leet.is_inside && n_latin >= 2 && n_latin >= n_digits;
     return w;
 }
 
@@ -449,7 +489,7 @@ static size_t spelled_end(struct weir_slice t, size_t at, size_t least)
     if (!is_joint(joint) || weir_ascii_is_alnum(weir_ascii_before(t, at))) {
         return at;
     }
-    while (weir_ascii_is_alnum(weir_ascii_at(t, end)) &&
+    while (end - at < MAX_WORD && weir_ascii_is_alnum(weir_ascii_at(t, end)) &&
            !weir_ascii_is_alnum(weir_ascii_at(t, end + 1))) {
         n_letters++;
         if (weir_ascii_at(t, end + 1) != joint || !weir_ascii_is_alnum(weir_ascii_at(t, end + 2))) {
@@ -497,19 +537,24 @@ static size_t fold_next(struct folding *g, size_t at)
     return at + n;
 }
 
+/* The word, the spelled-out word or the character at `at`. Returns where it ends. */
+static size_t fold_step(struct folding *g, size_t at)
+{
+    size_t least = at < g->spelled_until ? MIN_SPELLED_ON : MIN_SPELLED;
+    size_t spelled = g->is_letters_only ? at : spelled_end(g->t, at, least);
+    if (spelled > at) {
+        fold_spelled(g, at, spelled);
+        g->spelled_until = spelled + MAX_JOINTS + 1;
+        return spelled;
+    }
+    return fold_next(g, at);
+}
+
 void weir_fold_run(struct weir_fold *f, struct weir_slice text)
 {
     struct folding g = {.f = f, .t = text};
-    size_t after_spelled = 0; /* the next word may be short: "i g n o r e   a l l" */
     for (size_t at = 0; at < text.n;) {
-        bool goes_on = after_spelled != 0 && at <= after_spelled + MAX_JOINTS;
-        size_t spelled = spelled_end(text, at, goes_on ? MIN_SPELLED_ON : MIN_SPELLED);
-        if (spelled > at) {
-            at = fold_spelled(&g, at, spelled);
-            after_spelled = at;
-            continue;
-        }
-        at = fold_next(&g, at);
+        at = fold_step(&g, at);
     }
     weir_buf_dispose(&g.mapped);
 }
@@ -521,33 +566,40 @@ bool weir_fold_letters(struct weir_fold *f, struct weir_slice text)
         return false;
     }
     for (size_t at = 0; at < text.n;) {
-        at = fold_next(&g, at);
+        at = fold_step(&g, at);
     }
     return g.is_changed;
 }
 
-size_t weir_fold_some_letters(struct weir_fold *f, struct weir_slice text,
-                              struct weir_lookalike_context *before, size_t stop, bool is_end)
+size_t weir_fold_part(struct weir_fold *f, const struct weir_fold_part *part,
+                      struct weir_fold_state *state)
 {
     struct weir_fold none = {0};
-    struct folding g = {
-        .f = f != NULL ? f : &none, .t = text, .before = *before, .is_letters_only = true};
+    struct folding g = {.f = f != NULL ? f : &none,
+                        .t = part->text,
+                        .before = state->before,
+                        .n_dropped = state->n_dropped,
+                        .spelled_until = state->spelled_until,
+                        .is_letters_only = part->is_letters_only};
     size_t done = 0;
-    while (done < text.n && done < stop) {
+    while (done < part->text.n && done < part->stop) {
         struct weir_fold was = *g.f;
-        weir_ascii_edge = (struct weir_ascii_edge){.end = text.p + text.n};
-        size_t next = fold_next(&g, done);
+        weir_ascii_edge = (struct weir_ascii_edge){.end = part->text.p + part->text.n};
+        size_t next = fold_step(&g, done);
         bool is_met = weir_ascii_edge.is_met;
         weir_ascii_edge = (struct weir_ascii_edge){0};
-        if ((is_met && !is_end) || next > stop) {
+        if ((is_met && !part->is_end) || next > part->stop) {
             g.f->text.n = was.text.n;
             g.f->n_pieces = was.n_pieces;
             g.f->n_source = was.n_source;
             break;
         }
-        *before = g.before;
+        state->before = g.before;
+        state->n_dropped = g.n_dropped;
         done = next;
+        state->spelled_until = g.spelled_until > done ? g.spelled_until - done : 0;
     }
+    weir_buf_dispose(&g.mapped);
     weir_fold_dispose(&none);
     return done;
 }

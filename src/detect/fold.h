@@ -38,7 +38,7 @@ struct weir_fold {
 };
 
 /* Is there something to fold: characters beyond ASCII (dashes, quotes and the like aside), digits
- * inside words, spelled-out words, escapes? A quick test, for texts that need no folding. */
+ * inside words, spelled-out words, escapes? A quick test: else folding would change nothing. */
 bool weir_fold_is_wanted(struct weir_slice text);
 
 /* Folds `text`, valid UTF-8 of less than 4 GiB, into an empty `f`. */
@@ -49,13 +49,26 @@ void weir_fold_run(struct weir_fold *f, struct weir_slice text);
 bool weir_fold_letters(struct weir_fold *f, struct weir_slice text);
 
 /*
- * The same for a text that is still being written: `text` begins with a word, or between two, and
- * `before` is what stands before it. Folds words as long as they are over (or the text is) and end
- * no later than `stop`; returns where the next begins, and `before` becomes what stands before
- * that. `f` NULL: only that.
+ * For a text that is still being written: what stands before a part of it. All-zero is the
+ * beginning of the text.
  */
-size_t weir_fold_some_letters(struct weir_fold *f, struct weir_slice text,
-                              struct weir_lookalike_context *before, size_t stop, bool is_end);
+struct weir_fold_state {
+    struct weir_lookalike_context before;
+    size_t spelled_until; /* so many bytes on: a word that was spelled out has just ended */
+    size_t n_dropped;     /* characters that left nothing, in a row */
+};
+
+struct weir_fold_part {
+    struct weir_slice text; /* begins with a word, or between two */
+    size_t stop;            /* only words that end there, or before */
+    bool is_end;            /* no more text follows: words that it ends with are over */
+    bool is_letters_only;
+};
+
+/* Folds words that are over, whatever follows. Returns where the next begins, and `state` becomes
+ * what stands before that. `f` NULL: only that. */
+size_t weir_fold_part(struct weir_fold *f, const struct weir_fold_part *part,
+                      struct weir_fold_state *state);
 
 /* Only the characters beyond ASCII, each by itself: how patterns for folded text are written. */
 void weir_fold_wide(struct weir_buf *out, struct weir_slice text);

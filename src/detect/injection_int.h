@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/slice.h"
+#include "detect/fold.h"
 #include "detect/patterns.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -175,6 +176,69 @@ struct weir_injection_set {
     pcre2_code *around[WEIR_INJECTION_N_AROUND];
     struct weir_injection_data data; /* without the expressions */
 };
+
+/* ---- looking (injection_scan.c) */
+
+#define WEIR_INJECTION_LIKELY 0.5
+
+enum {
+    WEIR_INJECTION_AHEAD = 32, /* bytes behind a key that are needed to know it */
+    WEIR_INJECTION_BACK = 272, /* a match begins no further before the end of its last key */
+};
+
+struct weir_injection_hit {
+    size_t from; /* in the original */
+    size_t to;
+    unsigned rule;
+    double score;
+};
+
+/* The end of a rule's match: the next begins behind it. */
+struct weir_injection_end {
+    unsigned rule;
+    size_t to;
+};
+
+struct weir_injection_ends {
+    struct weir_injection_end *list; /* in order of time */
+    size_t n;
+    size_t cap;
+};
+
+/* What there was before the keys at one place of the text were taken. */
+struct weir_injection_unit {
+    size_t at;
+    bool is_begun;
+    size_t n_hits;
+    size_t n_seen;
+    size_t n_looks;
+};
+
+struct weir_injection_state;
+
+/* All-zero but for the text, the set and what is wanted. */
+struct weir_injection_scan {
+    struct weir_slice text; /* what is matched: the original, or folded */
+    const struct weir_fold *fold;
+    const struct weir_injection_set *set;
+    bool is_open; /* more text follows */
+    size_t from;  /* keys before it have been taken, and are only remembered */
+    size_t to;    /* keys up to there are taken; out, where it is open: how far it came */
+    struct weir_injection_ends *seen; /* matches so far, added to; NULL: nobody wants to know */
+    struct weir_injection_hit *hits;  /* added to */
+    size_t n_hits;
+    size_t cap_hits;
+    size_t n_looks;
+    size_t n_read; /* its words up to here are looked at */
+    struct weir_injection_unit unit;
+    struct weir_injection_state *state;
+    pcre2_match_data *data;
+    pcre2_match_context *limits;
+};
+
+/* 0, or WEIR_ELIMIT. */
+int weir_injection__scan(struct weir_injection_scan *s);
+void weir_injection__scan_dispose(struct weir_injection_scan *s); /* `seen` is the caller's */
 
 /* Compiled once, as long as the process. NULL with `why`. */
 const struct weir_injection_set *weir_injection__set(struct weir_buf *why);

@@ -493,7 +493,7 @@ struct reader {
     struct place seen; /* offsets count from the beginning of the whole text */
     struct place read;
     size_t word_byte; /* no word that is folded as one lies around it; read.at or before it */
-    struct weir_lookalike_context before; /* of that */
+    struct weir_fold_state before; /* of that */
 };
 
 static size_t reader_size(const void *settings)
@@ -551,7 +551,7 @@ static void pass_ascii(struct reader *r, const struct weir_reader_text *t)
     for (size_t i = from; i < word; i++) {
         n += weir_ascii_is_alpha(t->text.p[i]);
     }
-    weir_lookalike_pass_ascii(&r->before, n);
+    weir_lookalike_pass_ascii(&r->before.before, n);
     r->word_byte = t->from_byte + word;
 }
 
@@ -572,10 +572,12 @@ static int read_folded(struct reader *r, const struct settings *s, const struct 
                        struct weir_found *found)
 {
     struct weir_fold fold = {0};
-    struct weir_lookalike_context before = r->before;
+    struct weir_fold_state before = r->before;
     size_t base = r->word_byte;
     struct weir_slice rest = weir_slice_sub(t->text, base - t->from_byte, t->text.n);
-    size_t n = weir_fold_some_letters(&fold, rest, &before, rest.n, t->is_end);
+    struct weir_fold_part part = {
+        .text = rest, .stop = rest.n, .is_end = t->is_end, .is_letters_only = true};
+    size_t n = weir_fold_part(&fold, &part, &before);
     struct walk w = {.s = s,
                      .text = weir_buf_slice(&fold.text),
                      .fold = &fold,
@@ -586,7 +588,9 @@ static int read_folded(struct reader *r, const struct settings *s, const struct 
     w.place.at = source_start(&w, w.place.at);
     r->read = moved_on(w.place, base);
     weir_fold_dispose(&fold);
-    r->word_byte += weir_fold_some_letters(NULL, rest, &r->before, w.place.at, true);
+    part.stop = w.place.at;
+    part.is_end = true;
+    r->word_byte += weir_fold_part(NULL, &part, &r->before);
     return rc;
 }
 

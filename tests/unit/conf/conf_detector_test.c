@@ -125,7 +125,9 @@ static void test_without_chunker(void **state)
         {"secrets", true, "whole_doc_chunker", "window_chunker"},
         {"unicode", true, "whole_doc_chunker", "window_chunker"},
         {"file_type", false, "whole_doc_chunker", "whole_doc_chunker"},
-        {"keywords", false, "window_chunker", "window_chunker"},
+        {"keywords", true, "whole_doc_chunker", "window_chunker"},
+        {"links", true, "whole_doc_chunker", "window_chunker"},
+        {"prompt_injection", true, "whole_doc_chunker", "whole_doc_chunker"},
     };
     for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
         bool is_off = i % 2 != 0;

@@ -61,6 +61,7 @@ static struct reader readers[] = {
      "tour\","
      "\"the hell\",\"foolproof\",\"h\u0430cker tour\"]}",
      {{0}, NULL, {0}, NULL, 0}},
+    {"prompt_injection", "prompt_injection", "{}", {{0}, NULL, {0}, NULL, 0}},
     {"links", "links", "{\"allow\":[\"allowed.test\"]}", {{0}, NULL, {0}, NULL, 0}},
 };
 
@@ -133,6 +134,32 @@ static int close_all(void **state)
 
 /* ---- what is told, as text */
 
+/* Findings of different kinds may be told in another order: a longer one is certain later. */
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_lines(struct weir_buf *told)
+{
+    enum { MOST = 65536 };
+    static char *lines[MOST];
+    struct weir_buf all = {0};
+    size_t n = 0;
+    weir_buf_append(&all, weir_buf_slice(told));
+    weir_buf_cstr(&all);
+    for (char *line = strtok(all.p, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        assert_true(n < MOST);
+        lines[n++] = line;
+    }
+    qsort(lines, n, sizeof lines[0], by_text);
+    weir_buf_clear(told);
+    for (size_t i = 0; i < n; i++) {
+        weir_buf_printf(told, "%s\n", lines[i]);
+    }
+    weir_buf_dispose(&all);
+}
+
 static void tell(struct weir_buf *out, const struct weir_detect_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
@@ -156,10 +183,13 @@ static void tell_whole(const struct reader *reader, struct weir_slice text, doub
     weir_detect_free(call);
 }
 
+static uint64_t cut_seed; /* of the cuts of one text, so that they can be made again */
+
 /* The next part of at most `max` code points; 0: as many as there are. */
-static struct weir_slice next_part(struct weir_slice rest, size_t max)
+static struct weir_slice next_part(struct weir_slice rest, size_t max, uint64_t *cuts)
 {
-    size_t n = max == 0 ? rest.n : weir_utf8_byte_at(rest, 1 + drawn(max));
+    *cuts = *cuts * 6364136223846793005u + 1442695040888963407u;
+    size_t n = max == 0 ? rest.n : weir_utf8_byte_at(rest, 1 + (size_t)(*cuts >> 33) % max);
     return weir_slice_sub(rest, 0, n);
 }
 
@@ -172,8 +202,9 @@ static void tell_cut(const struct reader *reader, struct weir_slice text, double
     assert_true(weir_reading_is_ready(r));
     size_t mark_cp = 0;
     size_t come_cp = 0;
+    uint64_t cuts = cut_seed;
     while (text.n != 0) {
-        struct weir_slice part = next_part(text, max);
+        struct weir_slice part = next_part(text, max, &cuts);
         text = weir_slice_sub(text, part.n, text.n);
         come_cp += weir_utf8_count(part);
         assert_int_equal(weir_reading_push(r, part), 0);
@@ -199,6 +230,8 @@ static bool is_same(const struct reader *reader, struct weir_slice text, double 
     struct weir_buf cut = {0};
     tell_whole(reader, text, threshold, &whole);
     tell_cut(reader, text, threshold, max, &cut);
+    sort_lines(&whole);
+    sort_lines(&cut);
     bool same = weir_slice_eq(weir_buf_slice(&whole), weir_buf_slice(&cut));
     weir_buf_dispose(&whole);
     weir_buf_dispose(&cut);
@@ -233,6 +266,7 @@ static struct weir_slice shrink(const struct reader *reader, struct weir_slice t
 static void check(const struct reader *reader, struct weir_slice text, size_t max)
 {
     double threshold = drawn(8) == 0 ? 0.8 : 0.5;
+    cut_seed = drawn(1000000);
     if (is_same(reader, text, threshold, max)) {
         return;
     }
@@ -241,8 +275,8 @@ static void check(const struct reader *reader, struct weir_slice text, size_t ma
     text = shrink(reader, text, threshold, max);
     tell_whole(reader, text, threshold, &whole);
     tell_cut(reader, text, threshold, max, &cut);
-    print_error("%s, up to %zu code points at once:\n<<%.*s>>\nwhole:\n%scut:\n%s", reader->name,
-                max, (int)text.n, text.p, weir_buf_cstr(&whole), weir_buf_cstr(&cut));
+    fprintf(stderr, "%s, up to %zu code points at once:\n<<%.*s>>\nwhole:\n%scut:\n%s",
+            reader->name, max, (int)text.n, text.p, weir_buf_cstr(&whole), weir_buf_cstr(&cut));
     weir_buf_dispose(&whole);
     weir_buf_dispose(&cut);
     assert_true(++n_different < 5);
