@@ -12,6 +12,7 @@
 #include "route/generation.h"
 #include "route/headers.h"
 #include "route/models.h"
+#include "route/moderations.h"
 #include "route/openai.h"
 #include "route/openapi.h"
 #include "route/page.h"
@@ -67,6 +68,7 @@ static const struct weir_route_entry OPENAI_TABLE[] = {
     {"/v1/embeddings", WEIR_HTTP_POST, weir_vectors_begin_embeddings, has_openai},
     {"/v1/rerank", WEIR_HTTP_POST, weir_vectors_begin_rerank, has_openai},
     {"/v1/score", WEIR_HTTP_POST, weir_vectors_begin_score, has_openai},
+    {"/v1/moderations", WEIR_HTTP_POST, weir_moderations_begin, NULL},
     {"/v1/models", WEIR_HTTP_GET, weir_models_begin_list, has_openai},
     {"/v1/models/*", WEIR_HTTP_GET, weir_models_begin_one, has_openai},
 };

@@ -409,6 +409,20 @@ static const struct weir_walk_member vectors_members[] = {
 };
 OBJECT(vectors);
 
+static const struct weir_walk_member moderations_members[] = {
+    M("model", ID),
+    M("input", PROMPT),
+    END,
+};
+OBJECT(moderations);
+
+static const struct weir_walk_member moderated_parts_members[] = {
+    M("model", ID),
+    M("input", PARTS, .object = &part, .has_role = true, .role = WEIR_WALK_USER),
+    END,
+};
+OBJECT(moderated_parts);
+
 /* ---- who speaks ---- */
 
 /* Chat templates take roles that nobody knows, `User` or none at all: such messages count as the
@@ -436,3 +450,9 @@ const struct weir_walk_dialect weir_walk_vectors = {.name = "embeddings, rerank,
                                                     .top = &vectors,
                                                     .role_of = weir_walk__role_of,
                                                     .is_one_turn = true};
+const struct weir_walk_dialect weir_walk_moderations = {
+    .name = "moderations", .top = &moderations, .role_of = weir_walk__role_of, .is_one_turn = true};
+const struct weir_walk_dialect weir_walk_moderated_parts = {.name = "moderations",
+                                                            .top = &moderated_parts,
+                                                            .role_of = weir_walk__role_of,
+                                                            .is_one_turn = true};

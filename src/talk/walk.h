@@ -202,6 +202,9 @@ extern const struct weir_walk_dialect weir_walk_messages;
 extern const struct weir_walk_dialect weir_walk_responses;
 /* Embeddings, rerank and score, of which each has its own members. */
 extern const struct weir_walk_dialect weir_walk_vectors;
+/* Moderations of texts, each by itself; and of the parts of one text. */
+extern const struct weir_walk_dialect weir_walk_moderations;
+extern const struct weir_walk_dialect weir_walk_moderated_parts;
 
 /* "history", "definitions", …; NULL: there is no such bit. And back; 0: there is no such name. */
 const char *weir_walk_hole_name(uint32_t hole);

@@ -64,8 +64,15 @@ enum weir_policy_outcome weir_asked_outcome(const struct weir_asked *a);
 /* A finding in something that cannot be replaced: a fault of the request, in the arena; or NULL. */
 const struct weir_fault *weir_asked_fault(const struct weir_asked *a);
 
-/* Tells who watches the request, by its own copy of the policy, what was found (task/seen.h). */
-void weir_asked_note(const struct weir_asked *a, const struct weir_policy *policy);
+/* Tells who watches the request, by its own copy of the policy, what was found (task/seen.h) and
+ * what is done about it. */
+void weir_asked_note(const struct weir_asked *a, const struct weir_policy *policy,
+                     enum weir_policy_outcome outcome);
+
+/* Every finding as it may be told: a route that enforces does not name what was found. */
+typedef void (*weir_asked_visit_fn)(void *ctx, const struct weir_walk_item *item,
+                                    const struct weir_detection *d);
+void weir_asked_visit(const struct weir_asked *a, weir_asked_visit_fn fn, void *ctx);
 
 /* The array `detections.input`: an entry for each place. */
 void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a);

@@ -118,16 +118,33 @@ static void write_place(struct weir_asked_telling *t, const struct weir_asked_pl
     weir_json_write_end_object(t->w);
 }
 
-void weir_asked_note(const struct weir_asked *a, const struct weir_policy *policy)
+void weir_asked_visit(const struct weir_asked *a, weir_asked_visit_fn fn, void *ctx)
 {
-    struct weir_seen_where where = {WEIR_POLICY_INPUT, "content", a->outcome};
     for (size_t i = 0; i < a->n_places; i++) {
         const struct weir_detection *told = weir_asked__told(a, &a->places[i]);
         for (size_t k = 0; k < a->places[i].n; k++) {
-            const struct weir_detection *d = &told[k];
-            weir_seen_findings(policy, &where, &d, 1);
+            fn(ctx, weir_asked__item(a, &a->hits[a->places[i].first]), &told[k]);
         }
     }
+}
+
+struct noting {
+    const struct weir_policy *policy;
+    struct weir_seen_where where;
+};
+
+static void note_one(void *ctx, const struct weir_walk_item *item, const struct weir_detection *d)
+{
+    const struct noting *n = ctx;
+    (void)item;
+    weir_seen_findings(n->policy, &n->where, &d, 1);
+}
+
+void weir_asked_note(const struct weir_asked *a, const struct weir_policy *policy,
+                     enum weir_policy_outcome outcome)
+{
+    struct noting n = {policy, {WEIR_POLICY_INPUT, "content", outcome}};
+    weir_asked_visit(a, note_one, &n);
 }
 
 void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)

@@ -154,7 +154,7 @@ enum weir_completion_next weir_completion_judge_input(const struct weir_task_com
     }
     enum weir_policy_outcome outcome = weir_asked_outcome(input->asked);
     weir_policy_count(r->policy, WEIR_POLICY_INPUT, outcome);
-    weir_asked_note(input->asked, r->policy);
+    weir_asked_note(input->asked, r->policy, outcome);
     if (weir_asked_fault(input->asked) != NULL) {
         return WEIR_COMPLETION_FAIL;
     }
