@@ -20,7 +20,7 @@ enum weir_fault_origin {
     WEIR_FAULT_CHAT_COMPLETION,
     WEIR_FAULT_COMPLETION,
     WEIR_FAULT_TOKENIZE,
-    WEIR_FAULT_VECTORS,  /* embeddings, rerank, score */
+    WEIR_FAULT_VECTORS,  /* embeddings, rerank, score, counts of tokens */
     WEIR_FAULT_LIMIT,    /* no service: a limit of ours, named in `message`, `status` set */
     WEIR_FAULT_REQUEST,  /* no service: what the caller sent, told in `message`, `status` set */
     WEIR_FAULT_INTERNAL, /* no service: a fault of this program */

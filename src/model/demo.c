@@ -178,6 +178,7 @@ static void prepare(struct run *r)
     case WEIR_MODEL_MESSAGES:
     case WEIR_MODEL_COUNT:
     case WEIR_MODEL_RESPONSES:
+    case WEIR_MODEL_ITEM_COUNT:
         fail(r, WEIR_EUNSUPPORTED, 404, "the demonstration model does not speak this dialect");
         return;
     case WEIR_MODEL_EMBEDDINGS:

@@ -22,6 +22,8 @@ enum weir_fault_origin weir_model_origin(enum weir_model_op op)
     case WEIR_MODEL_EMBEDDINGS:
     case WEIR_MODEL_RERANK:
     case WEIR_MODEL_SCORE:
+    case WEIR_MODEL_COUNT:
+    case WEIR_MODEL_ITEM_COUNT:
         return WEIR_FAULT_VECTORS;
     default:
         return WEIR_FAULT_CHAT_COMPLETION;

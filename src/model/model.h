@@ -26,6 +26,7 @@ enum weir_model_op {
     WEIR_MODEL_MESSAGES,   /* Anthropic's /v1/messages */
     WEIR_MODEL_COUNT,      /* Anthropic's /v1/messages/count_tokens, never a stream */
     WEIR_MODEL_RESPONSES,  /* OpenAI's /v1/responses */
+    WEIR_MODEL_ITEM_COUNT, /* OpenAI's /v1/responses/input_tokens, never a stream */
     WEIR_MODEL_MODELS,     /* OpenAI: GET /v1/models */
     WEIR_MODEL_GENERATE,   /* TGIS, nlp */
     WEIR_MODEL_TOKENIZE,   /* all: counts the tokens of `text` */

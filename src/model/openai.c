@@ -408,6 +408,8 @@ static struct weir_slice path_of(enum weir_model_op op)
         return WEIR_SLICE("/v1/messages/count_tokens");
     case WEIR_MODEL_RESPONSES:
         return WEIR_SLICE("/v1/responses");
+    case WEIR_MODEL_ITEM_COUNT:
+        return WEIR_SLICE("/v1/responses/input_tokens");
     case WEIR_MODEL_MODELS:
         return WEIR_SLICE("/v1/models");
     case WEIR_MODEL_TOKENIZE:

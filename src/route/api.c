@@ -68,6 +68,8 @@ static const struct weir_route_entry OPENAI_TABLE[] = {
     {"/v1/embeddings", WEIR_HTTP_POST, weir_vectors_begin_embeddings, has_openai},
     {"/v1/rerank", WEIR_HTTP_POST, weir_vectors_begin_rerank, has_openai},
     {"/v1/score", WEIR_HTTP_POST, weir_vectors_begin_score, has_openai},
+    {"/v1/messages/count_tokens", WEIR_HTTP_POST, weir_vectors_begin_count_tokens, has_openai},
+    {"/v1/responses/input_tokens", WEIR_HTTP_POST, weir_vectors_begin_input_tokens, has_openai},
     {"/v1/moderations", WEIR_HTTP_POST, weir_moderations_begin, NULL},
     {"/v1/models", WEIR_HTTP_GET, weir_models_begin_list, has_openai},
     {"/v1/models/*", WEIR_HTTP_GET, weir_models_begin_one, has_openai},

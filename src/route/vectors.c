@@ -35,7 +35,8 @@ static int read_request(struct reading *r)
     return 0;
 }
 
-static void decode(struct weir_http_stream *s, const struct weir_json *body, enum weir_model_op op)
+static void decode_as(struct weir_http_stream *s, const struct weir_json *body,
+                      enum weir_model_op op, const struct weir_walk_dialect *dialect)
 {
     struct weir_request *request = weir_request_of(s);
     struct reading *r = weir_arena_zalloc(&s->arena, sizeof *r);
@@ -49,9 +50,24 @@ static void decode(struct weir_http_stream *s, const struct weir_json *body, enu
         return;
     }
     if (weir_models_may_use(s, op, r->request.model_id) &&
-        weir_openai_read_question(s, body, &weir_walk_vectors, &r->request.asked)) {
+        weir_openai_read_question(s, body, dialect, &r->request.asked)) {
         weir_task_vectors_start(&request->task, op, &r->request, weir_unary_answer, s);
     }
+}
+
+static void decode(struct weir_http_stream *s, const struct weir_json *body, enum weir_model_op op)
+{
+    decode_as(s, body, op, &weir_walk_vectors);
+}
+
+static void decode_count_tokens(struct weir_http_stream *s, const struct weir_json *body)
+{
+    decode_as(s, body, WEIR_MODEL_COUNT, &weir_walk_messages);
+}
+
+static void decode_input_tokens(struct weir_http_stream *s, const struct weir_json *body)
+{
+    decode_as(s, body, WEIR_MODEL_ITEM_COUNT, &weir_walk_responses);
 }
 
 static void decode_embeddings(struct weir_http_stream *s, const struct weir_json *body)
@@ -85,4 +101,16 @@ void weir_vectors_begin_score(void *env, struct weir_http_stream *s)
 {
     (void)env;
     weir_unary_begin(s, decode_score);
+}
+
+void weir_vectors_begin_count_tokens(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    weir_unary_begin(s, decode_count_tokens);
+}
+
+void weir_vectors_begin_input_tokens(void *env, struct weir_http_stream *s)
+{
+    (void)env;
+    weir_unary_begin(s, decode_input_tokens);
 }

@@ -92,6 +92,12 @@ static void refuse(struct vectors *v)
                                                        "through")});
 }
 
+/* Of a conversation only the turn blocks; the rest is changed, as where an answer is asked for. */
+static bool has_history(enum weir_model_op op)
+{
+    return op == WEIR_MODEL_COUNT || op == WEIR_MODEL_ITEM_COUNT;
+}
+
 static void on_scanned(void *ctx, struct weir_scan *scan)
 {
     struct vectors *v = ctx;
@@ -101,8 +107,8 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
         return;
     }
     enum weir_completion_next next = weir_completion_judge_input(&v->request, &v->input);
-    bool is_blocked =
-        v->request.policy->action == WEIR_POLICY_BLOCK && weir_input_n_found(&v->input) != 0;
+    bool is_blocked = !has_history(v->op) && v->request.policy->action == WEIR_POLICY_BLOCK &&
+                      weir_input_n_found(&v->input) != 0;
     if (next == WEIR_COMPLETION_FAIL) {
         fail(v, weir_asked_fault(v->input.asked));
     } else if (next == WEIR_COMPLETION_ASK && !is_blocked) {
