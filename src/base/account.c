@@ -8,6 +8,11 @@ static atomic_size_t limit;
 
 _Thread_local ptrdiff_t weir_account__unsettled;
 
+static _Thread_local struct {
+    void (*fn)(void *ctx);
+    void *ctx;
+} relief;
+
 void weir_account__settle(void)
 {
     atomic_fetch_add_explicit(&total, weir_account__unsettled, memory_order_relaxed);
@@ -38,6 +43,22 @@ size_t weir_account_room(const struct weir_account *a)
     size_t of_process = left_of_process();
     size_t own = a != NULL ? left(a->max, a->bytes) : SIZE_MAX;
     return own < of_process ? own : of_process;
+}
+
+bool weir_account__make_room(const struct weir_account *a, size_t n)
+{
+    size_t own = a != NULL ? left(a->max, a->bytes) : SIZE_MAX;
+    if (relief.fn == NULL || n > own) {
+        return false;
+    }
+    relief.fn(relief.ctx);
+    return n <= weir_account_room(a);
+}
+
+void weir_account_set_relief(void (*fn)(void *ctx), void *ctx)
+{
+    relief.fn = fn;
+    relief.ctx = ctx;
 }
 
 const char *weir_account_full_words(const struct weir_account *a)

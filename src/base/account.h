@@ -74,10 +74,20 @@ static inline void weir_account_set(struct weir_account_share *share, size_t byt
  * NULL: only the process's. */
 size_t weir_account_room(const struct weir_account *a);
 
+/* As below, once what is kept only for speed was given back. */
+bool weir_account__make_room(const struct weir_account *a, size_t n);
+
+/* May be slow when there is none: see weir_account_set_relief. */
 static inline bool weir_account_has_room(const struct weir_account *a, size_t n)
 {
-    return n <= weir_account_room(a);
+    return n <= weir_account_room(a) || weir_account__make_room(a, n);
 }
+
+/*
+ * This thread keeps something that it can do without: when the process has no room for a caller,
+ * `fn` gives it back before the caller is refused. fn NULL: nothing.
+ */
+void weir_account_set_relief(void (*fn)(void *ctx), void *ctx);
 
 /* An error's text for a peer for whom there is no room; it names the limit. */
 const char *weir_account_full_words(const struct weir_account *a);

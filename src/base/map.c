@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/sip.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,50 +17,24 @@ static void make_secret(void)
     WEIR_ASSERT(got == (ssize_t)sizeof secret);
 }
 
-static inline uint64_t rotl(uint64_t x, int b)
-{
-    return (x << b) | (x >> (64 - b));
-}
-
-static inline void sip_round(uint64_t v[4])
-{
-    v[0] += v[1];
-    v[1] = rotl(v[1], 13) ^ v[0];
-    v[0] = rotl(v[0], 32);
-    v[2] += v[3];
-    v[3] = rotl(v[3], 16) ^ v[2];
-    v[0] += v[3];
-    v[3] = rotl(v[3], 21) ^ v[0];
-    v[2] += v[1];
-    v[1] = rotl(v[1], 17) ^ v[2];
-    v[2] = rotl(v[2], 32);
-}
-
 uint64_t weir_map_hash(struct weir_slice key)
 {
     pthread_once(&secret_once, make_secret);
-    uint64_t v[4] = {secret[0] ^ 0x736f6d6570736575u, secret[1] ^ 0x646f72616e646f6du,
-                     secret[0] ^ 0x6c7967656e657261u, secret[1] ^ 0x7465646279746573u};
+    uint64_t v[4];
+    weir_sip_begin(v, secret);
     size_t i = 0;
     for (; key.n - i >= 8; i += 8) {
         uint64_t word;
         memcpy(&word, key.p + i, 8);
-        v[3] ^= word;
-        sip_round(v);
-        v[0] ^= word;
+        weir_sip_word(v, word);
     }
     uint64_t last = (uint64_t)key.n << 56;
     for (size_t k = 0; i + k < key.n; k++) {
         last |= (uint64_t)(unsigned char)key.p[i + k] << (8 * k);
     }
-    v[3] ^= last;
-    sip_round(v);
-    v[0] ^= last;
+    weir_sip_word(v, last);
     v[2] ^= 0xFF;
-    for (int r = 0; r < 3; r++) {
-        sip_round(v);
-    }
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    return weir_sip_end(v);
 }
 
 void weir_map_dispose(struct weir_map *m)

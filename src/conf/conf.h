@@ -164,6 +164,7 @@ struct weir_conf_detector {
     const struct weir_conf_chunker *chunker;        /* NULL only where the type needs none */
     bool reads_along; /* built-in, no `chunker_id`: in streams; `chunker` is for whole texts */
     double default_threshold;
+    bool cache; /* its verdicts are kept */
 };
 
 enum weir_conf_action { WEIR_CONF_ANNOTATE, WEIR_CONF_BLOCK, WEIR_CONF_REDACT };
@@ -259,6 +260,12 @@ struct weir_conf_auth {
     size_t n_keys;
 };
 
+/* Verdicts of detectors that are kept, for each worker. */
+struct weir_conf_cache {
+    uint64_t max_bytes; /* 0: none */
+    uint32_t ttl_ms;
+};
+
 enum weir_conf_audit_error { WEIR_CONF_AUDIT_DROP, WEIR_CONF_AUDIT_FAIL };
 
 struct weir_conf_audit {
@@ -292,6 +299,7 @@ struct weir_conf {
     bool rewrite_forwarded_access_header;
     uint32_t detector_concurrent_requests;
     uint32_t chunker_concurrent_requests;
+    struct weir_conf_cache cache;
     enum weir_conf_compat compat;
     enum weir_conf_aggregation aggregation;
     enum weir_conf_read_along read_along;

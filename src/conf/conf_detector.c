@@ -294,6 +294,7 @@ static const struct weir_conf_key detector_keys[] = {
     WEIR_CONF_KEY_CALL("params", on_detector_params),
     WEIR_CONF_KEY_CALL("chunker_id", on_detector_chunker),
     WEIR_CONF_KEY(T, default_threshold, NUMBER, .min = 0, .max = 1),
+    WEIR_CONF_KEY(T, cache, BOOL),
     WEIR_CONF_KEY_IGNORED("model_id"),
 };
 #undef T
@@ -363,6 +364,7 @@ static void read_detector(struct weir_conf_reader *r, const struct weir_conf_nod
     check_id(r, key, "detector");
     d->id = weir_conf__keep(r, key);
     d->default_threshold = 0.5;
+    d->cache = true;
     d->params = WEIR_SLICE("{}");
     d->params_at = d->id.at;
     if (is_entry(r, key, n)) {

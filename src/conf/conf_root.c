@@ -293,6 +293,7 @@ static const struct weir_conf_key root_keys[] = {
     WEIR_CONF_KEY_CALL("chunkers", weir_conf__chunkers_section),
     WEIR_CONF_KEY(ROOT, read_along, ENUM, .words = read_along_words),
     WEIR_CONF_KEY_CALL("detectors", weir_conf__detectors_section),
+    WEIR_CONF_KEY_CALL("cache", weir_conf__cache_section),
     WEIR_CONF_KEY_CALL("passthrough_headers", weir_conf__headers_section),
     WEIR_CONF_KEY(ROOT, rewrite_forwarded_access_header, BOOL),
     WEIR_CONF_KEY(ROOT, detector_concurrent_requests, U32, .min = 1, .max = 10000),
@@ -320,6 +321,7 @@ static void set_defaults(struct weir_conf *conf)
     conf->read_along = WEIR_CONF_READ_ON;
     weir_conf__streaming_defaults(&conf->streaming);
     weir_conf__limits_defaults(&conf->limits);
+    weir_conf__cache_defaults(&conf->cache);
 }
 
 void weir_conf__root(struct weir_conf_reader *r, const struct weir_conf_node *n)

@@ -48,6 +48,9 @@ void weir_conf__chunkers_section(struct weir_conf_reader *r, const struct weir_c
                                  void *conf);
 void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                   void *conf);
+void weir_conf__cache_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                              void *conf);
+void weir_conf__cache_defaults(struct weir_conf_cache *cache);
 void weir_conf__streaming_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                   void *conf);
 void weir_conf__routes_section(struct weir_conf_reader *r, const struct weir_conf_node *n,

@@ -1,6 +1,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "detect/builtin_int.h"
+#include "detect/verdicts.h"
 
 #include <stdlib.h>
 
@@ -246,7 +247,13 @@ int weir_builtin_init_like(struct weir_builtin *b, const struct weir_builtin *of
                            struct weir_slice params, struct weir_arena *arena, struct weir_buf *why)
 {
     struct weir_slice merged = weir_builtin__merge(of, params, arena);
-    return weir_builtin_init(b, of->kind, of->base.id, merged, why);
+    int rc = weir_builtin_init(b, of->kind, of->base.id, merged, why);
+    if (rc == 0 && of->base.serial != 0) {
+        b->base.serial = weir_verdicts_serial();
+        b->base.keep_from_bytes = of->base.keep_from_bytes;
+        b->base.counts = of->base.counts;
+    }
+    return rc;
 }
 
 const struct weir_builtin *weir_builtin_of(const struct weir_detector *d)

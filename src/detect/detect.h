@@ -6,9 +6,11 @@
 #include "client/call.h"
 #include "client/fault.h"
 #include "detect/detection.h"
+#include "obs/metric.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Detectors: texts in, findings out. Remote services and built-in ones look the same from here; a
@@ -53,7 +55,8 @@ struct weir_detect_env {
     struct weir_loop *loop;
     struct weir_client *client;
     const struct weir_call_context *context;
-    size_t max_body_bytes; /* of an answer */
+    size_t max_body_bytes;          /* of an answer */
+    struct weir_verdicts *verdicts; /* what the worker knows already; NULL: nothing */
 };
 
 struct weir_detect_list {
@@ -74,35 +77,60 @@ struct weir_detect_ops {
     void (*free)(struct weir_detect_call *call); /* cancels what is under way */
 };
 
+/* weir_detector_cache_total by result: detect/verdicts.h */
+struct weir_detect_counts {
+    struct weir_metric_counter hit;
+    struct weir_metric_counter joined;
+    struct weir_metric_counter miss;
+};
+
 /* Embedded first in a kind's own struct. Const after it was made, shared by all workers. */
 struct weir_detector {
     const struct weir_detect_ops *ops;
     struct weir_slice id; /* the configured id: every finding carries it */
     enum weir_detect_type type;
     bool takes_many; /* CONTENTS: a call costs a request, which may be about several texts */
+    /* Verdicts that are kept (detect/known.h): weir_verdicts_serial(); 0: they are not. */
+    uint64_t serial;
+    size_t keep_from_bytes; /* not 0: built in, for single texts of this length or more */
+    struct weir_detect_counts counts;
 };
 
 /* Embedded first in a kind's own struct. */
 struct weir_detect_call {
     const struct weir_detector *detector;
     bool is_done;
+    bool is_known;                        /* it goes through detect/known.h */
     struct weir_fault fault;              /* origin NONE: it worked */
     const struct weir_detect_list *lists; /* one per content; one in all for the other types */
     size_t n_lists;
 };
+
+bool weir_known_wants(const struct weir_detector *d, const struct weir_detect_env *env,
+                      const struct weir_detect_input *input);
+struct weir_detect_call *weir_known_start(const struct weir_detector *d,
+                                          const struct weir_detect_env *env,
+                                          const struct weir_detect_input *input,
+                                          weir_detect_done_fn on_done, void *ctx);
+void weir_known_free(struct weir_detect_call *call);
 
 static inline struct weir_detect_call *weir_detect_start(const struct weir_detector *d,
                                                          const struct weir_detect_env *env,
                                                          const struct weir_detect_input *input,
                                                          weir_detect_done_fn on_done, void *ctx)
 {
+    if (d->serial != 0 && weir_known_wants(d, env, input)) {
+        return weir_known_start(d, env, input, on_done, ctx);
+    }
     return d->ops->start(d, env, input, on_done, ctx);
 }
 
 /* NULL is fine. */
 static inline void weir_detect_free(struct weir_detect_call *call)
 {
-    if (call != NULL) {
+    if (call != NULL && call->is_known) {
+        weir_known_free(call);
+    } else if (call != NULL) {
         call->detector->ops->free(call);
     }
 }

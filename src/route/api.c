@@ -179,6 +179,9 @@ static bool find_key(const struct weir_env *env, struct weir_http_stream *s)
         return true;
     }
     request->key = weir_auth_find(auth, &s->req);
+    if (request->key != NULL) {
+        request->task.call.caller = request->key->name.s;
+    }
     if (request->key == NULL) {
         struct weir_http_field how = {WEIR_SLICE("www-authenticate"), WEIR_SLICE("Bearer")};
         weir_reply_error_with(s, 401, WEIR_SLICE("a valid API key is required as bearer token"),
@@ -263,7 +266,7 @@ void weir_api_begin(struct weir_http_stream *s)
     if (!find_key(env, s)) {
         return;
     }
-    if (weir_account_room(s->arena.account) == 0) {
+    if (!weir_account_has_room(s->arena.account, 1)) {
         weir_reply_full(s);
         return;
     }

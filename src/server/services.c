@@ -9,6 +9,7 @@
 #include "detect/reading.h"
 #include "detect/registry.h"
 #include "detect/remote.h"
+#include "detect/verdicts.h"
 #include "model/demo.h"
 #include "model/nlp.h"
 #include "model/openai.h"
@@ -225,6 +226,18 @@ static void dispose_builtin_detector(void *ctx)
     weir_builtin_dispose(ctx);
 }
 
+enum { BUILTIN_KEEP_BYTES = 4096 }; /* below it, looking is as fast as remembering */
+
+static void keep_verdicts(struct weir_detector *detector, const struct weir_conf_detector *d,
+                          size_t from_bytes)
+{
+    if (d->cache) {
+        detector->serial = weir_verdicts_serial();
+        detector->keep_from_bytes = from_bytes;
+        detector->counts = weir_verdicts_counts(d->id.s);
+    }
+}
+
 static const struct weir_detector *build_builtin_detector(struct weir_services *b,
                                                           const struct weir_conf_detector *d)
 {
@@ -232,6 +245,7 @@ static const struct weir_detector *build_builtin_detector(struct weir_services *
     struct weir_buf why = {0};
     int rc = weir_detect_builtin_init(made, d->builtin.s, d->id.s, d->params, &why);
     if (rc == 0) {
+        keep_verdicts(&made->base, d, BUILTIN_KEEP_BYTES);
         weir_arena_defer(b->arena, dispose_builtin_detector, made);
         weir_names_check(b->problems, &(struct weir_names_of){.kind = made->kind,
                                                               .id = d->id.s,
@@ -254,6 +268,7 @@ static const struct weir_detector *build_detector(struct weir_services *b,
     struct weir_detect_remote *r = weir_arena_alloc(b->arena, sizeof *r);
     weir_detect_remote_init(r, d->id.s, detect_type(d->type),
                             add_http(b, d->id.s, d->service, d->health_service, "detector"));
+    keep_verdicts(&r->base, d, 0);
     return &r->base;
 }
 

@@ -1,6 +1,7 @@
 #include "server/stats.h"
 
 #include "base/account.h"
+#include "detect/verdicts.h"
 #include "io/fds.h"
 #include "obs/log.h"
 #include "obs/metric.h"
@@ -110,6 +111,7 @@ void weir_stats_declare(void)
     weir_completion_declare();
     weir_openai_declare();
     weir_promise_declare();
+    weir_verdicts_declare();
 }
 
 void weir_stats_request(enum weir_stats_listener listener, const struct weir_http_stream *s,

@@ -70,7 +70,8 @@ static void on_request(void *ctx, struct weir_http_stream *s)
         .client = w->client,
         .call = {.log = &r->log, .account = s->arena.account, .model_report = &r->model_report},
         .arena = &s->arena,
-        .scratch = &w->scratch};
+        .scratch = &w->scratch,
+        .verdicts = &w->verdicts};
     weir_passthrough_collect(r, s);
     weir_api_begin(s);
 }
@@ -149,6 +150,7 @@ static void take_env(struct weir_worker *w, struct weir_env *env)
     w->endpoint.limits = &env->http;
     w->endpoint.tls = env->tls;
     weir_account_set_limit(env->conf->limits.max_held_bytes_total);
+    weir_verdicts_set(&w->verdicts, env->conf->cache.max_bytes, env->conf->cache.ttl_ms);
     weir_env_unref(old);
 }
 
@@ -159,6 +161,7 @@ int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *ho
         return rc;
     }
     w->client = weir_client_new(&w->loop);
+    weir_verdicts_init(&w->verdicts, &w->loop);
     if (w->traces != NULL) {
         w->export = weir_export_worker_new(w->traces, &w->loop);
     }
@@ -175,10 +178,18 @@ int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *ho
     return rc;
 }
 
+static void give_verdicts_back(void *ctx)
+{
+    struct weir_worker *w = ctx;
+    weir_verdicts_clear(&w->verdicts);
+}
+
 static void *run(void *arg)
 {
     struct weir_worker *w = arg;
+    weir_account_set_relief(give_verdicts_back, w);
     weir_loop_run(&w->loop);
+    weir_account_set_relief(NULL, NULL);
     return NULL;
 }
 
@@ -294,6 +305,7 @@ void weir_worker_dispose(struct weir_worker *w)
     weir_client_close(w->client, nothing, NULL);
     w->client = NULL;
     weir_loop_dispose(&w->loop);
+    weir_verdicts_dispose(&w->verdicts);
     weir_export_worker_free(w->export);
     w->export = NULL;
     weir_task_scratch_dispose(&w->scratch);

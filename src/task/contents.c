@@ -122,10 +122,7 @@ static void undo(void *ctx)
 
 static void start_job(struct contents *c, struct job *job, const struct weir_plan_use *use)
 {
-    struct weir_detect_env env = {.loop = c->task->loop,
-                                  .client = c->task->client,
-                                  .context = &c->task->call,
-                                  .max_body_bytes = c->task->env->max_service_body_bytes};
+    struct weir_detect_env env = weir_task_detect_env(c->task);
     job->all = c;
     job->input = (struct weir_detect_input){.type = WEIR_DETECT_CONTENTS,
                                             .contents = c->request.contents,

@@ -56,8 +56,19 @@ struct weir_task_ctx {
     struct weir_call_context call;
     struct weir_arena *arena;            /* the request's: everything a task makes goes with it */
     struct weir_task_scratch *scratch;   /* the worker's */
+    struct weir_verdicts *verdicts;      /* the worker's; NULL: none are kept */
     const struct weir_task_trace *trace; /* the stream's watcher; NULL: none */
     unsigned n_full_chunkers; /* chunkers of the task's paths that take no more for now */
 };
+
+/* What a call of a detector gets of the request. */
+static inline struct weir_detect_env weir_task_detect_env(const struct weir_task_ctx *task)
+{
+    return (struct weir_detect_env){.loop = task->loop,
+                                    .client = task->client,
+                                    .context = &task->call,
+                                    .max_body_bytes = task->env->max_service_body_bytes,
+                                    .verdicts = task->verdicts};
+}
 
 #endif

@@ -212,10 +212,7 @@ static void start_slot(struct weir_path_slot *slot)
                                              .threshold = lane->use->threshold,
                                              .is_piece = !task->env->is_fms,
                                              .is_lenient = task->env->is_fms};
-    struct weir_detect_env env = {.loop = task->loop,
-                                  .client = task->client,
-                                  .context = &task->call,
-                                  .max_body_bytes = task->env->max_service_body_bytes};
+    struct weir_detect_env env = weir_task_detect_env(task);
     slot->sent_us = task->trace != NULL ? task->trace->now_us() : 0;
     slot->call = weir_detect_start(lane->use->d->detector, &env, &slot->input, on_detected, slot);
     slot->is_done = slot->call->is_done;

@@ -289,10 +289,7 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
     job->input.threshold = job->use->threshold;
     job->input.is_piece = job->cutting != NULL && !task->env->is_fms && !job->use->d->reads_along;
     job->input.is_lenient = task->env->is_fms;
-    struct weir_detect_env env = {.loop = task->loop,
-                                  .client = task->client,
-                                  .context = &task->call,
-                                  .max_body_bytes = task->env->max_service_body_bytes};
+    struct weir_detect_env env = weir_task_detect_env(task);
     job->sent_us = task->trace != NULL ? task->trace->now_us() : 0;
     job->call = weir_detect_start(detector, &env, &job->input, on_detected, job);
     if (job->call->is_done) {

@@ -54,6 +54,13 @@ def wait_until(condition, what, seconds=PATIENCE):
         time.sleep(0.01)
 
 
+def has_services(config):
+    """Does a tree have detectors that are services?"""
+    detectors = config.get("detectors")
+    each = detectors.values() if isinstance(detectors, dict) else []
+    return any(isinstance(detector, dict) and "service" in detector for detector in each)
+
+
 def environment(extra):
     """Ours without the server's variables, with sanitizers that stop at the first finding."""
     env = {
@@ -337,8 +344,13 @@ class Servers:
 
     def write_config(self, config, name="config.yaml"):
         """YAML text, or a tree written as JSON, which YAML includes. Returns the path. A server that
-        watches the file finds the old one or the new one, never half of it."""
+        watches the file finds the old one or the new one, never half of it. A tree that does not
+        speak of `cache` gets `cache: false`: services that a test writes the answers of are asked
+        every time."""
         path, new = self.folder / name, self.folder / f".{name}.new"
+        if isinstance(config, dict) and has_services(config):
+            config = {"cache": False, **config}
+            config["cache"] = config.pop("cache")  # at the end: lines of other keys stay
         new.write_text(config if isinstance(config, str) else json.dumps(config, indent=2))
         os.rename(new, path)
         return path

@@ -72,6 +72,38 @@ static void test_switches(void **state)
            "not the number `0`\n");
 }
 
+static void test_cache(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(DEMO);
+    assert_int_equal(l.conf->cache.max_bytes, 64 << 20);
+    assert_int_equal(l.conf->cache.ttl_ms, 300000);
+    drop(&l);
+    l = load_clean(DEMO "cache: {max_bytes: 2KiB, ttl: 0.5}\n");
+    assert_int_equal(l.conf->cache.max_bytes, 2048);
+    assert_int_equal(l.conf->cache.ttl_ms, 500);
+    drop(&l);
+    l = load_clean(DEMO "cache: {max_bytes: 5000}\n");
+    assert_int_equal(l.conf->cache.max_bytes, 5000);
+    drop(&l);
+    l = load_clean(DEMO "cache: false\n");
+    assert_int_equal(l.conf->cache.max_bytes, 0);
+    drop(&l);
+    expect(
+        DEMO "cache: {max_bytes: 64MB}\n",
+        "c.yaml:2: error: `max_bytes` must be a size such as `64MiB`, or a number of bytes, from "
+        "1KiB to 1024GiB, not the text `64MB`\n");
+    expect(
+        DEMO "cache: {max_bytes: 10}\n",
+        "c.yaml:2: error: `max_bytes` must be a size such as `64MiB`, or a number of bytes, from "
+        "1KiB to 1024GiB, not the number `10`\n");
+    expect(
+        DEMO "cache: {max_bytes: -1MiB, ttl: 0}\n",
+        "c.yaml:2: error: `max_bytes` must be a size such as `64MiB`, or a number of bytes, from "
+        "1KiB to 1024GiB, not the text `-1MiB`\n"
+        "c.yaml:2: error: `ttl` must be from 0.001 to 86400 seconds, not the number `0`\n");
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -340,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_compat_makes_them_warnings),
         cmocka_unit_test(test_router),
         cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_cache),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_share_of_memory),
         cmocka_unit_test(test_memory_of_the_machine),

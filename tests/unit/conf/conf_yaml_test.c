@@ -78,7 +78,7 @@ static void test_strange_keys(void **state)
     expect(DEMO "base: &b {max_choices: 1}\nlimits:\n  <<: *b\n",
            "c.yaml:2: error: unknown key `base`; known keys: `compat`, `tls`, `openai`, "
            "`chat_generation`, `chat_completions`, `generation`, `providers`, `models`, "
-           "`chunkers`, `read_along`, `detectors`, "
+           "`chunkers`, `read_along`, `detectors`, `cache`, "
            "`passthrough_headers`, `rewrite_forwarded_access_header`, "
            "`detector_concurrent_requests`, `chunker_concurrent_requests`, `aggregation`, "
            "`streaming`, `routes`, `public_api`, `playground`, `trust_traceparent`, `auth`, "
@@ -222,7 +222,7 @@ static void test_messages_cannot_be_forged(void **state)
            "c.yaml:2: error: unknown key `x\\u{a}c.yaml:9: error: all is "
            "lost\\u{1b}[31m\\u{202e}`; known keys: `compat`, `tls`, `openai`, `chat_generation`, "
            "`chat_completions`, `generation`, `providers`, `models`, `chunkers`, "
-           "`read_along`, `detectors`, "
+           "`read_along`, `detectors`, `cache`, "
            "`passthrough_headers`, "
            "`rewrite_forwarded_access_header`, `detector_concurrent_requests`, "
            "`chunker_concurrent_requests`, `aggregation`, `streaming`, `routes`, `public_api`, "
