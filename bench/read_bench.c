@@ -1,7 +1,7 @@
 /*
- * Detectors that read along (detect/reading.h) on streams of tokens: how long a token is held, in
- * tokens and code points, on English, German, Japanese and code; what a token costs; what the
- * readers of a channel take. Usage: read_bench [ROUNDS]
+ * The output detectors of the embedded default (detect/reading.h) on streams of tokens: how long a
+ * token is held, in tokens and code points, on English, German, Japanese and code; what a token
+ * costs; what the readers of a channel take. Usage: read_bench [ROUNDS]
  *
  * Tokens are cut as tokenizers do it: a word with the blank before it, at most eight letters of it,
  * signs by themselves, two letters of Japanese.
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TEXT_BYTES = 100 * 1024, MAX_TOKENS = TEXT_BYTES, MAX_LETTERS = 8, N_READERS = 3 };
+enum { TEXT_BYTES = 100 * 1024, MAX_TOKENS = TEXT_BYTES, MAX_LETTERS = 8, N_READERS = 5 };
 
 static const struct {
     const char *name;
@@ -58,7 +58,10 @@ static const struct {
     {"regex",
      "{\"regex\":[\"email\",\"credit-card\",\"phone\",\"us-ssn\",\"ipv4\",\"ipv6\",\"iban\"]}"},
     {"secrets", "{}"},
+    {"keywords",
+     "{\"deny\":[\"idiot\",\"idiots\",\"stupid\",\"moron\",\"fool\",\"shut up\",\"get lost\"]}"},
     {"unicode", "{}"},
+    {"links", "{}"},
 };
 
 static struct weir_builtin builtins[N_READERS];

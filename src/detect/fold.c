@@ -348,7 +348,7 @@ static bool is_after_small(const struct folding *g)
  * one word. */
 static void drop(struct folding *g, size_t at, size_t n)
 {
-    enum { MOST = 64 };
+    enum { MOST = 32 };
     g->n_dropped = g->dropped_at == g->f->text.n ? g->n_dropped + 1 : 1;
     if (g->n_dropped % MOST == 0) {
         put(g->f, at, n, WEIR_SLICE(" "));

@@ -180,8 +180,11 @@ static void *make(const struct weir_builtin_params *params, struct weir_buf *why
  *                          low ┘ └ done              └ a rule that would need more stops before it
  */
 enum {
-    KEPT = 1024, /* bytes before what is done; no rule looks further back */
-    STEP = 32,   /* bytes that must have come */
+    KEPT = 512,  /* bytes before what is done, folded too; no rule looks further back */
+    SLACK = 256, /* and so many more before some go */
+    STEP = 32,   /* bytes that must have come, */
+    SHARE = 32,  /* and this part of what is kept: characters that leave nothing can make it long */
+    OLD = 1024,  /* bytes: nothing is near to what ended that far before it */
 };
 
 struct pass {
@@ -194,6 +197,7 @@ struct reader {
     struct weir_buf text;
     size_t from_byte;              /* where it begins */
     size_t read_byte;              /* where the text ended at the last scan */
+    size_t keep_byte;              /* what is before it goes */
     struct weir_fold_state before; /* of from_byte: no word that is folded as one lies around it */
     struct pass passes[2];         /* of the original, and folded */
     struct weir_injection_hit *hits; /* offsets count from the beginning of the whole text */
@@ -306,6 +310,8 @@ static int run_pass(struct reader *r, struct weir_injection_scan *s, struct pass
     }
     size_t back = s->to > WEIR_INJECTION_BACK ? s->to - WEIR_INJECTION_BACK : 0;
     *low_byte = r->from_byte + source_of(s, back, n_source);
+    size_t keep = r->from_byte + source_of(s, s->to > KEPT ? s->to - KEPT : 0, n_source);
+    r->keep_byte = s->fold == NULL || keep < r->keep_byte ? keep : r->keep_byte;
     p->done_byte = r->from_byte + source_of(s, s->to, n_source);
     p->n_looks = s->n_looks;
     take_hits(r, s);
@@ -374,7 +380,7 @@ static int tell(struct reader *r, const struct weir_injection_set *set, size_t l
     while (r->n_told < r->n_hits && r->hits[r->n_told].from < low_byte) {
         r->n_told++;
     }
-    while (n_old < r->n_told && r->hits[n_old].from + KEPT < low_byte) {
+    while (n_old < r->n_told && low_byte > r->hits[n_old].to + OLD) {
         n_old++;
     }
     memmove(r->hits, r->hits + n_old, (r->n_hits - n_old) * sizeof *r->hits);
@@ -386,13 +392,11 @@ static int tell(struct reader *r, const struct weir_injection_set *set, size_t l
 /* What no rule looks at any more goes. */
 static void trim(struct reader *r)
 {
-    size_t done = r->passes[0].done_byte < r->passes[1].done_byte ? r->passes[0].done_byte
-                                                                  : r->passes[1].done_byte;
-    if (done < r->from_byte + 2 * KEPT) {
+    if (r->keep_byte < r->from_byte + SLACK) {
         return;
     }
     struct weir_fold_part part = {
-        .text = weir_buf_slice(&r->text), .stop = done - KEPT - r->from_byte, .is_end = true};
+        .text = weir_buf_slice(&r->text), .stop = r->keep_byte - r->from_byte, .is_end = true};
     size_t n = weir_fold_part(NULL, &part, &r->before);
     weir_buf_consume(&r->text, n);
     r->from_byte += n;
@@ -406,7 +410,7 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     size_t own_byte = r->from_byte + r->text.n;
     weir_buf_append(&r->text, weir_slice_sub(t->text, own_byte - t->from_byte, t->text.n));
     out->quiet_byte = out->low_byte < out->quiet_byte ? out->low_byte : out->quiet_byte;
-    if (!t->is_end && to_byte - r->read_byte < STEP) {
+    if (!t->is_end && to_byte - r->read_byte < STEP + r->text.n / SHARE) {
         return 0;
     }
     r->read_byte = to_byte;
