@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test soak fresh check fmt fuzz bench at-scale install dist dist-test deploy-test clean
+.PHONY: help run build test test-presidio soak fresh check fmt fuzz bench at-scale install dist dist-test deploy-test clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -76,6 +76,15 @@ install: ## install what make build has built below PREFIX (/usr/local), within 
 dist: ## from HEAD into build/dist: the Debian package, the container image, the list of parts
 	@tools/bootstrap build dist
 	@$(PYTHON) tools/make-dist
+
+test-presidio: ## Presidio's analyzer, installed from PyPI, asked by the gateway
+	@tools/bootstrap build test
+	@cmake --preset asan >/dev/null
+	@cmake --build build/asan -j $(JOBS) --target weir
+	@test -x build/presidio/bin/python || $(PYTHON) -m venv build/presidio
+	@build/presidio/bin/pip install -q presidio-analyzer
+	@WEIR_PRESIDIO_PYTHON=$(CURDIR)/build/presidio/bin/python $(PYTHON) -m pytest -q -ra -p no:cacheprovider \
+		tests/integration/test_presidio.py
 
 dist-test: dist ## install and start what dist made, in a bare root and a container; needs root
 	@tools/bootstrap dist disttest

@@ -153,15 +153,51 @@ enum weir_conf_detector_type {
     WEIR_CONF_TEXT_GENERATION,
 };
 
+/* How a service is asked: the words of `protocol`, as detect/protocol.h has them. */
+enum weir_conf_protocol {
+    WEIR_CONF_PROTOCOL_FMS,
+    WEIR_CONF_PROTOCOL_TEI,
+    WEIR_CONF_PROTOCOL_VLLM_CLASSIFY,
+    WEIR_CONF_PROTOCOL_OPENAI_MODERATION,
+    WEIR_CONF_PROTOCOL_PRESIDIO,
+    WEIR_CONF_PROTOCOL_OIP,
+    WEIR_CONF_PROTOCOL_AZURE_CONTENT_SAFETY,
+};
+enum weir_conf_activation {
+    WEIR_CONF_ACTIVATION_NONE,
+    WEIR_CONF_ACTIVATION_SOFTMAX,
+    WEIR_CONF_ACTIVATION_SIGMOID,
+};
+
+/* What a service calls something, and what it is called here. */
+struct weir_conf_label {
+    struct weir_conf_text name;
+    struct weir_conf_text detection;
+    struct weir_conf_text detection_type;
+    bool is_dropped; /* `NAME: null` */
+};
+
 struct weir_conf_detector {
     struct weir_conf_text id;
     enum weir_conf_detector_type type;
     struct weir_conf_text builtin;                  /* its name; absent: remote */
-    struct weir_slice params;                       /* built-in: a JSON object, "{}" when none */
+    struct weir_slice params;                       /* a JSON object, "{}" when none */
     struct weir_conf_pos params_at;                 /* of `params`, or of the detector */
-    const struct weir_conf_service *service;        /* remote only */
+    const struct weir_conf_service *service;        /* remote only, or … */
+    const struct weir_conf_provider *provider;      /* … whose server is asked */
     const struct weir_conf_service *health_service; /* NULL: the service itself */
-    const struct weir_conf_chunker *chunker;        /* NULL only where the type needs none */
+    enum weir_conf_protocol protocol;
+    const struct weir_conf_label *labels; /* file order */
+    size_t n_labels;
+    struct weir_conf_text model; /* the rest of these: of some protocols */
+    struct weir_conf_text language;
+    struct weir_conf_list entities;
+    struct weir_conf_text input_name;
+    struct weir_conf_text output_name;
+    enum weir_conf_activation activation;
+    struct weir_conf_text api_version;
+    bool shield;
+    const struct weir_conf_chunker *chunker; /* NULL only where the type needs none */
     bool reads_along; /* built-in, no `chunker_id`: in streams; `chunker` is for whole texts */
     double default_threshold;
     bool cache; /* its verdicts are kept */
@@ -335,6 +371,7 @@ static inline bool weir_conf_has_models(const struct weir_conf *conf)
 /* Names as they are written in the file. */
 const char *weir_conf_dialect_name(enum weir_conf_dialect dialect);
 const char *weir_conf_provider_kind_name(enum weir_conf_provider_kind kind);
+const char *weir_conf_protocol_name(enum weir_conf_protocol protocol);
 const char *weir_conf_action_name(enum weir_conf_action action);
 const char *weir_conf_hole_name(uint32_t hole); /* one bit; NULL: there is no such */
 const char *weir_conf_aggregation_name(enum weir_conf_aggregation aggregation);

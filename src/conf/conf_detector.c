@@ -285,11 +285,24 @@ static void on_detector_chunker(struct weir_conf_reader *r, const struct weir_co
                      weir_conf__hint(r, &near));
 }
 
+static const char *const activations[] = {"none", "softmax", "sigmoid", NULL};
+
 #define T struct weir_conf_detector
 static const struct weir_conf_key detector_keys[] = {
     WEIR_CONF_KEY(T, type, ENUM, .words = detector_types),
+    WEIR_CONF_KEY(T, protocol, ENUM, .words = weir_conf__protocols),
     WEIR_CONF_KEY_CALL("service", on_detector_service),
+    WEIR_CONF_KEY_CALL("provider", weir_conf__on_detector_provider),
     WEIR_CONF_KEY_CALL("health_service", on_detector_health),
+    WEIR_CONF_KEY_CALL("labels", weir_conf__on_labels),
+    WEIR_CONF_KEY(T, model, TEXT),
+    WEIR_CONF_KEY(T, language, TEXT),
+    WEIR_CONF_KEY_CALL("entities", weir_conf__on_entities),
+    WEIR_CONF_KEY(T, input_name, TEXT),
+    WEIR_CONF_KEY(T, output_name, TEXT),
+    WEIR_CONF_KEY(T, activation, ENUM, .words = activations),
+    WEIR_CONF_KEY(T, api_version, TEXT),
+    WEIR_CONF_KEY(T, shield, BOOL),
     WEIR_CONF_KEY_CALL("builtin", on_detector_builtin),
     WEIR_CONF_KEY_CALL("params", on_detector_params),
     WEIR_CONF_KEY_CALL("chunker_id", on_detector_chunker),
@@ -322,7 +335,12 @@ static void check_builtin(struct weir_conf_reader *r, const struct weir_conf_nod
 static void check_detector(struct weir_conf_reader *r, const struct weir_conf_node *n,
                            const struct weir_conf_detector *d)
 {
-    check_origin(r, n, d->id.s);
+    if (weir_conf__get(n, "provider") == NULL) {
+        check_origin(r, n, d->id.s);
+    } else if (weir_conf__get(n, "service") != NULL || weir_conf__get(n, "builtin") != NULL) {
+        weir_conf__error(r, n, "%s has a `provider` and a `service` or `builtin`: keep one",
+                         weir_conf__name(r, d->id.s));
+    }
     const struct weir_conf_node *chunker_id = weir_conf__get(n, "chunker_id");
     bool has_chunker_id = chunker_id != NULL && !weir_conf__is_null(chunker_id);
     bool reads = d->builtin.s.p != NULL && !r->is_lenient;
@@ -331,9 +349,10 @@ static void check_detector(struct weir_conf_reader *r, const struct weir_conf_no
     }
     if (d->builtin.s.p != NULL) {
         check_builtin(r, n, d);
-    } else if (weir_conf__get(n, "params") != NULL) {
+    } else if (weir_conf__get(n, "params") != NULL && d->protocol == WEIR_CONF_PROTOCOL_FMS) {
         weir_conf__error(r, weir_conf__get(n, "params"), "`params` belongs to built-in detectors");
     }
+    weir_conf__check_protocol(r, n, d);
 }
 
 static bool is_one_of(struct weir_slice name, const char *const *names)

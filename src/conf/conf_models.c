@@ -293,6 +293,11 @@ static void warn_unused(struct weir_conf_reader *r, const struct weir_conf_provi
             }
         }
     }
+    for (size_t i = 0; i < conf->n_detectors; i++) {
+        if (conf->detectors[i].provider == p) {
+            return;
+        }
+    }
     weir_conf_problems_add(r->problems, WEIR_CONF_WARNING, p->name.at,
                            "no entry of `models` uses provider %s", weir_conf__name(r, p->name.s));
 }

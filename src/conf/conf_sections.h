@@ -48,6 +48,15 @@ void weir_conf__chunkers_section(struct weir_conf_reader *r, const struct weir_c
                                  void *conf);
 void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                   void *conf);
+/* Of a detector that is a service (conf_protocol.c). */
+extern const char *const weir_conf__protocols[];
+void weir_conf__on_labels(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target);
+void weir_conf__on_entities(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target);
+void weir_conf__on_detector_provider(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                     void *target);
+void weir_conf__check_protocol(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               const struct weir_conf_detector *d);
 void weir_conf__cache_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                               void *conf);
 void weir_conf__cache_defaults(struct weir_conf_cache *cache);

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/utf8.h"
+#include "detect/places.h"
 #include "wire/json.h"
 #include "wire/json_write.h"
 
@@ -17,16 +17,6 @@
 enum {
     MAX_NODES = 4 * 1024 * 1024, /* and two for every content: 20 bytes of tape each */
     MAX_ERROR_BYTES = 64 * 1024, /* of an error's body: a longer one holds no message */
-    CP_PER_MARK = 256,
-};
-
-/* The text a list is about. Counted and marked when the first finding asks for it. */
-struct content {
-    struct weir_slice text;
-    size_t n_cp;
-    bool is_counted;
-    bool is_marked;
-    struct weir_buf marks; /* size_t: byte offset of every CP_PER_MARK-th code point */
 };
 
 struct reader {
@@ -35,8 +25,8 @@ struct reader {
     struct weir_arena *arena;
     struct weir_json json;
     struct weir_json_tape tape;
-    struct content content;
-    struct weir_buf found; /* struct weir_detection: the list being read */
+    struct weir_places content; /* the text a list is about */
+    struct weir_buf found;      /* struct weir_detection: the list being read */
     size_t list_no;
     size_t finding_no;
     const char *why;
@@ -71,48 +61,6 @@ __attribute__((format(printf, 2, 3))) static int bad_finding(struct reader *r, c
     return WEIR_EPEER;
 }
 
-static size_t count_cp(struct content *c)
-{
-    if (!c->is_counted) {
-        c->n_cp = weir_utf8_count(c->text);
-        c->is_counted = true;
-    }
-    return c->n_cp;
-}
-
-static void mark(struct content *c)
-{
-    size_t at_byte = 0;
-    weir_buf_clear(&c->marks);
-    do {
-        weir_buf_append(&c->marks, weir_slice_make((const char *)&at_byte, sizeof at_byte));
-        at_byte += weir_utf8_byte_at(weir_slice_sub(c->text, at_byte, c->text.n), CP_PER_MARK);
-    } while (at_byte < c->text.n);
-    c->is_marked = true;
-}
-
-static size_t byte_at(struct content *c, size_t at_cp)
-{
-    if (count_cp(c) == c->text.n) {
-        return at_cp;
-    }
-    if (!c->is_marked) {
-        mark(c);
-    }
-    size_t n_marks = c->marks.n / sizeof(size_t);
-    size_t no = at_cp / CP_PER_MARK < n_marks ? at_cp / CP_PER_MARK : n_marks - 1;
-    size_t from = ((const size_t *)(const void *)c->marks.p)[no];
-    struct weir_slice rest = weir_slice_sub(c->text, from, c->text.n);
-    return from + weir_utf8_byte_at(rest, at_cp - no * CP_PER_MARK);
-}
-
-static void look_at(struct reader *r, struct weir_slice text)
-{
-    r->content.text = text;
-    r->content.is_counted = false;
-    r->content.is_marked = false;
-}
-
 /* A string member, copied when the finding stays. An absent one is WEIR_JSON_NONE. */
 static int find_string(struct reader *r, uint32_t finding, const char *name, uint32_t *at)
 {
@@ -139,9 +87,9 @@ static int need_offset(struct reader *r, uint32_t finding, const char *name, siz
     if (weir_json_u64(&r->json, at, &value) != 0) {
         return bad_finding(r, "`%s` is not a whole number from 0", name);
     }
-    if (value > count_cp(&r->content)) {
+    if (value > weir_places_count(&r->content)) {
         return bad_finding(r, "`%s` is %" PRIu64 ", the text has %zu code points", name, value,
-                           count_cp(&r->content));
+                           weir_places_count(&r->content));
     }
     *out = (size_t)value;
     return 0;
@@ -196,12 +144,6 @@ static struct weir_slice keep_json(struct reader *r, uint32_t finding, struct we
     return kept;
 }
 
-static struct weir_slice span_text(struct reader *r, const struct weir_detection *d)
-{
-    size_t start_byte = byte_at(&r->content, d->start_cp);
-    return weir_slice_sub(r->content.text, start_byte, byte_at(&r->content, d->end_cp));
-}
-
 /* Checks all of it before anything is copied. */
 static int read_finding(struct reader *r, uint32_t at)
 {
@@ -226,7 +168,8 @@ static int read_finding(struct reader *r, uint32_t at)
     d.evidence = keep_json(r, at, WEIR_SLICE("evidence"));
     d.metadata = keep_json(r, at, WEIR_SLICE("metadata"));
     if (is_contents(r)) {
-        d.text = text != WEIR_JSON_NONE ? keep_string(r, text) : span_text(r, &d);
+        d.text = text != WEIR_JSON_NONE ? keep_string(r, text)
+                                        : weir_places_slice(&r->content, d.start_cp, d.end_cp);
     }
     return weir_buf_append(&r->found, weir_slice_make((const char *)&d, sizeof d));
 }
@@ -268,7 +211,7 @@ static int read_lists(struct reader *r, struct weir_detect_list *lists)
             r->why = weir_arena_printf(r->arena, "list %zu is %s", i, type_name(j, at));
             return WEIR_EPEER;
         }
-        look_at(r, r->input->contents[i]);
+        weir_places_set(&r->content, r->input->contents[i]);
         int rc = read_list(r, at, &lists[i]);
         if (rc != 0) {
             return rc;
@@ -310,7 +253,7 @@ int weir_detect_answer_read(struct weir_detect_answer *out, struct weir_slice bo
         *out = (struct weir_detect_answer){.why = r.why};
     }
     weir_json_tape_dispose(&r.tape);
-    weir_buf_dispose(&r.content.marks);
+    weir_places_dispose(&r.content);
     weir_buf_dispose(&r.found);
     return rc;
 }

@@ -1,33 +1,50 @@
 /*
- * One exchange with a detector: the body is built once, sent whole, and what comes back is
- * either believed to the last byte or a fault.
+ * One question to a detector: its texts in one request or in several, each built once, sent whole,
+ * and what comes back is either believed to the last byte or a fault.
  *
- *   start ─► POST ─┬─ no answer ──────────► fault: the call's error
- *                  ├─ status not 200 ─────► fault: its code and message
- *                  ├─ 200 and nonsense ───► fault: WEIR_EPEER, why
- *                  └─ 200 ────────────────► lists
+ *   start ─► piece ─► POST ─┬─ no answer ──────────► fault: the call's error
+ *        │                  ├─ status not 200 ─────► fault: its code and message
+ *        │                  ├─ 200 and nonsense ───► fault: WEIR_EPEER, why
+ *        └─► piece ─► …     └─ 200 ────────────────► lists
  */
 #include "detect/remote.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "detect/answer.h"
-#include "detect/request.h"
 
 #include <stdlib.h>
 
-enum { N_FIELDS = 3 };
+enum { MAX_PIECES_AT_ONCE = 4 };
+
+struct piece {
+    struct remote_call *all;
+    struct weir_detect_input input; /* some of the call's texts */
+    size_t from;                    /* the first of them */
+    struct weir_buf body;           /* of the request, as long as it is under way */
+    struct weir_http_field fields[1 + WEIR_PROTOCOL_MAX_FIELDS];
+    struct weir_call *call; /* NULL: not begun, or over */
+};
 
 struct remote_call {
     struct weir_detect_call base;
     struct weir_detect_input input;
-    struct weir_arena arena; /* what the answer becomes */
-    struct weir_buf body;    /* of the request, as long as it is under way */
-    struct weir_http_field fields[N_FIELDS];
-    struct weir_call *call; /* NULL: over */
+    struct weir_detect_env env;
+    struct weir_arena arena; /* what the answers become */
+    struct weir_detect_list *lists;
+    struct piece *pieces;
+    size_t n_pieces;
+    size_t n_begun;
+    size_t n_over;
+    struct piece one; /* most calls are one request */
     weir_detect_done_fn on_done;
     void *ctx;
 };
+
+static const struct weir_detect_remote *remote_of(const struct remote_call *c)
+{
+    return (const struct weir_detect_remote *)c->base.detector;
+}
 
 static void fail(struct remote_call *c, int err, const char *why)
 {
@@ -35,46 +52,134 @@ static void fail(struct remote_call *c, int err, const char *why)
     c->base.fault.id = c->base.detector->id;
     c->base.fault.err = err;
     c->base.fault.why = weir_slice_cstr(why);
+    c->base.lists = NULL;
+    c->base.n_lists = 0;
 }
 
-static void read_answer(struct remote_call *c, struct weir_slice body)
+static struct weir_protocol_ask ask_of(struct piece *p)
 {
+    struct remote_call *c = p->all;
+    return (struct weir_protocol_ask){.options = &remote_of(c)->options,
+                                      .input = &p->input,
+                                      .id = c->base.detector->id,
+                                      .arena = &c->arena};
+}
+
+static void read_answer(struct piece *p, struct weir_slice body)
+{
+    struct remote_call *c = p->all;
     struct weir_detect_answer answer;
-    int rc = weir_detect_answer_read(&answer, body, &c->input, c->base.detector->id, &c->arena);
-    c->base.lists = answer.lists;
-    c->base.n_lists = answer.n_lists;
+    struct weir_protocol_ask ask = ask_of(p);
+    int rc = remote_of(c)->protocol->read(&answer, body, &ask);
     if (rc != 0) {
         fail(c, rc, answer.why);
+    } else if (c->n_pieces == 1) {
+        c->base.lists = answer.lists;
+        c->base.n_lists = answer.n_lists;
+    } else {
+        WEIR_ASSERT(answer.n_lists == p->input.n_contents);
+        memcpy(c->lists + p->from, answer.lists, answer.n_lists * sizeof *answer.lists);
     }
 }
 
+static void break_off(struct remote_call *c)
+{
+    for (size_t i = 0; i < c->n_begun; i++) {
+        if (c->pieces[i].call != NULL) {
+            weir_call_cancel(c->pieces[i].call);
+            c->pieces[i].call = NULL;
+        }
+        weir_buf_dispose(&c->pieces[i].body);
+    }
+}
+
+static void begin_pieces(struct remote_call *c);
+
 static void on_call_done(void *ctx, const struct weir_call_result *result)
 {
-    struct remote_call *c = ctx;
-    c->call = NULL;
-    weir_buf_dispose(&c->body);
+    struct piece *p = ctx;
+    struct remote_call *c = p->all;
+    p->call = NULL;
+    weir_buf_dispose(&p->body);
+    c->n_over++;
     if (result->err != 0) {
         struct weir_slice why = weir_slice_cstr(result->why);
         fail(c, result->err, weir_arena_dup(&c->arena, why).p);
     } else if (result->status != 200) {
         fail(c, WEIR_EPEER, weir_arena_printf(&c->arena, "answered status %d", result->status));
-        weir_detect_answer_error(&c->base.fault, result->status, result->body, &c->arena);
+        remote_of(c)->protocol->error(&c->base.fault, result->status, result->body, &c->arena);
     } else {
-        read_answer(c, result->body);
+        read_answer(p, result->body);
     }
+    bool has_failed = c->base.fault.origin != WEIR_FAULT_NONE;
+    if (!has_failed && c->n_over < c->n_pieces) {
+        begin_pieces(c);
+        return;
+    }
+    break_off(c);
     c->base.is_done = true;
     c->on_done(c->ctx, &c->base);
 }
 
 static const struct weir_call_events EVENTS = {.on_done = on_call_done};
 
-static void fill_fields(struct remote_call *c)
+static void begin(struct piece *p)
 {
-    struct weir_slice id = c->base.detector->id;
-    c->fields[0] =
+    struct remote_call *c = p->all;
+    const struct weir_detect_remote *r = remote_of(c);
+    struct weir_protocol_ask ask = ask_of(p);
+    p->body.account = c->arena.account;
+    p->fields[0] =
         (struct weir_http_field){WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
-    c->fields[1] = (struct weir_http_field){WEIR_SLICE("detector-id"), id};
-    c->fields[2] = (struct weir_http_field){WEIR_SLICE("x-model-name"), id};
+    size_t n_more = r->protocol->fields != NULL ? r->protocol->fields(&ask, p->fields + 1) : 0;
+    r->protocol->write(&ask, &p->body);
+    struct weir_call_request request = {
+        .target = r->target,
+        .context = c->env.context,
+        .method = WEIR_SLICE("POST"),
+        .path = r->protocol->path(&ask),
+        .fields = p->fields,
+        .n_fields = 1 + n_more,
+        .body = weir_buf_slice(&p->body),
+        .answer = WEIR_CALL_WHOLE,
+        .max_body_bytes = c->env.max_body_bytes,
+        .keeps_credentials_back = r->protocol->is_hosted,
+    };
+    p->call = weir_call_start(c->env.client, &request, &EVENTS, p);
+}
+
+static void begin_pieces(struct remote_call *c)
+{
+    while (c->n_begun < c->n_pieces && c->n_begun - c->n_over < MAX_PIECES_AT_ONCE) {
+        begin(&c->pieces[c->n_begun++]);
+    }
+}
+
+/* As many texts a request as the service takes. */
+static void cut(struct remote_call *c)
+{
+    size_t n = c->input.n_contents;
+    size_t max = remote_of(c)->max_texts;
+    bool is_one = c->input.type != WEIR_DETECT_CONTENTS || max == 0 || n <= max;
+    c->n_pieces = is_one ? 1 : (n + max - 1) / max;
+    c->pieces = is_one ? &c->one : weir_arena_array(&c->arena, c->n_pieces, sizeof *c->pieces);
+    c->pieces[0].input = c->input;
+    for (size_t i = 0; i < c->n_pieces; i++) {
+        c->pieces[i].all = c;
+        if (!is_one) {
+            struct piece *p = &c->pieces[i];
+            p->from = i * max;
+            p->input = c->input;
+            p->input.contents += p->from;
+            p->input.before = c->input.before != NULL ? c->input.before + p->from : NULL;
+            p->input.n_contents = n - p->from < max ? n - p->from : max;
+        }
+    }
+    if (!is_one) {
+        c->lists = weir_arena_array(&c->arena, n, sizeof *c->lists);
+        c->base.lists = c->lists;
+        c->base.n_lists = n;
+    }
 }
 
 static struct weir_detect_call *start(const struct weir_detector *d,
@@ -82,38 +187,22 @@ static struct weir_detect_call *start(const struct weir_detector *d,
                                       const struct weir_detect_input *input,
                                       weir_detect_done_fn on_done, void *ctx)
 {
-    const struct weir_detect_remote *r = (const struct weir_detect_remote *)d;
     struct remote_call *c = weir_mem_zalloc(sizeof *c);
     c->base.detector = d;
     c->input = *input;
+    c->env = *env;
     c->on_done = on_done;
     c->ctx = ctx;
     c->arena.account = weir_call_account(env->context);
-    c->body.account = c->arena.account;
-    fill_fields(c);
-    weir_detect_request_write(input, &c->body);
-    struct weir_call_request request = {
-        .target = r->target,
-        .context = env->context,
-        .method = WEIR_SLICE("POST"),
-        .path = weir_detect_request_path(input->type),
-        .fields = c->fields,
-        .n_fields = N_FIELDS,
-        .body = weir_buf_slice(&c->body),
-        .answer = WEIR_CALL_WHOLE,
-        .max_body_bytes = env->max_body_bytes,
-    };
-    c->call = weir_call_start(env->client, &request, &EVENTS, c);
+    cut(c);
+    begin_pieces(c);
     return &c->base;
 }
 
 static void free_call(struct weir_detect_call *call)
 {
     struct remote_call *c = (struct remote_call *)call;
-    if (c->call != NULL) {
-        weir_call_cancel(c->call);
-    }
-    weir_buf_dispose(&c->body);
+    break_off(c);
     weir_arena_dispose(&c->arena);
     free(c);
 }
@@ -126,5 +215,14 @@ void weir_detect_remote_init(struct weir_detect_remote *r, struct weir_slice id,
     *r = (struct weir_detect_remote){
         .base = {.ops = &OPS, .id = id, .type = type, .takes_many = true},
         .target = target,
+        .protocol = &weir_protocol_fms,
     };
+}
+
+void weir_detect_remote_set(struct weir_detect_remote *r, const struct weir_protocol *protocol,
+                            const struct weir_protocol_options *options)
+{
+    r->protocol = protocol;
+    r->options = *options;
+    r->max_texts = protocol->max_texts;
 }

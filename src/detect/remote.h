@@ -3,19 +3,29 @@
 
 #include "client/target.h"
 #include "detect/detect.h"
+#include "detect/protocol.h"
 
 /*
- * A detector behind the detector API: POST /api/v1/text/contents, /chat, /context/doc, /generation.
- * What it answers is checked: the number of lists, spans inside their text, start before end,
- * scores that are numbers. Nonsense is a fault that names the detector, never a silent pass.
+ * A detector that is a service, asked by one of the protocols of detect/protocol.h. What it answers
+ * is checked: the number of lists, places inside their text, scores that are numbers. Nonsense is a
+ * fault that names the detector, never a silent pass.
+ *
+ * A call about more texts than a request may have is several requests, a few at a time; the first
+ * that fails fails the call.
  */
 struct weir_detect_remote {
     struct weir_detector base;
     const struct weir_target *target;
+    const struct weir_protocol *protocol;
+    struct weir_protocol_options options;
+    size_t max_texts; /* of one request; 0: any number */
 };
 
-/* `id` and `target` are borrowed. */
+/* Speaks `fms`. All is borrowed. */
 void weir_detect_remote_init(struct weir_detect_remote *r, struct weir_slice id,
                              enum weir_detect_type type, const struct weir_target *target);
+/* Another protocol than fms. */
+void weir_detect_remote_set(struct weir_detect_remote *r, const struct weir_protocol *protocol,
+                            const struct weir_protocol_options *options);
 
 #endif

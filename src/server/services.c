@@ -8,8 +8,6 @@
 #include "client/probe.h"
 #include "detect/reading.h"
 #include "detect/registry.h"
-#include "detect/remote.h"
-#include "detect/verdicts.h"
 #include "model/demo.h"
 #include "model/nlp.h"
 #include "model/openai.h"
@@ -228,16 +226,6 @@ static void dispose_builtin_detector(void *ctx)
 
 enum { BUILTIN_KEEP_BYTES = 4096 }; /* below it, looking is as fast as remembering */
 
-static void keep_verdicts(struct weir_detector *detector, const struct weir_conf_detector *d,
-                          size_t from_bytes)
-{
-    if (d->cache) {
-        detector->serial = weir_verdicts_serial();
-        detector->keep_from_bytes = from_bytes;
-        detector->counts = weir_verdicts_counts(d->id.s);
-    }
-}
-
 static const struct weir_detector *build_builtin_detector(struct weir_services *b,
                                                           const struct weir_conf_detector *d)
 {
@@ -245,7 +233,7 @@ static const struct weir_detector *build_builtin_detector(struct weir_services *
     struct weir_buf why = {0};
     int rc = weir_detect_builtin_init(made, d->builtin.s, d->id.s, d->params, &why);
     if (rc == 0) {
-        keep_verdicts(&made->base, d, BUILTIN_KEEP_BYTES);
+        weir_services__keep_verdicts(&made->base, d, BUILTIN_KEEP_BYTES);
         weir_arena_defer(b->arena, dispose_builtin_detector, made);
         weir_names_check(b->problems, &(struct weir_names_of){.kind = made->kind,
                                                               .id = d->id.s,
@@ -262,14 +250,10 @@ static const struct weir_detector *build_builtin_detector(struct weir_services *
 static const struct weir_detector *build_detector(struct weir_services *b,
                                                   const struct weir_conf_detector *d)
 {
-    if (d->service == NULL) {
+    if (d->service == NULL && d->provider == NULL) {
         return d->builtin.s.p != NULL ? build_builtin_detector(b, d) : NULL;
     }
-    struct weir_detect_remote *r = weir_arena_alloc(b->arena, sizeof *r);
-    weir_detect_remote_init(r, d->id.s, detect_type(d->type),
-                            add_http(b, d->id.s, d->service, d->health_service, "detector"));
-    keep_verdicts(&r->base, d, 0);
-    return &r->base;
+    return weir_services__remote_detector(b, d, detect_type(d->type));
 }
 
 static void build_detectors(struct weir_services *b)

@@ -31,6 +31,14 @@ struct weir_probe_service *weir_services__probe(struct weir_services *b,
                                                 const struct weir_target *target,
                                                 const struct weir_probe_kind *kind);
 
+/* detector.c: NULL with a problem when it cannot be made. */
+const struct weir_detector *weir_services__remote_detector(struct weir_services *b,
+                                                           const struct weir_conf_detector *d,
+                                                           enum weir_detect_type type);
+/* Unless the configuration says otherwise. */
+void weir_services__keep_verdicts(struct weir_detector *detector,
+                                  const struct weir_conf_detector *d, size_t from_bytes);
+
 /* fleet.c: all providers as one model, `usual` (NULL: none) among them as the one named `default`.
  * `usual` itself where there are no others. Sets tasks.fleet. */
 const struct weir_model *weir_services__fleet(struct weir_services *b,

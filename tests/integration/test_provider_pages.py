@@ -1,4 +1,4 @@
-"""The configurations in docs/providers.md, docs/providers/ and docs/vllm.md are good, as they stand
+"""The configurations on the pages of providers, of detector services and of vLLM are good, as they stand
 there, and so are those that are shipped: not one has a warning."""
 
 import re
@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "docs/providers.md", *sorted((ROOT / "docs/providers").glob("*.md"))]
+SERVICES = sorted((ROOT / "docs/detector-services").glob("*.md"))
 KEYS = "OPENAI_API_KEY AZURE_KEY AZURE_OPENAI_API_KEY GEMINI_API_KEY ANTHROPIC_API_KEY".split()
 
 
@@ -18,7 +19,9 @@ def blocks(page):
 SHIPPED = [*sorted((ROOT / "config").glob("*.yaml")), ROOT / "deploy/kubernetes/base/weir.yaml"]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "docs/vllm.md"], ids=lambda page: f"{page.parent.name}-{page.stem}")
+@pytest.mark.parametrize(
+    "page", [*PAGES, *SERVICES, ROOT / "docs/vllm.md"], ids=lambda page: f"{page.parent.name}-{page.stem}"
+)
 def test_every_configuration_is_good(weir, page):
     found = blocks(page)
     assert found
@@ -40,3 +43,12 @@ def test_the_page_names_every_vendor():
     assert len(PAGES) == 6
     for page in PAGES[1:]:
         assert f"(providers/{page.name})" in index
+
+
+def test_every_protocol_has_a_page():
+    index = (ROOT / "docs/detector-services.md").read_text()
+    text = (ROOT / "src/conf/conf_protocol.c").read_text()
+    words = re.findall(r'"(\w+)"', text[text.index("weir_conf__protocols[]") : text.index("NULL}")])
+    assert [page.stem for page in SERVICES] == sorted(word for word in words if word != "fms")
+    for page in SERVICES:
+        assert f"(detector-services/{page.name})" in index

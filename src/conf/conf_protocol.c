@@ -1,0 +1,131 @@
+/* How a detector that is a service is asked: `protocol` and the keys that belong to one. */
+#include "conf/conf_sections.h"
+
+enum { MAX_LABELS = 1000, MAX_ENTITIES = 1000 };
+
+const char *const weir_conf__protocols[] = {
+    "fms",      "tei", "vllm_classify",        "openai_moderation",
+    "presidio", "oip", "azure_content_safety", NULL};
+
+const char *weir_conf_protocol_name(enum weir_conf_protocol protocol)
+{
+    return weir_conf__protocols[protocol];
+}
+
+/* ---- labels */
+
+#define T struct weir_conf_label
+static const struct weir_conf_key label_keys[] = {
+    WEIR_CONF_KEY(T, detection, TEXT),
+    WEIR_CONF_KEY(T, detection_type, TEXT),
+};
+#undef T
+static const struct weir_conf_object label_object = {WEIR_CONF_OBJECT(label_keys)};
+
+static void read_label(struct weir_conf_reader *r, const struct weir_conf_node *key,
+                       const struct weir_conf_node *n, struct weir_conf_label *label)
+{
+    label->name = weir_conf__keep(r, key);
+    if (weir_conf__is_null(n)) {
+        label->is_dropped = true;
+    } else if (n->kind == WEIR_CONF_MAPPING) {
+        weir_conf__decode(r, &label_object, n, label);
+    } else if (weir_conf__want_text(r, n, "labels")) {
+        label->detection = weir_conf__keep(r, n);
+    }
+}
+
+void weir_conf__on_labels(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_detector *d = target;
+    if (!weir_conf__want_mapping(r, n, "labels")) {
+        return;
+    }
+    if (n->n > MAX_LABELS) {
+        weir_conf__error(r, n, "`labels` has more than %d entries", MAX_LABELS);
+        return;
+    }
+    struct weir_conf_label *labels = weir_arena_array(r->arena, n->n, sizeof *labels);
+    for (size_t i = 0; i < n->n; i++) {
+        read_label(r, n->members[i].key, n->members[i].value, &labels[i]);
+    }
+    d->labels = labels;
+    d->n_labels = n->n;
+}
+
+void weir_conf__on_entities(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target)
+{
+    struct weir_conf_detector *d = target;
+    d->entities = weir_conf__want_texts(r, n, "entities", MAX_ENTITIES);
+}
+
+void weir_conf__on_detector_provider(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                     void *target)
+{
+    struct weir_conf_detector *d = target;
+    if (!weir_conf__want_text(r, n, "provider")) {
+        return;
+    }
+    struct weir_conf_near near;
+    weir_conf__near(r, &near, n->text);
+    for (size_t i = 0; i < r->conf->n_providers; i++) {
+        const struct weir_conf_provider *p = &r->conf->providers[i];
+        weir_conf_near_offer(&near, p->name.s);
+        if (weir_slice_eq(p->name.s, n->text)) {
+            d->provider = p;
+        }
+    }
+    if (d->provider == NULL) {
+        weir_conf__error(r, n, "provider %s does not exist%s", weir_conf__name(r, n->text),
+                         weir_conf__hint(r, &near));
+    } else if (d->provider->kind != WEIR_CONF_PROVIDER_OPENAI) {
+        weir_conf__error(r, n, "provider %s is not of kind `openai`", weir_conf__name(r, n->text));
+    }
+}
+
+/* ---- which key belongs where */
+
+#define P(protocol) (1u << WEIR_CONF_PROTOCOL_##protocol)
+
+static const struct {
+    const char *key;
+    unsigned protocols;
+} belongs[] = {
+    {"labels", ~P(FMS)},
+    {"model", P(VLLM_CLASSIFY) | P(OPENAI_MODERATION) | P(OIP)},
+    {"provider", P(OPENAI_MODERATION)},
+    {"language", P(PRESIDIO)},
+    {"entities", P(PRESIDIO)},
+    {"input_name", P(OIP)},
+    {"output_name", P(OIP)},
+    {"activation", P(OIP)},
+    {"api_version", P(AZURE_CONTENT_SAFETY)},
+    {"shield", P(AZURE_CONTENT_SAFETY)},
+};
+
+void weir_conf__check_protocol(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               const struct weir_conf_detector *d)
+{
+    bool is_builtin = d->builtin.s.p != NULL;
+    const char *name = weir_conf_protocol_name(d->protocol);
+    for (size_t i = 0; i < sizeof belongs / sizeof *belongs; i++) {
+        const struct weir_conf_node *at = weir_conf__get(n, belongs[i].key);
+        if (at != NULL && !is_builtin && (belongs[i].protocols & (1u << d->protocol)) == 0) {
+            weir_conf__error(r, at, "`%s` does not belong to protocol `%s`", belongs[i].key, name);
+        } else if (at != NULL && is_builtin) {
+            weir_conf__error(r, at, "`%s` does not belong to built-in detectors", belongs[i].key);
+        }
+    }
+    if (is_builtin && weir_conf__get(n, "protocol") != NULL) {
+        weir_conf__error(r, n, "a built-in detector has no `protocol`");
+    }
+    bool is_classifier =
+        d->protocol == WEIR_CONF_PROTOCOL_TEI || d->protocol == WEIR_CONF_PROTOCOL_VLLM_CLASSIFY;
+    if (is_classifier && d->n_labels == 0) {
+        weir_conf__warn(r, n,
+                        "detector %s has no `labels`: every label of its model is a finding, "
+                        "also the one for harmless texts; `labels: {NAME: null}` drops it",
+                        weir_conf__name(r, d->id.s));
+    }
+}

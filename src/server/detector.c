@@ -1,0 +1,143 @@
+/* Detectors that are services: from the configuration to detect/remote.h. */
+#include "base/assert.h"
+#include "detect/remote.h"
+#include "detect/verdicts.h"
+#include "server/services_int.h"
+
+static void complain(struct weir_services *b, const struct weir_conf_detector *d, const char *words)
+{
+    weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->id.at, "detector `%.*s`: %s",
+                           (int)d->id.s.n, d->id.s.p, words);
+}
+
+static const struct weir_protocol_label *labels_of(struct weir_services *b,
+                                                   const struct weir_conf_detector *d)
+{
+    struct weir_protocol_label *labels = weir_arena_array(b->arena, d->n_labels, sizeof *labels);
+    for (size_t i = 0; i < d->n_labels; i++) {
+        const struct weir_conf_label *l = &d->labels[i];
+        labels[i] = (struct weir_protocol_label){.name = l->name.s,
+                                                 .detection = l->detection.s,
+                                                 .detection_type = l->detection_type.s,
+                                                 .is_dropped = l->is_dropped};
+    }
+    return labels;
+}
+
+static const struct weir_slice *entities_of(struct weir_services *b,
+                                            const struct weir_conf_detector *d)
+{
+    struct weir_slice *entities = weir_arena_array(b->arena, d->entities.n, sizeof *entities);
+    for (size_t i = 0; i < d->entities.n; i++) {
+        entities[i] = d->entities.items[i].s;
+    }
+    return entities;
+}
+
+static struct weir_protocol_options options_of(struct weir_services *b,
+                                               const struct weir_conf_detector *d)
+{
+    return (struct weir_protocol_options){
+        .labels = labels_of(b, d),
+        .n_labels = d->n_labels,
+        .params = d->params,
+        .model = d->model.s,
+        .language = d->language.s,
+        .entities = entities_of(b, d),
+        .n_entities = d->entities.n,
+        .input_name = d->input_name.s,
+        .output_name = d->output_name.s,
+        .activation = (enum weir_protocol_activation)d->activation,
+        .api_version = d->api_version.s,
+        .is_shield = d->shield,
+    };
+}
+
+/* Where it is asked. A provider's base URL ends in the /v1 that the protocol's paths begin with;
+ * Azure has its key in a header of its own. */
+static struct weir_conf_service service_of(const struct weir_conf_detector *d)
+{
+    struct weir_conf_service s = d->provider != NULL ? d->provider->service : *d->service;
+    if (d->provider != NULL) {
+        struct weir_slice tail = WEIR_SLICE("/v1");
+        s.api_token = d->provider->api_key;
+        if (weir_slice_ends_with(s.path_prefix.s, tail)) {
+            s.path_prefix.s.n -= tail.n;
+        }
+    }
+    if (d->protocol == WEIR_CONF_PROTOCOL_AZURE_CONTENT_SAFETY) {
+        s.api_token = (struct weir_slice){"", 0};
+    }
+    return s;
+}
+
+/* Azure has no path for its health: the list of block lists needs the key and nothing else. */
+static void probe_azure(struct weir_services *b, struct weir_probe_service *probe,
+                        const struct weir_protocol_options *o)
+{
+    struct weir_http_field *field = weir_arena_zalloc(b->arena, sizeof *field);
+    *field = (struct weir_http_field){WEIR_SLICE("ocp-apim-subscription-key"), o->key};
+    probe->path = weir_slice_cstr(
+        weir_arena_printf(b->arena, "/contentsafety/text/blocklists?api-version=%.*s",
+                          (int)o->api_version.n, o->api_version.p));
+    probe->fields = field;
+    probe->n_fields = o->key.n != 0;
+}
+
+static void add_probe(struct weir_services *b, const struct weir_conf_detector *d,
+                      const struct weir_detect_remote *r)
+{
+    const struct weir_target *asked =
+        d->health_service != NULL
+            ? weir_services__target(b, d->id.s, d->health_service, WEIR_TARGET_HTTP, "detector")
+            : r->target;
+    bool is_fms = d->protocol == WEIR_CONF_PROTOCOL_FMS || d->health_service != NULL;
+    struct weir_probe_service *probe =
+        weir_services__probe(b, asked, is_fms ? &weir_probe_http : &weir_probe_models);
+    if (!is_fms && r->protocol->health != NULL) {
+        probe->path = weir_slice_cstr(r->protocol->health);
+    } else if (!is_fms) {
+        probe_azure(b, probe, &r->options);
+    }
+}
+
+void weir_services__keep_verdicts(struct weir_detector *detector,
+                                  const struct weir_conf_detector *d, size_t from_bytes)
+{
+    if (d->cache) {
+        detector->serial = weir_verdicts_serial();
+        detector->keep_from_bytes = from_bytes;
+        detector->counts = weir_verdicts_counts(d->id.s);
+    }
+}
+
+const struct weir_detector *weir_services__remote_detector(struct weir_services *b,
+                                                           const struct weir_conf_detector *d,
+                                                           enum weir_detect_type type)
+{
+    struct weir_detect_remote *r = weir_arena_alloc(b->arena, sizeof *r);
+    struct weir_conf_service service = service_of(d);
+    struct weir_protocol_options options = options_of(b, d);
+    const struct weir_protocol *protocol =
+        weir_protocol_find(weir_slice_cstr(weir_conf_protocol_name(d->protocol)));
+    WEIR_ASSERT(protocol != NULL);
+    if (d->protocol == WEIR_CONF_PROTOCOL_AZURE_CONTENT_SAFETY) {
+        options.key = d->service->api_token;
+    }
+    const char *missing = protocol->check != NULL ? protocol->check(&options) : NULL;
+    if ((protocol->types & (1u << type)) == 0) {
+        missing =
+            weir_arena_printf(b->arena, "protocol `%s` does not serve this `type`", protocol->name);
+    }
+    if (missing != NULL) {
+        complain(b, d, missing);
+        return NULL;
+    }
+    weir_detect_remote_init(
+        r, d->id.s, type,
+        weir_services__target(b, d->id.s, &service, WEIR_TARGET_HTTP, "detector"));
+    weir_detect_remote_set(r, protocol, &options);
+    add_probe(b, d, r);
+    weir_services__keep_verdicts(&r->base, d, 0);
+    return &r->base;
+}
