@@ -405,11 +405,13 @@ static bool is_spoofed(const struct weir_lookalike_word *w, struct weir_lookalik
     return kind != WEIR_WORD_PLAIN || (w->n_of[WEIR_LETTERS_ASCII] != 0 && n_others != 0);
 }
 
-/* Scripts without spaces: each of their characters is a word of its own. */
+/* Scripts without spaces: each of their characters is a word of its own. Lisu, Cherokee and the
+ * small capitals behind them are not: people spell Latin words with those. */
 static bool is_unparted(uint32_t cp)
 {
     return (cp >= 0x0E00 && cp <= 0x0EFF) || (cp >= 0x1000 && cp <= 0x109F) ||
-           (cp >= 0x1780 && cp <= 0x17FF) || (cp >= 0x2E80 && cp <= 0xABFF) ||
+           (cp >= 0x1780 && cp <= 0x17FF) || (cp >= 0x2E80 && cp <= 0xA4CF) ||
+           (cp >= 0xA980 && cp <= 0xA9DF) || (cp >= 0xAA60 && cp <= 0xAADF) ||
            (cp >= 0xF900 && cp <= 0xFAFF) || (cp >= 0x20000 && cp <= 0x3FFFF);
 }
 
