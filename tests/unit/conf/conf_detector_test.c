@@ -175,9 +175,12 @@ static void test_wrong_detectors(void **state)
     expect_detector("{builtin: regex, chunker_id: sentences, default_threshold: 1.01}",
                     "c.yaml:3: error: `default_threshold` must be a number from 0 to 1, not the "
                     "number `1.01`\n");
-    expect_detector("{builtin: regex, chunker_id: sentences, treshold: 1}",
-                    "c.yaml:3: error: unknown key `treshold`; known keys: `type`, `service`, "
-                    "`health_service`, `builtin`, `params`, `chunker_id`, `default_threshold`\n");
+    expect_detector(
+        "{builtin: regex, chunker_id: sentences, treshold: 1}",
+        "c.yaml:3: error: unknown key `treshold`; known keys: `type`, `protocol`, `service`, "
+        "`provider`, `health_service`, `labels`, `model`, `language`, `entities`, "
+        "`input_name`, `output_name`, `activation`, `api_version`, `shield`, `builtin`, "
+        "`params`, `chunker_id`, `default_threshold`, `cache`\n");
     expect("detectors: [a]\n", "c.yaml:1: error: `detectors` must be a mapping, not a list\n");
     expect("detectors:\n  \"a\\tb\": {builtin: links, chunker_id: whole_doc_chunker}\n",
            "c.yaml:2: error: `a\\u{9}b` is not a detector id: 1 to 256 bytes, no control "
