@@ -308,8 +308,15 @@ function drawTurns() {
   );
 }
 
+/** What failed before anything was answered may not have reached the model, and nothing of it left. */
+function isLost(r) {
+  return r.state === "failed" && r.points.length === 0 && r.thoughts.length === 0;
+}
+
 /** What was written, and what the model got of it. */
 function drawPrompt(r) {
+  show($("received-box"), !isLost(r));
+  show($("answer-head"), !isLost(r));
   const points = [...r.request.prompt];
   const findings = promptFindings(r);
   drawPieces($("said"), cutText(points, findings));

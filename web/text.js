@@ -190,6 +190,7 @@ const SNIPPETS = {
 };
 
 function milliseconds(ms) {
+  if (ms < 0.0005) return "< 1 µs";
   if (ms >= 1000) return `${Number((ms / 1000).toFixed(ms >= 10000 ? 1 : 2))} s`;
   return ms >= 10 ? `${Math.round(ms)} ms` : ms >= 1 ? `${ms.toFixed(1)} ms` : `${Math.round(ms * 1000)} µs`;
 }

@@ -188,6 +188,7 @@ def test_errors_are_words(seen):
     page = seen["refused"]
     assert page["state"] == "Failed"
     assert "The request was refused: " in page["failed"] and "detector" in page["failed"]
+    assert page["claims"] == 0  # nothing is said of what the model received, or of what left
 
 
 @clients.needed

@@ -280,6 +280,7 @@ const scenes = {
     await guard(page, ":chosen");
     for (const box of await page.locator("#pick-output input").all()) await box.uncheck();
     await ask(page, "anything");
+    return { claims: await page.locator("#received-box:visible, #answer-head:visible").count() };
   },
   async key(page, job) {
     await page.waitForFunction(() => !document.getElementById("page-error").hidden);
