@@ -95,13 +95,18 @@ def operation(method, path):
     return None
 
 
+def declared_of(op, status):
+    """What is said of a status, by itself or with its like."""
+    return op["responses"].get(str(status)) or op["responses"].get(f"{status // 100}XX")
+
+
 def answer_faults(method, path, response):
     """What the document does not say of a real answer: status, type, body, headers of ours."""
     op = operation(method, path)
     if op is None:
         return [f"{method} {path} is not in docs/api/openapi.json"]
     name = f"{method} {path} {response.status_code}"
-    declared = op["responses"].get(str(response.status_code))
+    declared = declared_of(op, response.status_code)
     if declared is None:
         return [f"{name}: this status is not in docs/api/openapi.json"]
     declared = resolve(declared)

@@ -1,10 +1,13 @@
 """The description of the API, both ways: what the router has is in it, what is in it the router has, and
 real answers are what it says."""
 
+import hashlib
 import json
 import re
 
+import httpx
 import openapi
+import pytest
 from configs import config
 from grpcpeer import TGIS_STREAM
 from harness import ROOT
@@ -116,6 +119,7 @@ BAD = [
     ("POST", "/api/v2/text/generation-detection", {}, 404),
     ("POST", "/api/v1/text/contents", {"contents": 1}, 422),
     ("POST", "/api/v1/text/contents", {"contents": ["x"]}, 422),
+    ("POST", "/api/v1/text/contents", {"contents": ["x"], "detector_params": {"nobody": {}}}, 404),
 ]
 
 
@@ -207,3 +211,85 @@ def test_answers_of_services(tmp_path_factory):
         assert answer.status_code == 500
         wrong += openapi.answer_faults("POST", asked[8][0], answer)
     assert wrong == []
+
+
+# --- every status of every form of error ---
+
+CONTENTS = {"contents": [MAIL], "detector_params": {"regex": {}}}
+FORMS = {
+    "OpenAIError": ("/v1/chat/completions", ASK),
+    "Error": ("/api/v2/text/detection/content", {"content": MAIL, "detectors": {"regex": {}}}),
+    "DetectorError": ("/api/v1/text/contents", CONTENTS),
+}
+JSON = {"content-type": "application/json"}
+KEY = "a-key-of-a-test"
+
+
+@pytest.fixture(scope="module")
+def plain(module_weir):
+    return module_weir()
+
+
+@pytest.fixture(scope="module")
+def tight(module_weir):
+    """Small bodies, soon."""
+    return module_weir(config(limits={"max_body_bytes": 4096, "body_timeout": 1}))
+
+
+@pytest.fixture(scope="module")
+def full(module_weir):
+    return module_weir(config(limits={"max_held_bytes_total": 1 << 20, "max_body_bytes": 8 << 20}))
+
+
+@pytest.fixture(scope="module")
+def keyed(module_weir):
+    """One request a minute; what the minute still has is used up here."""
+    digest = hashlib.sha256(KEY.encode()).hexdigest()
+    keys = [{"name": "a", "sha256": digest, "routes": ["*"], "requests_per_minute": 1}]
+    w = module_weir(config(auth={"keys": keys}))
+    w.api.post("/v1/chat/completions", json=ASK, headers={"x-api-key": KEY})
+    return w
+
+
+def slow(w, path):
+    """A body that does not come."""
+    c = w.raw()
+    c.send(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+           "Content-Length: 99\r\n\r\n{".encode())  # fmt: skip
+    answer = c.read_response("POST")
+    return httpx.Response(answer.status, headers=answer.headers, content=answer.body)
+
+
+STATUSES = {
+    400: lambda w, path, body: w["plain"].post(path, content=b"{", headers=JSON),
+    401: lambda w, path, body: w["keyed"].post(path, json=body),
+    403: lambda w, path, body: w["plain"].post(path, json=body, headers={"host": "elsewhere.example"}),
+    405: lambda w, path, body: w["plain"].get(path),
+    408: lambda w, path, body: slow(w["servers"]["tight"], path),
+    413: lambda w, path, body: w["tight"].post(path, json={**body, "user": "x" * 5000}),
+    415: lambda w, path, body: w["plain"].post(path, content=b"{}", headers={"content-type": "text/plain"}),
+    422: lambda w, path, body: w["plain"].post(path, json={}),
+    429: lambda w, path, body: w["keyed"].post(path, json=body, headers={"x-api-key": KEY}),
+    503: lambda w, path, body: w["full"].post(path, json={**body, "user": "x" * (4 << 20)}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("status", STATUSES)
+def test_every_form_of_every_status(plain, tight, full, keyed, form, status):
+    path, body = FORMS[form]
+    servers = {"plain": plain, "tight": tight, "full": full, "keyed": keyed}
+    world = {name: server.api for name, server in servers.items()} | {"servers": servers}
+    answer = STATUSES[status](world, path, body)
+    assert answer.status_code == status, answer.text
+    assert openapi.operation("POST", path)["responses"][str(status)]["$ref"].endswith(f"/{form}{status}")
+    assert openapi.answer_faults("POST", path, answer) == []
+
+
+def test_no_status_is_declared_that_nobody_has_shown():
+    """The others are shown on routes (test_route_errors) and with services (above)."""
+    shown = {f"{form}{status}" for form in FORMS for status in STATUSES}
+    elsewhere = {f"OpenAIError{status}" for status in ("404", "409", "500", "502", "504", "5XX")}
+    elsewhere |= {"Error404", "Error500", "DetectorError404"}
+    never = {"DetectorError500"}  # built-in detectors do not fail; a caller must expect it all the same
+    assert openapi.DOCUMENT["components"]["responses"].keys() - shown - elsewhere == never

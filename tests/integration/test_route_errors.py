@@ -6,6 +6,7 @@ import re
 import ssl
 
 import harness
+import openapi
 import pytest
 from service import HANG, Service, events, reply
 
@@ -339,6 +340,9 @@ def test_a_row(stage, silent, weir, what, is_stream):
         assert told["type"] == type
         assert told["code"] == (f"c_{upstream}" if code == "its own" else code)
         assert "x-weir-route" in answer.headers or expected in (401, 404)
+        method, path = answer.request.method, answer.request.url.path
+        if openapi.operation(method, path) is not None:
+            assert openapi.answer_faults(method, path, answer) == []
 
 
 # --- what of a model server's error is passed on ---
