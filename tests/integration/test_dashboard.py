@@ -8,9 +8,10 @@ import re
 import pytest
 from configs import CHAT, config
 from service import reply
+from test_seen import says
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "deploy/grafana"
-METRIC = r"\b((?:weir|stream|process)_[a-z_]+)(?:\{([^}]*)\})?"
+METRIC = r"\b((?:weir|stream|process|gen_ai)_[a-z_]+)(?:\{([^}]*)\})?"
 ADDED = {"instance", "le", "job"}  # by Prometheus, or by every histogram
 
 
@@ -57,15 +58,16 @@ def test_every_metric_and_label_exists(weir, service, queries):
 
 
 def scrape(weir, service):
-    """/metrics of a server that has asked a detector service for a streamed answer."""
+    """/metrics of a server that has asked a model server for a stream, with findings, and a detector
+    service."""
     detector = service(lambda r: reply([[] for _ in r.json()["contents"]]))
-    tree = config()
+    tree = config(openai={"service": service(says("Ask jane@example.org.")).config()})
     tree["detectors"]["far"] = {
         "type": "text_contents",
         "service": detector.config(),
         "chunker_id": "windows",
     }
-    tree["routes"][0]["output"]["far"] = {}
+    tree["routes"][0] |= {"on_detection": "redact", "output": {"pii": {}, "far": {}}}
     w = weir(tree)
     body = {"model": "demo", "messages": [{"role": "user", "content": "hello"}], "stream": True}
     assert w.api.post(CHAT, json=body).status_code == 200
