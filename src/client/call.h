@@ -61,8 +61,8 @@ struct weir_call_context {
     /* The caller's own credential, for the one server it may be meant for (model/provider.h);
      * empty: there is none, or it is ours. Secret. */
     struct weir_slice caller_key;
-    struct weir_slice caller;               /* the name of its key; empty: it needed none */
-    struct weir_slice anthropic_version;    /* the caller's headers of these names; or empty */
+    struct weir_slice caller;            /* the name of its key; empty: it needed none */
+    struct weir_slice anthropic_version; /* the caller's headers of these names; or empty */
     struct weir_slice anthropic_beta;
     struct weir_model_report *model_report; /* what a model's run tells (model/model.h); or NULL */
 };

@@ -191,6 +191,13 @@ static void begin_draining(struct run *r)
     weir_loop_after(r->loop, &r->drain_timer, DRAIN_MS);
 }
 
+/* Messages say their end in an event of its own, and some servers leave the connection open. */
+static bool is_last_event(const struct run *r, const struct weir_sse_event *e)
+{
+    return r->op == WEIR_MODEL_MESSAGES && weir_slice_eq_cstr(e->name, "message_stop") &&
+           !r->is_freed;
+}
+
 static void take_event(struct run *r, const struct weir_sse_event *e)
 {
     r->has_event = true;
@@ -209,6 +216,9 @@ static void take_event(struct run *r, const struct weir_sse_event *e)
         weir_openai_answer_event(&r->fault, e->data, &r->arena);
     }
     emit(r, &frame);
+    if (!frame.is_error && is_last_event(r, e)) {
+        begin_draining(r);
+    }
 }
 
 static bool wants_events(const struct run *r)

@@ -9,8 +9,9 @@
 
 /*
  * The name of the model in what a server says, replaced by the one its caller knows: the member
- * `model` of an answer or event, or of the `message` or `response` in it, nothing else. The events of a stream begin alike up to that
- * member; those that do are not read again. All-zero is ready for use.
+ * `model` of an answer or event, or of the `message` or `response` in it, nothing else. The events
+ * of a stream begin alike up to that member; those that do are not read again. All-zero is ready
+ * for use.
  */
 struct weir_rename {
     struct weir_buf theirs; /* how the last event began, up to the end of its `model` … */

@@ -11,6 +11,7 @@
 #include "route/env.h"
 #include "route/generation.h"
 #include "route/headers.h"
+#include "route/message.h"
 #include "route/models.h"
 #include "route/moderations.h"
 #include "route/openai.h"
@@ -65,6 +66,7 @@ static const struct weir_route_entry TABLE[] = {
 static const struct weir_route_entry OPENAI_TABLE[] = {
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_openai_begin_chat, has_openai},
     {"/v1/completions", WEIR_HTTP_POST, weir_openai_begin_text, has_openai},
+    {"/v1/messages", WEIR_HTTP_POST, weir_message_begin, has_openai},
     {"/v1/embeddings", WEIR_HTTP_POST, weir_vectors_begin_embeddings, has_openai},
     {"/v1/rerank", WEIR_HTTP_POST, weir_vectors_begin_rerank, has_openai},
     {"/v1/score", WEIR_HTTP_POST, weir_vectors_begin_score, has_openai},
@@ -251,6 +253,10 @@ static bool admit(const struct weir_env *env, struct weir_http_stream *s,
 void weir_api_begin(struct weir_http_stream *s)
 {
     struct weir_env *env = weir_request_of(s)->env;
+    enum weir_reply_shape shape = weir_reply_shape_of(s->req.path);
+    if (shape == WEIR_REPLY_MESSAGES) { /* Anthropic's name for it */
+        weir_headers_add(s, WEIR_SLICE("request-id"), weir_headers_said_id(s));
+    }
     if (env->is_local_only && !weir_auth_is_local(s->req.authority)) {
         weir_reply_error(s, 403, WEIR_SLICE(LOCAL_ONLY));
         return;
@@ -276,7 +282,7 @@ void weir_api_begin(struct weir_http_stream *s)
     }
     weir_request_of(s)->pattern = entry != NULL ? entry->path : NULL;
     bool is_there = entry != NULL && (entry->exists == NULL || entry->exists(env));
-    if (!is_there && weir_reply_shape_of(s->req.path) == WEIR_REPLY_OPENAI) {
+    if (!is_there && (shape == WEIR_REPLY_OPENAI || shape == WEIR_REPLY_MESSAGES)) {
         refuse_unknown(env, s);
         return;
     }

@@ -29,6 +29,7 @@ struct weir_batching_request {
     const struct weir_json *body;
     struct weir_slice model;
     const struct weir_conf_route *route; /* NULL: the endpoints under /api */
+    bool is_messages;                    /* the stream speaks Anthropic's Messages */
     bool looks_at_tools; /* detectors see tool calls: they leave when their choice finishes */
 };
 

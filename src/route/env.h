@@ -21,8 +21,8 @@
  */
 enum {
     WEIR_GUARDED_FIELDS = 3,
-    WEIR_REQUEST_FIELDS = WEIR_GUARDED_FIELDS + 7, /* and x-request-id, x-weir-action, x-weir-model,
-                                                      x-weir-attempts, cors */
+    WEIR_REQUEST_FIELDS = WEIR_GUARDED_FIELDS + 8, /* and x-request-id, request-id, x-weir-action,
+                                                      x-weir-model, x-weir-attempts, cors */
 };
 
 /* A route of the configuration, ready for use. */

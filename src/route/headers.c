@@ -41,6 +41,11 @@ void weir_headers_begin(struct weir_http_stream *s, struct weir_http_field *fiel
     s->n_extra = 1;
 }
 
+struct weir_slice weir_headers_said_id(const struct weir_http_stream *s)
+{
+    return s->n_extra != 0 ? s->extra[0].value : WEIR_SLICE("");
+}
+
 void weir_headers_set_route(struct weir_http_stream *s, const struct weir_guarded *guarded)
 {
     for (size_t i = 0; i < guarded->n_fields; i++) {

@@ -15,6 +15,9 @@
 
 /* The caller's own `x-request-id` where it is 1 to 128 visible ASCII characters, else a new one.
  * Lives in the stream's arena. */
+/* The id that the answer's header says; empty: none yet. */
+struct weir_slice weir_headers_said_id(const struct weir_http_stream *s);
+
 struct weir_slice weir_headers_request_id(struct weir_http_stream *s);
 
 /* From now on every answer to `s` has this id, the first of `fields`, which live as long as the

@@ -3,6 +3,7 @@
 #include "base/account.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "talk/messages.h"
 #include "wire/json_write.h"
 
 enum { MAX_DETAILS_BYTES = 2048 };
@@ -68,6 +69,39 @@ void weir_problem_write(struct weir_buf *out, const struct weir_problem *p)
     }
     weir_json_write_end_object(&w);
     weir_json_write_end_object(&w);
+}
+
+/* ---- in Anthropic's shape ---- */
+
+static const char *messages_type_of(int status)
+{
+    static const struct {
+        int status;
+        const char *type;
+    } types[] = {{401, "authentication_error"}, {403, "permission_error"},
+                 {404, "not_found_error"},      {413, "request_too_large"},
+                 {429, "rate_limit_error"},     {503, "overloaded_error"},
+                 {504, "timeout_error"},        {529, "overloaded_error"}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (types[i].status == status) {
+            return types[i].type;
+        }
+    }
+    return status < 500 ? "invalid_request_error" : "api_error";
+}
+
+void weir_problem_write_messages(struct weir_buf *out, const struct weir_problem *p,
+                                 struct weir_slice request_id)
+{
+    struct weir_slice details =
+        weir_slice_sub(p->details, 0, weir_utf8_floor(p->details, MAX_DETAILS_BYTES));
+    weir_messages_write_error(messages_type_of(p->status), details, out);
+    if (request_id.n != 0) {
+        out->n--; /* the bracket that closes it */
+        weir_buf_append(out, WEIR_SLICE(",\"request_id\":"));
+        weir_json_write_quoted(out, request_id);
+        weir_buf_append_byte(out, '}');
+    }
 }
 
 /* ---- what a fault is on a route ---- */

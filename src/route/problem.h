@@ -31,4 +31,9 @@ struct weir_problem weir_problem_on_route(struct weir_http_stream *s,
 /* Appends {"error":{…}}. The details may hold anything: they are escaped and cut at 2 KiB. */
 void weir_problem_write(struct weir_buf *out, const struct weir_problem *problem);
 
+/* Appends Anthropic's way to say it: {"type":"error","error":{"type":…,"message":…}}, and
+ * `request_id` where there is one. */
+void weir_problem_write_messages(struct weir_buf *out, const struct weir_problem *problem,
+                                 struct weir_slice request_id);
+
 #endif

@@ -14,10 +14,17 @@
 /* A body up to this long is read and thrown away rather than paid for with a new connection. */
 enum { MAX_DISCARD_BYTES = 64 * 1024, MAX_DETAILS_BYTES = 2048 };
 
+/* Of a path below a route, from `v1/` on. */
+static enum weir_reply_shape shape_below(struct weir_slice below)
+{
+    bool is_messages = weir_slice_starts_with(below, WEIR_SLICE("v1/messages"));
+    return is_messages ? WEIR_REPLY_MESSAGES : WEIR_REPLY_OPENAI;
+}
+
 enum weir_reply_shape weir_reply_shape_of(struct weir_slice path)
 {
     if (weir_slice_starts_with(path, WEIR_SLICE("/v1/"))) {
-        return WEIR_REPLY_OPENAI;
+        return shape_below(weir_slice_sub(path, 1, path.n));
     }
     if (weir_slice_eq(path, WEIR_SLICE("/api/v1/text/contents"))) {
         return WEIR_REPLY_DETECTOR;
@@ -28,7 +35,7 @@ enum weir_reply_shape weir_reply_shape_of(struct weir_slice path)
     struct weir_slice rest = weir_slice_sub(path, 1, path.n);
     weir_slice_cut(&rest, '/');
     bool is_v1 = rest.p != NULL && weir_slice_starts_with(rest, WEIR_SLICE("v1/"));
-    return is_v1 ? WEIR_REPLY_OPENAI : WEIR_REPLY_FMS;
+    return is_v1 ? shape_below(rest) : WEIR_REPLY_FMS;
 }
 
 const char *weir_reply_error_type(int status)
@@ -47,11 +54,16 @@ const char *weir_reply_error_type(int status)
     }
 }
 
+/* `request_id` may be empty: not known. */
 static void write_body(struct weir_buf *out, enum weir_reply_shape shape,
-                       const struct weir_problem *p)
+                       const struct weir_problem *p, struct weir_slice request_id)
 {
     if (shape == WEIR_REPLY_OPENAI) {
         weir_problem_write(out, p);
+        return;
+    }
+    if (shape == WEIR_REPLY_MESSAGES) {
+        weir_problem_write_messages(out, p, request_id);
         return;
     }
     struct weir_json_write w;
@@ -70,7 +82,8 @@ static void write_body(struct weir_buf *out, enum weir_reply_shape shape,
 void weir_reply_error_body(struct weir_buf *out, enum weir_reply_shape shape, int status,
                            struct weir_slice details)
 {
-    write_body(out, shape, &(struct weir_problem){.status = status, .details = details});
+    write_body(out, shape, &(struct weir_problem){.status = status, .details = details},
+               WEIR_SLICE(""));
 }
 
 /* An answer that waits for the end of a body nobody wants. */
@@ -120,7 +133,7 @@ static struct late_reply *make_error(struct weir_http_stream *s, const struct we
 {
     static const struct weir_http_field json = {{"content-type", 12}, {"application/json", 16}};
     struct weir_buf body = {0};
-    write_body(&body, weir_reply_shape_of(s->req.path), p);
+    write_body(&body, weir_reply_shape_of(s->req.path), p, weir_headers_said_id(s));
     struct late_reply *late = weir_arena_zalloc(&s->arena, sizeof *late);
     late->status = p->status;
     late->body = weir_arena_dup(&s->arena, weir_buf_slice(&body));

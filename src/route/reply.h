@@ -13,11 +13,13 @@
  *
  *   WEIR_REPLY_FMS     {"code":404,"details":"…"}
  *   WEIR_REPLY_OPENAI  {"error":{"message":"…","type":"…","param":null,"code":"…"}}, under /v1
- *   WEIR_REPLY_DETECTOR  {"code":404,"message":"…"}, where detectors are served
+ *   WEIR_REPLY_MESSAGES  {"type":"error","error":{"type":"…","message":"…"},"request_id":"…"},
+ * under /v1/messages WEIR_REPLY_DETECTOR  {"code":404,"message":"…"}, where detectors are served
  */
 enum weir_reply_shape {
     WEIR_REPLY_FMS,
     WEIR_REPLY_OPENAI,
+    WEIR_REPLY_MESSAGES,
     WEIR_REPLY_DETECTOR,
 };
 

@@ -4,7 +4,9 @@
 #include "route/fault_text.h"
 #include "route/headers.h"
 #include "route/reply.h"
+#include "route/stream_messages.h"
 #include "route/stream_stats.h"
+#include "talk/messages.h"
 #include "wire/json_write.h"
 #include "wire/sse.h"
 
@@ -76,6 +78,20 @@ static void flush(struct weir_stream_out *o)
 {
     send_bytes(o, weir_buf_slice(&o->scratch));
     weir_buf_dispose(&o->scratch);
+}
+
+/* Events of Messages are named by their first member. */
+static struct weir_slice name_of(const struct weir_stream_out *o, struct weir_slice json)
+{
+    struct weir_slice before = WEIR_SLICE("{\"type\":\"");
+    if (!o->options.is_messages) {
+        return WEIR_SLICE("");
+    }
+    if (!weir_slice_starts_with(json, before)) {
+        return weir_stream_messages_type(json);
+    }
+    struct weir_slice rest = weir_slice_sub(json, before.n, json.n);
+    return weir_slice_cut(&rest, '"');
 }
 
 static void put_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
@@ -169,6 +185,9 @@ static void say_something(struct weir_stream_out *o)
     o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
     if (o->options.is_ndjson) {
         start(o);
+    } else if (!o->is_blocked && o->options.is_messages) {
+        put_event(o, WEIR_SLICE("ping"), WEIR_MESSAGES_PING_EVENT);
+        flush(o);
     } else if (!o->is_blocked) {
         weir_buf_append(&o->scratch, WEIR_SLICE(": keep-alive\n\n"));
         flush(o);
@@ -213,7 +232,8 @@ static void finish(struct weir_stream_out *o, enum weir_stream_out_end how)
 static void finish_failed(struct weir_stream_out *o, struct weir_slice json)
 {
     if (o->is_started || o->options.is_fms) {
-        put_event(o, o->options.is_route ? WEIR_SLICE("") : WEIR_SLICE("error"), json);
+        bool is_named = !o->options.is_route || o->options.is_messages;
+        put_event(o, is_named ? WEIR_SLICE("error") : WEIR_SLICE(""), json);
         finish(o, WEIR_STREAM_OUT_FAILED);
         return;
     }
@@ -244,7 +264,14 @@ static void send_chunk(struct weir_stream_out *o, const struct weir_event *e)
         weir_buf_append(&o->scratch, e->sse_id);
         weir_buf_append_byte(&o->scratch, '\n');
     }
-    put_event(o, WEIR_SLICE(""), e->data);
+    if (o->options.is_messages && !e->is_opaque) {
+        struct weir_buf event = {0};
+        weir_stream_messages_unpack(e->data, &event);
+        put_event(o, name_of(o, weir_buf_slice(&event)), weir_buf_slice(&event));
+        weir_buf_dispose(&event);
+    } else {
+        put_event(o, name_of(o, e->data), e->data);
+    }
     flush(o);
 }
 
@@ -292,11 +319,31 @@ static enum weir_flow sent_plain(struct weir_stream_out *o, size_t n_bytes)
     return answer(o);
 }
 
+/* The chain joins OpenAI's chunks: texts of a message travel through it as such, and everything
+ * else is opaque to it. */
+static enum weir_flow push_message(struct weir_stream_out *o, struct weir_slice json,
+                                   uint64_t n_said)
+{
+    struct weir_buf chunk = {0};
+    bool is_text = weir_stream_messages_pack(json, &chunk);
+    enum weir_flow flow =
+        push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK,
+                                     .is_opaque = !is_text,
+                                     .is_guarded = is_text && o->options.joins_findings,
+                                     .n_said = o->options.joins_findings ? n_said : 0,
+                                     .data = is_text ? weir_buf_slice(&chunk) : json});
+    weir_buf_dispose(&chunk);
+    return flow;
+}
+
 static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
     if (o->is_over) {
         return WEIR_FLOW_OK;
+    }
+    if (o->chain != NULL && o->options.is_messages) {
+        return push_message(o, json, base->n_said);
     }
     if (o->chain != NULL) {
         return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK,
@@ -304,7 +351,7 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
                                             .n_said = o->options.joins_findings ? base->n_said : 0,
                                             .data = json});
     }
-    put_event(o, WEIR_SLICE(""), json);
+    put_event(o, name_of(o, json), json);
     flush(o);
     return sent_plain(o, json.n);
 }
@@ -321,8 +368,10 @@ static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *
     }
     o->raw = event;
     enum weir_flow flow =
-        push(o, &(struct weir_event){
-                    .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
+        o->options.is_messages
+            ? push_message(o, event->json, base->n_said)
+            : push(o, &(struct weir_event){
+                          .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
     o->raw = NULL;
     return flow;
 }
@@ -377,7 +426,9 @@ static void fail(struct weir_stream_out *o)
 {
     struct weir_buf json = {0};
     weir_flow_gate_close(&o->gate);
-    if (o->options.is_route) {
+    if (o->options.is_messages) {
+        weir_problem_write_messages(&json, &o->problem, WEIR_SLICE(""));
+    } else if (o->options.is_route) {
         weir_problem_write(&json, &o->problem);
     } else {
         write_error(&json, &o->problem, o->options.is_fms || o->options.is_ndjson);

@@ -27,10 +27,11 @@
  * there is no chain, when the caller's connection is full.
  */
 struct weir_stream_out_options {
-    bool is_ndjson; /* lines instead of events; no comments */
-    bool has_done;  /* `data: [DONE]` ends it, errors included unless it is a route's */
-    bool is_route;  /* errors are OpenAI's, and the last thing said */
-    bool is_fms;    /* errors before the first event are events, too; plainer error data */
+    bool is_ndjson;   /* lines instead of events; no comments */
+    bool has_done;    /* `data: [DONE]` ends it, errors included unless it is a route's */
+    bool is_route;    /* errors are OpenAI's, and the last thing said */
+    bool is_messages; /* Anthropic's: events have names, errors and heartbeats are its own */
+    bool is_fms;      /* errors before the first event are events, too; plainer error data */
     /* Events that the task writes carry findings of this gateway, with spans that count from the
      * beginning of the stream: batches join them. */
     bool joins_findings;

@@ -150,12 +150,22 @@ static bool read_count(const struct weir_json *j, uint32_t usage, const char *na
 
 void weir_seen_usage(const struct weir_policy *p, const struct weir_json *answer)
 {
-    struct weir_seen *seen = p != NULL ? p->seen : NULL;
+    bool is_watched = p != NULL && p->seen != NULL;
     uint32_t usage =
-        seen != NULL ? weir_json_get_set(answer, 0, WEIR_SLICE("usage")) : WEIR_JSON_NONE;
+        is_watched ? weir_json_get_set(answer, 0, WEIR_SLICE("usage")) : WEIR_JSON_NONE;
     if (usage != WEIR_JSON_NONE) {
-        bool has_input = read_count(answer, usage, "prompt_tokens", &seen->input_tokens);
-        bool has_output = read_count(answer, usage, "completion_tokens", &seen->output_tokens);
+        weir_seen_usage_at(p, answer, usage);
+    }
+}
+
+void weir_seen_usage_at(const struct weir_policy *p, const struct weir_json *json, uint32_t usage)
+{
+    struct weir_seen *seen = p != NULL ? p->seen : NULL;
+    if (seen != NULL) {
+        bool has_input = read_count(json, usage, "prompt_tokens", &seen->input_tokens) ||
+                         read_count(json, usage, "input_tokens", &seen->input_tokens);
+        bool has_output = read_count(json, usage, "completion_tokens", &seen->output_tokens) ||
+                          read_count(json, usage, "output_tokens", &seen->output_tokens);
         seen->has_usage = seen->has_usage || has_input || has_output;
     }
 }

@@ -56,10 +56,12 @@ struct weir_seen {
 /* Once, before any request: weir_findings_total. */
 void weir_seen_declare(void);
 
-/* Both do nothing for a policy that nobody watches, or for none. */
+/* They do nothing for a policy that nobody watches, or for none. */
 void weir_seen_findings(const struct weir_policy *p, const struct weir_seen_where *where,
                         const struct weir_detection *const *found, size_t n);
 void weir_seen_usage(const struct weir_policy *p, const struct weir_json *answer);
+/* The same of an object `usage` that stands elsewhere. */
+void weir_seen_usage_at(const struct weir_policy *p, const struct weir_json *json, uint32_t usage);
 
 /* Does it look like a model's name? A caller can write anything there. */
 bool weir_seen_is_model_name(struct weir_slice s);

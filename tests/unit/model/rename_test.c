@@ -48,7 +48,8 @@ static void test_a_stream(void **state)
     struct weir_slice raw =
         weir_rename_event(&r, WEIR_SLICE("{\"a\":1,\n\"b\":2}"),
                           WEIR_SLICE("event: message_start\r\ndata: {}\r\n\r\n"), WEIR_SLICE("7"));
-    assert_true(weir_slice_eq_cstr(raw, "id: 7\nevent: message_start\ndata: {\"a\":1,\ndata: \"b\":2}\n\n"));
+    assert_true(weir_slice_eq_cstr(
+        raw, "id: 7\nevent: message_start\ndata: {\"a\":1,\ndata: \"b\":2}\n\n"));
     weir_rename_dispose(&r);
 }
 

@@ -1,0 +1,641 @@
+/*
+ * What arrives of an answer, into the row: blocks of a stream event by event, those of a whole
+ * message at once. Where the route annotates, events are lines as they came, and what is found is
+ * told; where it blocks or redacts, everything is taken apart and only what is known goes on.
+ */
+#include "base/err.h"
+#include "talk/form.h"
+#include "talk/tree.h"
+#include "task/message_int.h"
+#include "task/seen.h"
+#include "wire/json_edit.h"
+#include "wire/json_write.h"
+
+enum { MAX_TEXTS = 6 };
+
+/* One event, or the whole answer. */
+struct came {
+    struct weir_msg *m;
+    const struct weir_json *json;
+    struct weir_slice raw; /* with its framing */
+};
+
+static void drop(struct weir_msg *m, size_t n)
+{
+    if (n != 0) {
+        weir_metric_add(m->request.policy->dropped, n);
+    }
+}
+
+/* The event as it came, where the route annotates. */
+static struct weir_row_line as_it_came(const struct came *c, enum weir_msg_tag tag)
+{
+    struct weir_row_line line = {.tag = (int)tag, .number = c->m->index};
+    if (c->m->is_stream) {
+        line.json = c->json->src;
+        line.raw = c->raw;
+    }
+    return line;
+}
+
+static void pass(const struct came *c)
+{
+    struct weir_row_line line = as_it_came(c, WEIR_MSG_EVENT);
+    if (line.json.n != 0) {
+        weir_row_line(c->m->row, &line);
+    }
+}
+
+static void add_line(struct weir_msg *m, enum weir_msg_tag tag, struct weir_slice json)
+{
+    weir_row_line(m->row,
+                  &(struct weir_row_line){.tag = (int)tag, .number = m->index, .json = json});
+}
+
+/* ---- JSON as text: as it is written, and as lines ---- */
+
+static size_t add_texts(struct weir_msg *m, const struct weir_json *json, uint32_t at,
+                        struct weir_slice *texts)
+{
+    struct weir_tree tree;
+    weir_tree_read(&tree, json, WEIR_JSON_NONE, at, WEIR_TREE_ANY, m->task->arena);
+    texts[0] = weir_json_raw(json, at);
+    texts[1] = tree.lines;
+    return 2;
+}
+
+/* A text that should be JSON. */
+static size_t add_document(struct weir_msg *m, struct weir_slice text, struct weir_slice *texts)
+{
+    struct weir_json *json = weir_arena_alloc(m->task->arena, sizeof *json);
+    if (text.n != 0 && weir_json_parse(json, weir_arena_dup(m->task->arena, text), NULL,
+                                       m->task->arena, NULL) == 0) {
+        return add_texts(m, json, 0, texts);
+    }
+    texts[0] = text;
+    return 1;
+}
+
+static void judge_json(const struct came *c, uint32_t at, const struct weir_row_line *line,
+                       enum weir_row_rule rule)
+{
+    struct weir_slice texts[2];
+    weir_row_judge(c->m->row,
+                   &(struct weir_row_judge){.line = *line,
+                                            .texts = texts,
+                                            .n_texts = add_texts(c->m, c->json, at, texts),
+                                            .rule = rule});
+}
+
+/* ---- blocks ---- */
+
+/* What is held of a call or block has a limit. */
+static void check_held(struct weir_msg *m, int rc)
+{
+    if (rc != 0) {
+        struct weir_fault fault =
+            weir_source_limit_fault(m->task->arena, m->task->env->max_held_bytes);
+        weir_msg__fail(m, &fault);
+    }
+}
+
+static int append_node(struct weir_buf *out, const struct weir_json *json, uint32_t at)
+{
+    struct weir_json_write w;
+    weir_json_write_init(&w, out);
+    weir_json_write_node(&w, json, at);
+    return weir_json_write_finish(&w);
+}
+
+static void say(const struct came *c, uint32_t text, bool is_all)
+{
+    if (text != WEIR_JSON_NONE) {
+        struct weir_row_said said = {.json = c->json, .at = text, .is_all = is_all, .raw = c->raw};
+        weir_row_say(c->m->row, c->m->place, &said);
+    }
+}
+
+static void take_citation(const struct came *c, uint32_t at)
+{
+    struct weir_buf json = {0};
+    if (c->m->enforces) {
+        (void)append_node(&json, c->json, at); /* has no limit of its own */
+        struct weir_row_line line = {
+            .tag = WEIR_MSG_CITATION, .number = c->m->index, .json = weir_buf_slice(&json)};
+        judge_json(c, at, &line, WEIR_ROW_DROPS);
+    } else {
+        struct weir_row_line told = as_it_came(c, WEIR_MSG_CITATION);
+        judge_json(c, at, &told, WEIR_ROW_DROPS);
+    }
+    weir_buf_dispose(&json);
+}
+
+/* Those that a block has from the beginning: a whole message's. */
+static void take_citations(const struct came *c, uint32_t block)
+{
+    uint32_t list = weir_json_get_set(c->json, block, WEIR_SLICE("citations"));
+    bool is_list = list != WEIR_JSON_NONE && weir_json_type(c->json, list) == WEIR_JSON_ARRAY;
+    if (!is_list || c->json->nodes[list].n == 0) {
+        return;
+    }
+    if (!c->m->enforces) { /* the event that has them has left already */
+        struct weir_row_line none = {.tag = WEIR_MSG_CITATION, .number = c->m->index};
+        judge_json(c, list, &none, WEIR_ROW_DROPS);
+        return;
+    }
+    uint32_t at = weir_json_first(c->json, list);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(c->json, list, at)) {
+        take_citation(c, at);
+    }
+}
+
+static void open_place(const struct came *c, uint32_t block, uint32_t text)
+{
+    struct weir_msg *m = c->m;
+    bool is_thinking = m->kind == WEIR_MESSAGES_THINKING;
+    m->place = weir_row_open(
+        m->row, &(struct weir_row_place_options){
+                    .number = m->index,
+                    .channel = is_thinking ? WEIR_CHANNEL_REASONING : WEIR_CHANNEL_CONTENT,
+                    .keeps_json = !is_thinking && m->request.asks_json,
+                    .is_aside = !m->enforces && (is_thinking || !m->is_stream),
+                    .blocks = is_thinking});
+    say(c, text, false);
+    if (!is_thinking) {
+        take_citations(c, block);
+        return;
+    }
+    uint32_t signature = weir_json_get_set(c->json, block, WEIR_SLICE("signature"));
+    if (weir_form_is_id_at(c->json, signature, SIZE_MAX)) {
+        weir_buf_append(&m->block, weir_json_raw(c->json, signature));
+    }
+}
+
+/* Annotate: a block that says something from the beginning says it in a delta instead, which can
+ * wait for its judgement. */
+static void pass_emptied(const struct came *c, uint32_t text)
+{
+    struct weir_json_edit e = {0};
+    struct weir_buf out = {0};
+    weir_json_edit_begin(&e, c->json);
+    weir_json_edit_replace(&e, text, WEIR_SLICE("\"\""));
+    weir_json_edit_write(&e, &out);
+    add_line(c->m, WEIR_MSG_EVENT, weir_buf_slice(&out));
+    weir_json_edit_dispose(&e);
+    weir_buf_dispose(&out);
+}
+
+static void add_name(const struct came *c, uint32_t block, size_t i, const char *name)
+{
+    uint32_t at = weir_json_get_set(c->json, block, weir_slice_cstr(name));
+    if (at != WEIR_JSON_NONE && weir_json_type(c->json, at) == WEIR_JSON_STRING) {
+        weir_json_string_append(c->json, at, &c->m->texts);
+    }
+    c->m->name_ends[i] = c->m->texts.n;
+}
+
+static void open_call(const struct came *c, uint32_t block)
+{
+    struct weir_msg *m = c->m;
+    uint32_t input = weir_json_get_set(c->json, block, WEIR_SLICE("input"));
+    add_name(c, block, 0, "name");
+    add_name(c, block, 1, "server_name");
+    bool is_empty =
+        input == WEIR_JSON_NONE ||
+        (weir_json_type(c->json, input) == WEIR_JSON_OBJECT && c->json->nodes[input].n == 0);
+    if (!is_empty) {
+        check_held(m, append_node(&m->args, c->json, input));
+    }
+}
+
+/* Where the route blocks or redacts: what is known of the block. */
+static void open_known(const struct came *c, uint32_t block, uint32_t text)
+{
+    struct weir_msg *m = c->m;
+    struct weir_buf empty = {0};
+    size_t n_odd = 0;
+    if (m->kind == WEIR_MESSAGES_ANY) {
+        check_held(m, append_node(&m->block, c->json, m->is_stream ? 0 : block));
+        return;
+    }
+    if (weir_messages_write_empty(c->json, block, m->kind, &empty, &n_odd) != 0) {
+        weir_msg__fail_model(m, "a tool call's id has not the form of one");
+    } else if (m->kind == WEIR_MESSAGES_TOOL) {
+        weir_buf_append(&m->block, weir_buf_slice(&empty));
+        open_call(c, block);
+    } else {
+        add_line(m, WEIR_MSG_OPEN, weir_buf_slice(&empty));
+        if (m->kind != WEIR_MESSAGES_SEALED) {
+            open_place(c, block, text);
+        }
+    }
+    drop(m, n_odd);
+    weir_buf_dispose(&empty);
+}
+
+static void open_told(const struct came *c, uint32_t block, uint32_t text)
+{
+    struct weir_msg *m = c->m;
+    bool says_some = text != WEIR_JSON_NONE && c->json->nodes[text].n != 0;
+    switch (m->kind) {
+    case WEIR_MESSAGES_TEXT:
+        if (says_some && m->is_stream) {
+            pass_emptied(c, text);
+        } else {
+            pass(c);
+        }
+        open_place(c, block, says_some ? text : WEIR_JSON_NONE);
+        break;
+    case WEIR_MESSAGES_THINKING:
+        pass(c);
+        open_place(c, block, says_some ? text : WEIR_JSON_NONE);
+        break;
+    case WEIR_MESSAGES_TOOL:
+        pass(c);
+        open_call(c, block);
+        break;
+    case WEIR_MESSAGES_SEALED:
+        pass(c);
+        break;
+    default: {
+        struct weir_row_line line = as_it_came(c, WEIR_MSG_WHOLE);
+        judge_json(c, block, &line, WEIR_ROW_BLOCKS);
+    }
+    }
+}
+
+static void open_block(const struct came *c, uint32_t block, enum weir_messages_kind kind,
+                       uint32_t text)
+{
+    struct weir_msg *m = c->m;
+    m->is_open = true;
+    m->kind = kind;
+    m->place = NULL;
+    weir_buf_clear(&m->block);
+    weir_buf_clear(&m->args);
+    weir_buf_clear(&m->texts);
+    if (m->enforces) {
+        open_known(c, block, text);
+    } else {
+        open_told(c, block, text);
+    }
+}
+
+/* The call, whole; its line is `line`, or where the route annotates the event that ended it. */
+static void judge_call(struct weir_msg *m, const struct weir_row_line *line)
+{
+    struct weir_slice texts[MAX_TEXTS];
+    struct weir_slice names = weir_buf_slice(&m->texts);
+    texts[0] = weir_slice_sub(names, 0, m->name_ends[0]);
+    texts[1] = weir_slice_sub(names, m->name_ends[0], m->name_ends[1]);
+    size_t n = 2 + add_document(m, weir_buf_slice(&m->args), &texts[2]);
+    weir_row_judge(m->row,
+                   &(struct weir_row_judge){
+                       .line = *line, .texts = texts, .n_texts = n, .rule = WEIR_ROW_BLOCKS});
+}
+
+static void close_call(struct weir_msg *m)
+{
+    int rc = weir_buf_append_byte(&m->block, '\n');
+    rc = rc == 0 ? weir_buf_append(&m->block, weir_buf_slice(&m->args)) : rc;
+    check_held(m, rc);
+    if (m->is_over) {
+        return;
+    }
+    judge_call(m, &(struct weir_row_line){
+                      .tag = WEIR_MSG_CALL, .number = m->index, .json = weir_buf_slice(&m->block)});
+}
+
+/* A block that is JSON: all its events are looked at. */
+static void close_any(struct weir_msg *m)
+{
+    struct weir_slice rest = weir_buf_slice(&m->block);
+    size_t n_lines = 1;
+    for (size_t i = 0; i < rest.n; i++) {
+        n_lines += rest.p[i] == '\n';
+    }
+    struct weir_slice *texts = weir_arena_array(m->task->arena, 2 * n_lines, sizeof *texts);
+    size_t n = 0;
+    while (rest.n != 0) {
+        n += add_document(m, weir_slice_cut(&rest, '\n'), &texts[n]);
+    }
+    weir_row_judge(m->row, &(struct weir_row_judge){.line = {.tag = WEIR_MSG_WHOLE,
+                                                             .number = m->index,
+                                                             .json = weir_buf_slice(&m->block)},
+                                                    .texts = texts,
+                                                    .n_texts = n,
+                                                    .rule = WEIR_ROW_BLOCKS});
+}
+
+static void close_known(struct weir_msg *m)
+{
+    switch (m->kind) {
+    case WEIR_MESSAGES_TOOL:
+        close_call(m);
+        break;
+    case WEIR_MESSAGES_TEXT:
+    case WEIR_MESSAGES_THINKING:
+        weir_row_close(m->row, m->place);
+        if (m->block.n != 0) {
+            add_line(m, WEIR_MSG_SIGNATURE, weir_buf_slice(&m->block));
+        }
+        add_line(m, WEIR_MSG_STOP, WEIR_SLICE(""));
+        break;
+    case WEIR_MESSAGES_SEALED:
+        add_line(m, WEIR_MSG_STOP, WEIR_SLICE(""));
+        break;
+    default:
+        close_any(m);
+    }
+}
+
+/* `c` NULL: the server has not said that it ends. */
+static void close_block(struct weir_msg *m, const struct came *c)
+{
+    struct weir_row_line line =
+        c != NULL ? as_it_came(c, WEIR_MSG_EVENT)
+                  : (struct weir_row_line){.tag = WEIR_MSG_EVENT, .number = m->index};
+    m->is_open = false;
+    if (m->enforces) {
+        close_known(m);
+    } else {
+        if (m->place != NULL) {
+            weir_row_close(m->row, m->place);
+        }
+        if (m->kind == WEIR_MESSAGES_TOOL) {
+            line.tag = WEIR_MSG_CALL;
+            judge_call(m, &line);
+        } else if (line.json.n != 0) {
+            weir_row_line(m->row, &line);
+        }
+    }
+    m->index++;
+    m->place = NULL;
+}
+
+/* ---- deltas ---- */
+
+static void take_known(const struct came *c, const struct weir_messages_event *e)
+{
+    struct weir_msg *m = c->m;
+    if (m->kind == WEIR_MESSAGES_ANY) {
+        int rc = weir_buf_append_byte(&m->block, '\n');
+        check_held(m, rc == 0 ? append_node(&m->block, c->json, 0) : rc);
+        return;
+    }
+    bool is_signature = e->kind == WEIR_MESSAGES_SEALED && m->kind == WEIR_MESSAGES_THINKING;
+    bool is_citation = e->kind == WEIR_MESSAGES_CITATION && m->kind == WEIR_MESSAGES_TEXT;
+    if (e->text == WEIR_JSON_NONE) {
+        drop(m, e->kind == WEIR_MESSAGES_ANY);
+    } else if (is_signature) { /* the last one counts, as clients have it */
+        weir_buf_clear(&m->block);
+        weir_buf_append(&m->block, weir_json_raw(c->json, e->text));
+    } else if (is_citation) {
+        take_citation(c, e->text);
+    } else if (e->kind != m->kind) {
+        weir_msg__fail_model(m, "a delta is not of its block's kind");
+    } else if (e->kind == WEIR_MESSAGES_TOOL) {
+        check_held(m, weir_json_string_append(c->json, e->text, &m->args));
+    } else {
+        say(c, e->text, false);
+    }
+}
+
+static void take_told(const struct came *c, const struct weir_messages_event *e)
+{
+    struct weir_msg *m = c->m;
+    bool is_said = m->place != NULL && e->kind == m->kind;
+    if (is_said && e->kind == WEIR_MESSAGES_TEXT && e->text != WEIR_JSON_NONE) {
+        say(c, e->text, true);
+    } else if (is_said) {
+        pass(c);
+        say(c, e->text, false);
+    } else if (e->kind == WEIR_MESSAGES_TOOL && m->kind == WEIR_MESSAGES_TOOL) {
+        pass(c);
+        if (e->text != WEIR_JSON_NONE) {
+            check_held(m, weir_json_string_append(c->json, e->text, &m->args));
+        }
+    } else if (e->kind == WEIR_MESSAGES_SEALED) {
+        pass(c);
+    } else if (e->kind == WEIR_MESSAGES_CITATION && e->text != WEIR_JSON_NONE) {
+        take_citation(c, e->text);
+    } else {
+        struct weir_row_line line = as_it_came(c, WEIR_MSG_WHOLE);
+        judge_json(c, e->body, &line, WEIR_ROW_BLOCKS);
+    }
+}
+
+/* ---- the message around them ---- */
+
+static void keep_usage(const struct came *c, uint32_t usage)
+{
+    struct weir_msg *m = c->m;
+    if (usage == WEIR_JSON_NONE) {
+        return;
+    }
+    weir_seen_usage_at(m->request.policy, c->json, usage);
+    if (m->enforces) {
+        weir_buf_clear(&m->usage);
+        drop(m, weir_form_write_usage(c->json, usage, &m->usage));
+    }
+}
+
+static void take_start(const struct came *c, uint32_t message)
+{
+    struct weir_msg *m = c->m;
+    uint32_t content = weir_json_get_set(c->json, message, WEIR_SLICE("content"));
+    bool has_content = content != WEIR_JSON_NONE && c->json->nodes[content].n != 0;
+    struct weir_buf out = {0};
+    if (m->head.n != 0) {
+        weir_msg__fail_model(m, "a message begins twice");
+        return;
+    }
+    size_t n_odd = weir_messages_write_head(c->json, message, m->request.model_id, &m->head);
+    if (m->enforces) {
+        drop(m, n_odd + has_content);
+        weir_messages_write_start(weir_buf_slice(&m->head), weir_buf_slice(&m->usage), &out);
+        add_line(m, WEIR_MSG_EVENT, weir_buf_slice(&out));
+    } else if (has_content) {
+        struct weir_row_line line = as_it_came(c, WEIR_MSG_WHOLE);
+        judge_json(c, content, &line, WEIR_ROW_BLOCKS);
+    } else {
+        pass(c);
+    }
+    weir_buf_dispose(&out);
+}
+
+/* What a model or a server wrote freely. */
+static size_t ending_texts(const struct came *c, uint32_t object, struct weir_slice *texts)
+{
+    struct weir_arena *arena = c->m->task->arena;
+    uint32_t details = weir_json_get_set(c->json, object, WEIR_SLICE("stop_details"));
+    uint32_t at[2] = {weir_json_get_set(c->json, object, WEIR_SLICE("stop_sequence")),
+                      details != WEIR_JSON_NONE
+                          ? weir_json_get_set(c->json, details, WEIR_SLICE("explanation"))
+                          : WEIR_JSON_NONE};
+    size_t n = 0;
+    for (size_t i = 0; i < 2; i++) {
+        if (at[i] != WEIR_JSON_NONE && weir_json_type(c->json, at[i]) == WEIR_JSON_STRING) {
+            texts[n++] = weir_json_string(c->json, at[i], arena);
+        }
+    }
+    return n;
+}
+
+static void take_ending(const struct came *c, uint32_t object)
+{
+    struct weir_msg *m = c->m;
+    struct weir_slice texts[2];
+    struct weir_buf json = {0};
+    struct weir_row_judge judge = {.line = {.tag = WEIR_MSG_ENDING, .number = m->index},
+                                   .texts = texts,
+                                   .n_texts = ending_texts(c, object, texts),
+                                   .rule = WEIR_ROW_TOUCHES};
+    if (m->is_open) {
+        close_block(m, NULL);
+    }
+    if (m->enforces) {
+        weir_messages_write_stop(c->json, object, false, &json);
+        weir_buf_append_byte(&json, '\n');
+        weir_messages_write_stop(c->json, object, true, &json);
+        judge.line.json = weir_buf_slice(&json);
+    }
+    weir_row_judge(m->row, &judge);
+    if (!m->enforces) {
+        weir_row_wait(m->row);
+        struct weir_row_line line = as_it_came(c, WEIR_MSG_ENDING);
+        weir_row_line(m->row, &line);
+    }
+    weir_buf_dispose(&json);
+}
+
+static void take_end(const struct came *c)
+{
+    struct weir_msg *m = c->m;
+    if (m->is_open) {
+        close_block(m, NULL);
+    }
+    m->has_ended = true;
+    if (m->enforces) {
+        add_line(m, WEIR_MSG_EVENT, WEIR_MESSAGES_STOP_EVENT);
+    } else {
+        pass(c);
+    }
+    weir_row_end(m->row);
+}
+
+static void take_other(const struct came *c)
+{
+    struct weir_msg *m = c->m;
+    if (!m->enforces) {
+        struct weir_row_line line = as_it_came(c, WEIR_MSG_WHOLE);
+        judge_json(c, 0, &line, WEIR_ROW_BLOCKS);
+    } else if (m->request.policy->keeps_unknown) {
+        add_line(m, WEIR_MSG_EVENT, c->json->src);
+    } else {
+        drop(m, 1);
+    }
+}
+
+/* ---- events ---- */
+
+/* NULL, or what is wrong with an event here. */
+static const char *order_error(const struct weir_msg *m, const struct weir_messages_event *e)
+{
+    bool is_of_block = e->what == WEIR_MESSAGES_DELTA || e->what == WEIR_MESSAGES_STOP;
+    if (e->what != WEIR_MESSAGES_START && e->what != WEIR_MESSAGES_PING &&
+        e->what != WEIR_MESSAGES_OTHER && m->head.n == 0) {
+        return "the first event is not message_start";
+    }
+    if (e->what == WEIR_MESSAGES_BLOCK && (m->is_open || e->index != m->index)) {
+        return "a block begins out of its turn";
+    }
+    if (is_of_block && (!m->is_open || e->index != m->index)) {
+        return "an event is about a block that is not open";
+    }
+    return NULL;
+}
+
+void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, struct weir_slice raw)
+{
+    struct came c = {m, json, raw};
+    struct weir_messages_event e;
+    const char *why = NULL;
+    if (m->has_ended) {
+        return; /* nothing comes behind the end */
+    }
+    if (weir_messages_read(json, &e, &why) != 0 || (why = order_error(m, &e)) != NULL) {
+        weir_msg__fail_model(m, why);
+        return;
+    }
+    keep_usage(&c, e.usage);
+    switch (e.what) {
+    case WEIR_MESSAGES_START:
+        take_start(&c, e.body);
+        break;
+    case WEIR_MESSAGES_BLOCK:
+        open_block(&c, e.body, e.kind, e.text);
+        break;
+    case WEIR_MESSAGES_DELTA:
+        if (m->enforces) {
+            take_known(&c, &e);
+        } else {
+            take_told(&c, &e);
+        }
+        break;
+    case WEIR_MESSAGES_STOP:
+        close_block(m, &c);
+        break;
+    case WEIR_MESSAGES_ENDING:
+        take_ending(&c, e.body);
+        break;
+    case WEIR_MESSAGES_END:
+        take_end(&c);
+        break;
+    case WEIR_MESSAGES_PING:
+        if (m->enforces) {
+            add_line(m, WEIR_MSG_EVENT, WEIR_MESSAGES_PING_EVENT);
+        } else {
+            pass(&c);
+        }
+        break;
+    case WEIR_MESSAGES_OTHER:
+        take_other(&c);
+        break;
+    }
+}
+
+/* ---- a whole message ---- */
+
+void weir_msg__take_whole(struct weir_msg *m)
+{
+    const struct weir_json *json = &m->answer;
+    struct came c = {.m = m, .json = json};
+    uint32_t content = weir_json_get_set(json, 0, WEIR_SLICE("content"));
+    if (content == WEIR_JSON_NONE || weir_json_type(json, content) != WEIR_JSON_ARRAY) {
+        weir_msg__fail_model(m, "the answer has no content");
+        return;
+    }
+    if (m->enforces) {
+        uint32_t usage = weir_json_get_set(json, 0, WEIR_SLICE("usage"));
+        drop(m, weir_messages_write_head(json, 0, m->request.model_id, &m->head));
+        keep_usage(&c, usage);
+    }
+    uint32_t at = weir_json_first(json, content);
+    for (; at != WEIR_JSON_NONE && !m->is_over; at = weir_json_after(json, content, at)) {
+        uint32_t text;
+        if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
+            weir_msg__fail_model(m, "a block is not an object");
+            return;
+        }
+        enum weir_messages_kind kind = weir_messages_kind_of(json, at, &text);
+        open_block(&c, at, kind, text);
+        if (!m->is_over) {
+            close_block(m, NULL);
+        }
+    }
+    if (!m->is_over) {
+        take_ending(&c, 0);
+        weir_row_end(m->row);
+    }
+}

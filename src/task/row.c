@@ -1,0 +1,633 @@
+#include "task/row.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "talk/half.h"
+#include "task/promise.h"
+#include "task/source.h"
+
+#include <stdlib.h>
+
+struct weir_row_place {
+    struct weir_list link;
+    struct weir_row *row;
+    struct weir_row_place_options o;
+    struct weir_guard *guard;
+    const struct weir_slice *texts; /* of a judged line: as they were sent to be judged … */
+    size_t n_texts;
+    size_t left_cp; /* of a text: that has left */
+    int tag;        /* … of the line */
+    uint16_t half;  /* see talk/half.h */
+    bool is_changed;
+    bool is_over; /* the guard has said its last */
+};
+
+enum kind { LINE, TEXT, CLOSE, JUDGED, WAIT };
+
+struct item {
+    struct weir_list link;
+    enum kind kind;
+    struct weir_row_place *place; /* not of a LINE */
+    enum weir_row_rule rule;
+    int tag;
+    uint64_t number;
+    size_t start_cp; /* TEXT */
+    size_t end_cp;
+    bool has_left; /* annotate: between events of one piece */
+    size_t n_held;
+    size_t from; /* of the bytes: the event or line, and all of them where they are its frame */
+    size_t n;
+    size_t n_bytes;
+    char bytes[];
+};
+
+struct weir_row {
+    struct weir_row_options o;
+    struct weir_policy blocking; /* the route's, as a place has it that blocks */
+    struct weir_list items;
+    struct weir_list places; /* that have not left, asides included */
+    struct weir_list done;   /* to be swept */
+    struct weir_post sweep;  /* frees them: not from inside their own calls */
+    struct weir_buf text;
+    size_t held_bytes;
+    bool has_ended;
+    bool is_over;
+};
+
+static bool is_annotating(const struct weir_row *row)
+{
+    return row->o.policy->action == WEIR_POLICY_ANNOTATE;
+}
+
+/* ---- making ---- */
+
+static void free_places(struct weir_list *places)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(places)) != NULL) {
+        struct weir_row_place *place = WEIR_LIST_ENTRY(link, struct weir_row_place, link);
+        weir_list_remove(&place->link);
+        weir_guard_free(place->guard);
+        free(place);
+    }
+}
+
+static void free_item(struct weir_row *row, struct item *item)
+{
+    row->held_bytes -= item->n_held;
+    weir_list_remove(&item->link);
+    free(item);
+}
+
+static void free_items(struct weir_row *row)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(&row->items)) != NULL) {
+        free_item(row, WEIR_LIST_ENTRY(link, struct item, link));
+    }
+}
+
+static void on_sweep(struct weir_post *post)
+{
+    struct weir_row *row = WEIR_LIST_ENTRY(post, struct weir_row, sweep);
+    free_places(&row->done);
+    if (row->is_over) {
+        free_places(&row->places);
+    }
+}
+
+struct weir_row *weir_row_new(const struct weir_row_options *options)
+{
+    struct weir_row *row = weir_mem_zalloc(sizeof *row);
+    row->o = *options;
+    row->blocking = *options->policy;
+    row->blocking.action = is_annotating(row) ? WEIR_POLICY_ANNOTATE : WEIR_POLICY_BLOCK;
+    row->sweep.fn = on_sweep;
+    weir_list_init(&row->items);
+    weir_list_init(&row->places);
+    weir_list_init(&row->done);
+    return row;
+}
+
+void weir_row_free(struct weir_row *row)
+{
+    if (row == NULL) {
+        return;
+    }
+    weir_loop_unpost(&row->sweep);
+    free_items(row);
+    free_places(&row->done);
+    free_places(&row->places);
+    weir_buf_dispose(&row->text);
+    free(row);
+}
+
+size_t weir_row_held(const struct weir_row *row)
+{
+    return row->held_bytes;
+}
+
+enum weir_path_wait weir_row_waits(const struct weir_row *row)
+{
+    enum weir_path_wait most = WEIR_PATH_IDLE;
+    for (struct weir_list *at = row->places.next; at != &row->places; at = at->next) {
+        const struct weir_row_place *place = WEIR_LIST_ENTRY(at, struct weir_row_place, link);
+        enum weir_path_wait one = weir_guard_waits(place->guard);
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+bool weir_row_is_changed(const struct weir_row_place *place)
+{
+    return place->is_changed;
+}
+
+/* ---- ending ---- */
+
+static void finish(struct weir_row *row)
+{
+    row->is_over = true;
+    free_items(row);
+    weir_loop_post(row->o.task->loop, &row->sweep);
+}
+
+static void fail(struct weir_row *row, const struct weir_fault *fault)
+{
+    if (!row->is_over) {
+        const struct weir_fault *kept = weir_fault_keep(row->o.task->arena, fault);
+        finish(row);
+        row->o.ops->failed(row->o.ctx, kept);
+    }
+}
+
+static void fail_promise(struct weir_row_place *place, const char *what)
+{
+    struct weir_fault fault = weir_promise_broken(&(struct weir_promise){
+        .task = place->row->o.task, .what = what, .choice = place->o.number});
+    fail(place->row, &fault);
+}
+
+static void retire(struct weir_row_place *place)
+{
+    weir_list_remove(&place->link);
+    weir_list_append(&place->row->done, &place->link);
+    weir_loop_post(place->row->o.task->loop, &place->row->sweep);
+}
+
+/* ---- what came ---- */
+
+/* A frame is kept where the JSON lies in it as it is, and is else of no use. */
+static struct item *add_item(struct weir_row *row, enum kind kind, struct weir_slice json,
+                             struct weir_slice raw)
+{
+    bool is_framed = raw.n != 0 && json.p >= raw.p && json.p + json.n <= raw.p + raw.n;
+    struct weir_slice bytes = is_framed ? raw : json;
+    struct item *item = weir_mem_alloc(sizeof *item + bytes.n);
+    *item = (struct item){.kind = kind,
+                          .n_held = sizeof *item + bytes.n,
+                          .from = is_framed ? (size_t)(json.p - raw.p) : 0,
+                          .n = json.n,
+                          .n_bytes = bytes.n};
+    if (bytes.n != 0) {
+        memcpy(item->bytes, bytes.p, bytes.n);
+    }
+    row->held_bytes += item->n_held;
+    weir_list_append(&row->items, &item->link);
+    return item;
+}
+
+static struct weir_slice json_of(const struct item *item)
+{
+    return weir_slice_make(item->bytes + item->from, item->n);
+}
+
+static struct weir_slice raw_of(const struct item *item)
+{
+    bool is_framed = item->n_bytes != item->n;
+    return is_framed ? weir_slice_make(item->bytes, item->n_bytes) : WEIR_SLICE("");
+}
+
+static void on_progress(void *ctx)
+{
+    struct weir_row_place *place = ctx;
+    struct weir_row *row = place->row;
+    if (!row->is_over) {
+        row->o.ops->progress(row->o.ctx);
+    }
+}
+
+static struct weir_row_place *new_place(struct weir_row *row,
+                                        const struct weir_row_place_options *options)
+{
+    struct weir_row_place *place = weir_mem_zalloc(sizeof *place);
+    place->row = row;
+    place->o = *options;
+    place->guard = weir_guard_new(
+        &(struct weir_guard_options){.task = row->o.task,
+                                     .plan = row->o.plan,
+                                     .policy = options->blocks ? &row->blocking : row->o.policy,
+                                     .max_held_bytes = row->o.max_held_bytes,
+                                     .choice = options->number,
+                                     .keeps_json = options->keeps_json,
+                                     .is_unary = row->o.is_unary,
+                                     .on_progress = on_progress,
+                                     .ctx = place});
+    weir_list_append(&row->places, &place->link);
+    return place;
+}
+
+struct weir_row_place *weir_row_open(struct weir_row *row,
+                                     const struct weir_row_place_options *options)
+{
+    return new_place(row, options);
+}
+
+static bool push(struct weir_row_place *place, struct weir_slice text)
+{
+    struct weir_row *row = place->row;
+    int rc = weir_guard_push(place->guard, place->o.channel, 0, text);
+    if (rc == WEIR_ELIMIT) {
+        struct weir_fault fault =
+            weir_source_limit_fault(row->o.task->arena, row->o.max_held_bytes);
+        fail(row, &fault);
+    } else if (rc != 0) {
+        fail(row, &(struct weir_fault){.origin = WEIR_FAULT_CHAT_COMPLETION,
+                                       .id = row->o.model_id,
+                                       .err = WEIR_EPEER,
+                                       .why = WEIR_SLICE("an event's text is not UTF-8")});
+    }
+    return rc == 0;
+}
+
+/* Text on its way, with the event that says it if that may leave as it came. */
+static bool add_text(struct weir_row_place *place, struct weir_slice text, struct weir_slice json,
+                     struct weir_slice raw)
+{
+    struct weir_row *row = place->row;
+    size_t start_cp = weir_guard_length_cp(place->guard, place->o.channel);
+    if (text.n != 0 && !push(place, text)) {
+        return false;
+    }
+    if (place->o.is_aside || (text.n == 0 && json.n == 0)) {
+        return true;
+    }
+    struct item *item = add_item(row, TEXT, json, raw);
+    item->place = place;
+    item->number = place->o.number;
+    item->start_cp = start_cp;
+    item->end_cp = weir_guard_length_cp(place->guard, place->o.channel);
+    item->n_held += text.n;
+    row->held_bytes += text.n;
+    return true;
+}
+
+bool weir_row_say(struct weir_row *row, struct weir_row_place *place,
+                  const struct weir_row_said *said)
+{
+    bool is_kept = said->is_all && is_annotating(row);
+    if (row->is_over) {
+        return false;
+    }
+    weir_buf_clear(&row->text);
+    weir_json_string_append(said->json, said->at, &row->text);
+    if (place->half != 0) {
+        weir_half_join(said->json, said->at, &place->half, &row->text);
+        is_kept = false; /* a character of it came in two events: it leaves in one */
+    }
+    if (weir_half_cut(said->json, said->at, &place->half, &row->text)) {
+        is_kept = false;
+    }
+    return add_text(place, weir_buf_slice(&row->text), is_kept ? said->json->src : WEIR_SLICE(""),
+                    said->raw);
+}
+
+void weir_row_close(struct weir_row *row, struct weir_row_place *place)
+{
+    if (row->is_over) {
+        return;
+    }
+    if (place->half != 0) {
+        place->half = 0;
+        if (!add_text(place, WEIR_HALF_ALONE, WEIR_SLICE(""), WEIR_SLICE(""))) {
+            return;
+        }
+    }
+    weir_guard_end(place->guard, &(struct weir_guard_ending){0});
+    if (!place->o.is_aside) {
+        add_item(row, CLOSE, WEIR_SLICE(""), WEIR_SLICE(""))->place = place;
+    }
+}
+
+void weir_row_line(struct weir_row *row, const struct weir_row_line *line)
+{
+    if (!row->is_over) {
+        struct item *item = add_item(row, LINE, line->json, line->raw);
+        item->tag = line->tag;
+        item->number = line->number;
+    }
+}
+
+void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
+{
+    struct weir_arena *arena = row->o.task->arena;
+    struct weir_slice *texts = weir_arena_array(arena, judge->n_texts, sizeof *texts);
+    size_t n = 0;
+    for (size_t i = 0; i < judge->n_texts; i++) {
+        if (judge->texts[i].n != 0) {
+            texts[n++] = weir_arena_dup(arena, judge->texts[i]);
+        }
+    }
+    if (n == 0 || row->is_over) {
+        if (judge->line.json.n != 0) {
+            weir_row_line(row, &judge->line);
+        }
+        return;
+    }
+    /* What is found in it decides by the rule, and not by the guard: that only says it. */
+    struct weir_row_place *place =
+        new_place(row, &(struct weir_row_place_options){.number = judge->line.number,
+                                                        .channel = WEIR_CHANNEL_TOOLS,
+                                                        .is_aside = is_annotating(row),
+                                                        .blocks = true});
+    place->tag = judge->line.tag;
+    place->texts = texts;
+    place->n_texts = n;
+    weir_guard_end(place->guard,
+                   &(struct weir_guard_ending){.tool_texts = texts, .n_tool_texts = n});
+    if (is_annotating(row)) {
+        if (judge->line.json.n != 0) {
+            weir_row_line(row, &judge->line);
+        }
+        return;
+    }
+    struct item *item = add_item(row, JUDGED, judge->line.json, WEIR_SLICE(""));
+    item->place = place;
+    item->rule = judge->rule;
+    item->tag = judge->line.tag;
+    item->number = judge->line.number;
+}
+
+void weir_row_wait(struct weir_row *row)
+{
+    if (!row->is_over) {
+        add_item(row, WAIT, WEIR_SLICE(""), WEIR_SLICE(""));
+    }
+}
+
+void weir_row_end(struct weir_row *row)
+{
+    row->has_ended = true;
+}
+
+/* ---- what leaves ---- */
+
+static struct weir_row_found found_of(const struct weir_row_place *place,
+                                      const struct weir_guard_piece *piece)
+{
+    return (struct weir_row_found){.number = place->o.number,
+                                   .channel = piece->channel,
+                                   .tag = place->tag,
+                                   .findings = piece->findings,
+                                   .n_findings = piece->n_findings};
+}
+
+/* The guard's next piece. False: it has none yet, has said its last, or the row is over. */
+static bool pop(struct weir_row_place *place, struct weir_guard_piece *piece)
+{
+    struct weir_row *row = place->row;
+    if (place->is_over || row->is_over) {
+        return false;
+    }
+    int rc = weir_guard_pop(place->guard, piece);
+    if (rc == WEIR_EAGAIN) {
+        return false;
+    }
+    if (rc != 0) {
+        fail(row, weir_guard_fault(place->guard));
+        return false;
+    }
+    bool is_text = piece->what == WEIR_GUARD_TEXT && piece->channel < WEIR_CHANNEL_TEXTS;
+    if (is_text && !is_annotating(row) && !weir_guard_has_judged(place->guard, piece)) {
+        fail_promise(place, weir_channel_name(piece->channel));
+        return false;
+    }
+    place->is_over = piece->what != WEIR_GUARD_TEXT;
+    return true;
+}
+
+static void block(struct weir_row_place *place, const struct weir_guard_piece *piece)
+{
+    struct weir_row *row = place->row;
+    struct weir_row_found found = found_of(place, piece);
+    finish(row);
+    row->o.ops->blocked(row->o.ctx, &found);
+}
+
+static void send_line(struct weir_row *row, const struct item *item, bool is_touched)
+{
+    row->o.ops->line(row->o.ctx, &(struct weir_row_line){.tag = item->tag,
+                                                         .number = item->number,
+                                                         .json = json_of(item),
+                                                         .raw = raw_of(item),
+                                                         .is_touched = is_touched});
+}
+
+/* An event that says nothing, as it came. */
+static void send_empty(struct weir_row *row, const struct item *item)
+{
+    row->o.ops->text(row->o.ctx,
+                     &(struct weir_row_text){
+                         .found = {.number = item->number, .channel = item->place->o.channel},
+                         .json = json_of(item),
+                         .raw = raw_of(item)});
+}
+
+/* As much of the piece as lies in the item, as it came if that is all of it. What was found rides
+ * on the piece's last event. Returns how many bytes that were. */
+static size_t send_part(const struct item *item, const struct weir_guard_piece *piece,
+                        struct weir_slice rest, size_t at_cp)
+{
+    struct weir_row_place *place = item->place;
+    size_t end_cp = item->end_cp < piece->end_cp ? item->end_cp : piece->end_cp;
+    bool is_whole = item->start_cp == at_cp && item->end_cp == end_cp;
+    size_t n = weir_utf8_byte_at(rest, end_cp - at_cp);
+    struct weir_row_text text = {.found = found_of(place, piece),
+                                 .text = weir_slice_sub(rest, 0, n),
+                                 .json = is_whole ? json_of(item) : WEIR_SLICE(""),
+                                 .raw = is_whole ? raw_of(item) : WEIR_SLICE("")};
+    text.found.n_findings = end_cp == piece->end_cp ? piece->n_findings : 0;
+    place->row->o.ops->text(place->row->o.ctx, &text);
+    return n;
+}
+
+/* Annotate: the piece event by event, with what stands between them. */
+static void emit_raw(struct weir_row_place *place, const struct weir_guard_piece *piece)
+{
+    struct weir_row *row = place->row;
+    struct weir_slice rest = piece->text;
+    size_t at_cp = piece->start_cp;
+    struct weir_list *link = row->items.next;
+    for (; link != &row->items && at_cp < piece->end_cp; link = link->next) {
+        struct item *item = WEIR_LIST_ENTRY(link, struct item, link);
+        if (item->has_left) {
+            continue;
+        }
+        if (item->kind == LINE) {
+            send_line(row, item, false);
+            item->has_left = true;
+        } else if (item->kind == TEXT && item->start_cp == item->end_cp) {
+            send_empty(row, item);
+            item->has_left = true;
+        } else if (item->kind == TEXT && item->end_cp > at_cp) {
+            rest = weir_slice_sub(rest, send_part(item, piece, rest, at_cp), rest.n);
+            at_cp = item->end_cp < piece->end_cp ? item->end_cp : piece->end_cp;
+            item->has_left = at_cp == item->end_cp;
+        }
+    }
+}
+
+static void emit(struct weir_row_place *place, const struct weir_guard_piece *piece)
+{
+    struct weir_row *row = place->row;
+    place->left_cp = piece->end_cp;
+    place->is_changed = place->is_changed || piece->is_changed;
+    if (is_annotating(row)) {
+        emit_raw(place, piece);
+    } else if (piece->text.n != 0 || piece->n_findings != 0) {
+        struct weir_row_text text = {
+            .found = found_of(place, piece), .text = piece->text, .is_changed = piece->is_changed};
+        row->o.ops->text(row->o.ctx, &text);
+    }
+}
+
+static void tell(struct weir_row_place *place, const struct weir_guard_piece *piece)
+{
+    if (piece->n_findings != 0) {
+        struct weir_row_found found = found_of(place, piece);
+        place->row->o.ops->found(place->row->o.ctx, &found);
+    }
+}
+
+/* Lets go of the place's text up to there, or to its end. False: not yet. */
+static bool let_go(struct weir_row_place *place, size_t until_cp)
+{
+    struct weir_guard_piece piece;
+    while (place->left_cp < until_cp && !place->is_over && pop(place, &piece)) {
+        switch (piece.what) {
+        case WEIR_GUARD_TEXT:
+            emit(place, &piece);
+            break;
+        case WEIR_GUARD_BLOCKED:
+            block(place, &piece);
+            return false;
+        case WEIR_GUARD_CLEAR:
+            break;
+        }
+    }
+    return !place->row->is_over && (place->is_over || place->left_cp >= until_cp);
+}
+
+/* False: its judgement has not come. */
+static bool let_go_judged(struct weir_row *row, const struct item *item)
+{
+    struct weir_row_place *place = item->place;
+    struct weir_guard_piece piece;
+    bool is_found = false;
+    while (!place->is_over) {
+        if (!pop(place, &piece)) {
+            return false;
+        }
+        is_found = piece.n_findings != 0;
+    }
+    bool is_replacing = row->o.policy->action == WEIR_POLICY_REDACT;
+    if (is_found && (item->rule == WEIR_ROW_BLOCKS || !is_replacing)) {
+        block(place, &piece);
+        return false;
+    }
+    if (!is_found && !weir_guard_has_judged_tools(place->guard, place->texts, place->n_texts)) {
+        fail_promise(place, "a line");
+        return false;
+    }
+    if (is_found) {
+        tell(place, &piece);
+    }
+    if (!is_found || item->rule == WEIR_ROW_TOUCHES) {
+        send_line(row, item, is_found);
+    }
+    retire(place);
+    return true;
+}
+
+/* What is found in asides, as it becomes known. True: nothing is under way there any more. */
+static bool drain_asides(struct weir_row *row)
+{
+    struct weir_list *link = row->places.next;
+    bool is_all = true;
+    while (link != &row->places && !row->is_over) {
+        struct weir_row_place *place = WEIR_LIST_ENTRY(link, struct weir_row_place, link);
+        struct weir_guard_piece piece;
+        link = link->next;
+        if (!place->o.is_aside) {
+            continue;
+        }
+        while (pop(place, &piece)) {
+            tell(place, &piece);
+        }
+        is_all = is_all && place->is_over;
+        if (place->is_over && !row->is_over) {
+            retire(place);
+        }
+    }
+    return is_all && !row->is_over;
+}
+
+static bool let_go_item(struct weir_row *row, const struct item *item)
+{
+    if (item->has_left) {
+        return true;
+    }
+    switch (item->kind) {
+    case LINE:
+        send_line(row, item, false);
+        return true;
+    case TEXT:
+        if (item->start_cp == item->end_cp) {
+            send_empty(row, item);
+            return true;
+        }
+        return let_go(item->place, item->end_cp);
+    case CLOSE:
+        if (!let_go(item->place, SIZE_MAX)) {
+            return false;
+        }
+        retire(item->place);
+        return true;
+    case JUDGED:
+        return let_go_judged(row, item);
+    case WAIT:
+        return drain_asides(row);
+    }
+    return false;
+}
+
+void weir_row_drain(struct weir_row *row)
+{
+    struct weir_list *link;
+    while (!row->is_over && (link = weir_list_first(&row->items)) != NULL) {
+        struct item *item = WEIR_LIST_ENTRY(link, struct item, link);
+        if (!let_go_item(row, item)) {
+            break;
+        }
+        free_item(row, item);
+    }
+    if (!row->is_over) {
+        (void)drain_asides(row);
+    }
+    bool is_empty = weir_list_is_empty(&row->items) && weir_list_is_empty(&row->places);
+    if (!row->is_over && row->has_ended && is_empty) {
+        row->is_over = true;
+        row->o.ops->left(row->o.ctx);
+    }
+}
