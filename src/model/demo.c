@@ -28,6 +28,7 @@ struct run {
     struct weir_arena arena; /* of the ask, the play and the fault */
     struct weir_demo_ask ask;
     struct weir_demo_play play;
+    struct weir_buf json;
     struct weir_buf out;
     struct weir_fault fault;
     bool is_stream;
@@ -40,6 +41,7 @@ struct run {
 static void destroy(struct run *r)
 {
     weir_loop_cancel(r->loop, &r->timer);
+    weir_buf_dispose(&r->json);
     weir_buf_dispose(&r->out);
     weir_arena_dispose(&r->arena);
     free(r);
@@ -77,17 +79,33 @@ static void arm(struct run *r)
     weir_loop_after(r->loop, &r->timer, r->due_ms > now_ms ? r->due_ms - now_ms : 0);
 }
 
+/* Events of Messages begin with their type, which is their name, too. */
+static void put_name(struct run *r, struct weir_slice json)
+{
+    struct weir_slice before = WEIR_SLICE("{\"type\":\"");
+    if (r->ask.is_messages && weir_slice_starts_with(json, before)) {
+        struct weir_slice rest = weir_slice_sub(json, before.n, json.n);
+        weir_buf_append(&r->out, WEIR_SLICE("event: "));
+        weir_buf_append(&r->out, weir_slice_cut(&rest, '"'));
+        weir_buf_append_byte(&r->out, '\n');
+    }
+}
+
 /* One event, framed as a server would have sent it. */
 static enum weir_demo_next play_event(struct run *r)
 {
+    weir_buf_clear(&r->json);
     weir_buf_clear(&r->out);
-    weir_buf_append(&r->out, SSE_HEAD);
-    enum weir_demo_next next = weir_demo_play_next(&r->play, &r->out);
+    enum weir_demo_next next = weir_demo_play_next(&r->play, &r->json);
     if (next == WEIR_DEMO_EVENT) {
+        put_name(r, weir_buf_slice(&r->json));
+        weir_buf_append(&r->out, SSE_HEAD);
+        size_t from = r->out.n;
+        weir_buf_append(&r->out, weir_buf_slice(&r->json));
         weir_buf_append(&r->out, SSE_TAIL);
         struct weir_slice raw = weir_buf_slice(&r->out);
-        struct weir_model_frame frame = {
-            .json = weir_slice_sub(raw, SSE_HEAD.n, raw.n - SSE_TAIL.n), .raw = raw};
+        struct weir_model_frame frame = {.json = weir_slice_sub(raw, from, raw.n - SSE_TAIL.n),
+                                         .raw = raw};
         emit(r, &frame);
     }
     return next;
@@ -116,6 +134,7 @@ static int write_whole(struct run *r)
     switch (r->request->op) {
     case WEIR_MODEL_CHAT:
     case WEIR_MODEL_COMPLETION:
+    case WEIR_MODEL_MESSAGES:
         return weir_demo_play_whole(&r->play, &r->out);
     case WEIR_MODEL_MODELS:
         weir_demo_play_models(&r->out);
@@ -165,6 +184,7 @@ static void prepare(struct run *r)
     switch (r->request->op) {
     case WEIR_MODEL_CHAT:
     case WEIR_MODEL_COMPLETION:
+    case WEIR_MODEL_MESSAGES:
         r->is_stream = r->request->is_stream;
         if (weir_demo_ask_read(&r->ask, r->request, &r->arena, &why) != 0) {
             fail(r, WEIR_EPEER, 400, why);
@@ -175,7 +195,6 @@ static void prepare(struct run *r)
     case WEIR_MODEL_MODELS:
     case WEIR_MODEL_TOKENIZE:
         return;
-    case WEIR_MODEL_MESSAGES:
     case WEIR_MODEL_COUNT:
     case WEIR_MODEL_RESPONSES:
     case WEIR_MODEL_ITEM_COUNT:

@@ -61,6 +61,18 @@ static struct weir_slice read_content(struct reader *r, uint32_t content)
     return text;
 }
 
+/* Is the last part of a message of Messages what a tool has answered? */
+static bool is_result(const struct reader *r, uint32_t content)
+{
+    bool is_last = false;
+    uint32_t at =
+        is_type(r, content, WEIR_JSON_ARRAY) ? weir_json_first(&r->j, content) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(&r->j, content, at)) {
+        is_last = is_string(r, member(r, at, "type"), "tool_result");
+    }
+    return is_last;
+}
+
 /* The last message of a user decides what is answered; a tool's message behind it is answered
  * itself. */
 static void read_messages(struct reader *r, bool *is_tool_result)
@@ -78,11 +90,13 @@ static void read_messages(struct reader *r, bool *is_tool_result)
             mistake(r, "every message must be an object with a `role`");
             return;
         }
-        struct weir_slice text = read_content(r, member(r, at, "content"));
+        uint32_t content = member(r, at, "content");
+        struct weir_slice text = read_content(r, content);
         if (is_string(r, role, "user")) {
             asked = text;
         }
-        *is_tool_result = is_string(r, role, "tool") || is_string(r, role, "function");
+        *is_tool_result = is_string(r, role, "tool") || is_string(r, role, "function") ||
+                          (r->ask->is_messages && is_result(r, content));
     }
     r->ask->answer = *is_tool_result ? &weir_demo_answer_tool_result : weir_demo_answer_pick(asked);
 }
@@ -145,7 +159,7 @@ static void add_stop(struct reader *r, uint32_t at)
 
 static void read_stops(struct reader *r)
 {
-    uint32_t stop = member(r, 0, "stop");
+    uint32_t stop = member(r, 0, r->ask->is_messages ? "stop_sequences" : "stop");
     if (!is_type(r, stop, WEIR_JSON_ARRAY)) {
         if (stop != WEIR_JSON_NONE) {
             add_stop(r, stop);
@@ -177,7 +191,7 @@ static uint32_t find_tool(const struct reader *r, uint32_t list, uint32_t wanted
 {
     uint32_t at = weir_json_first(&r->j, list);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(&r->j, list, at)) {
-        uint32_t function = member(r, at, "function");
+        uint32_t function = r->ask->is_messages ? at : member(r, at, "function");
         uint32_t name = member(r, function, "name");
         if (is_type(r, name, WEIR_JSON_STRING) &&
             (wanted == WEIR_JSON_NONE || weir_json_equal(&r->j, name, &r->j, wanted))) {
@@ -191,12 +205,15 @@ static void read_tools(struct reader *r, bool is_tool_result)
 {
     uint32_t list = member(r, 0, "tools");
     uint32_t choice = member(r, 0, "tool_choice");
+    uint32_t how = r->ask->is_messages ? member(r, choice, "type") : choice;
     bool has_tools = is_type(r, list, WEIR_JSON_ARRAY) && r->j.nodes[list].n != 0;
-    if (!has_tools || is_string(r, choice, "none")) {
+    if (!has_tools || is_string(r, how, "none")) {
         return;
     }
-    uint32_t wanted = member(r, member(r, choice, "function"), "name");
-    bool must_call = wanted != WEIR_JSON_NONE || is_string(r, choice, "required");
+    uint32_t holder = r->ask->is_messages ? choice : member(r, choice, "function");
+    uint32_t wanted = member(r, holder, "name");
+    bool must_call =
+        wanted != WEIR_JSON_NONE || is_string(r, how, "required") || is_string(r, how, "any");
     if (is_tool_result && !must_call) {
         return;
     }
@@ -209,13 +226,14 @@ static void read_tools(struct reader *r, bool is_tool_result)
         mistake(r, "a tool's name has at most 64 characters");
     } else {
         r->ask->tool_name = weir_arena_dup(r->arena, weir_json_raw(&r->j, name));
-        keep_json(r, member(r, function, "parameters"));
+        keep_json(r, member(r, function, r->ask->is_messages ? "input_schema" : "parameters"));
     }
 }
 
 static void read_format(struct reader *r)
 {
-    uint32_t format = member(r, 0, "response_format");
+    uint32_t format = r->ask->is_messages ? member(r, member(r, 0, "output_config"), "format")
+                                          : member(r, 0, "response_format");
     uint32_t type = member(r, format, "type");
     if (r->ask->tool_name.n != 0) {
         return;
@@ -224,7 +242,8 @@ static void read_format(struct reader *r)
         r->ask->json_text = WEIR_SLICE("{\"from\": \"weir's demonstration model, a script\", "
                                        "\"contact\": \"json@example.com\"}");
     } else if (is_string(r, type, "json_schema")) {
-        keep_json(r, member(r, member(r, format, "json_schema"), "schema"));
+        uint32_t holder = r->ask->is_messages ? format : member(r, format, "json_schema");
+        keep_json(r, member(r, holder, "schema"));
     }
 }
 
@@ -248,7 +267,9 @@ int weir_demo_ask_read(struct weir_demo_ask *ask, const struct weir_model_reques
                        struct weir_arena *arena, const char **why)
 {
     static const struct weir_json_limits limits = {.max_depth = 1024, .max_nodes = MAX_NODES};
-    *ask = (struct weir_demo_ask){.is_chat = request->op == WEIR_MODEL_CHAT};
+    bool is_messages = request->op == WEIR_MODEL_MESSAGES;
+    *ask = (struct weir_demo_ask){.is_chat = is_messages || request->op == WEIR_MODEL_CHAT,
+                                  .is_messages = is_messages};
     struct reader r = {.ask = ask, .arena = arena};
     if (weir_json_parse(&r.j, request->body, &limits, &r.work, NULL) != 0 ||
         !is_type(&r, 0, WEIR_JSON_OBJECT)) {

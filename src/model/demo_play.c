@@ -253,6 +253,9 @@ static void write_event(struct weir_demo_play *p, size_t index, struct weir_buf 
 
 enum weir_demo_next weir_demo_play_next(struct weir_demo_play *p, struct weir_buf *out)
 {
+    if (p->ask->is_messages) {
+        return weir_demo_message_next(p, out);
+    }
     while (p->at < p->ask->n && p->choices[p->at].is_ended) {
         p->at++;
     }
@@ -301,6 +304,9 @@ static void put_message(struct weir_json_write *w, const struct weir_demo_play *
 int weir_demo_play_whole(const struct weir_demo_play *p, struct weir_buf *out)
 {
     struct weir_json_write w;
+    if (p->ask->is_messages) {
+        return weir_demo_message_whole(p, out);
+    }
     weir_json_write_init(&w, out);
     begin(&w, p, p->ask->is_chat ? "chat.completion" : "text_completion");
     for (size_t i = 0; i < p->ask->n; i++) {

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * The demonstration model's answer in OpenAI's shapes: whole, or event by event. Pure: time and
- * pace are the caller's.
+ * The demonstration model's answer in OpenAI's shapes, or in Anthropic's: whole, or event by event.
+ * Pure: time and pace are the caller's.
  *
  *   round 1   choice 0: role      choice 1: role      …     a round is one event of every choice
  *   round 2   choice 0: token     choice 1: token     …     that is still speaking
@@ -38,6 +38,8 @@ struct weir_demo_play {
     size_t at; /* the choice whose turn it is */
     size_t n_ended;
     bool has_usage_said;
+    unsigned step;    /* of a message: how far it is … */
+    bool has_stopped; /* … and whether its last token has had its pause */
 };
 
 enum weir_demo_next {
@@ -56,6 +58,10 @@ enum weir_demo_next weir_demo_play_next(struct weir_demo_play *p, struct weir_bu
 /* Appends the whole answer; instead of next, not after it. WEIR_ELIMIT: larger than out's
  * ceiling. */
 int weir_demo_play_whole(const struct weir_demo_play *p, struct weir_buf *out);
+
+/* The same of an ask in Messages (demo_message.c); the two above call them. */
+enum weir_demo_next weir_demo_message_next(struct weir_demo_play *p, struct weir_buf *out);
+int weir_demo_message_whole(const struct weir_demo_play *p, struct weir_buf *out);
 
 /* Appends the answer to GET /v1/models. */
 void weir_demo_play_models(struct weir_buf *out);
