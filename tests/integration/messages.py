@@ -1,6 +1,9 @@
 """Anthropic's Messages: answers as a model server writes them, and what a client puts together."""
 
 import json
+import re
+
+from service import Service, reply
 
 PATH = "/v1/messages"
 USAGE = {"input_tokens": 7, "output_tokens": 5}
@@ -130,3 +133,45 @@ def findings(carrier, side="output"):
         where = (entry.get("index"), entry.get("channel"))
         found += [(*where, r["detection"], r.get("start"), r.get("end")) for r in entry["results"]]
     return found
+
+
+# --- a server ---
+
+
+def finding(match):
+    return {"start": match.start(), "end": match.end(), "text": match[0], "detection": "Code",
+            "detection_type": "code", "score": 0.9}  # fmt: skip
+
+
+class Server:
+    """A model server that says what the test wants: `said`, or what `by_model` has for the model that
+    is asked for. Events are put together where no stream is asked for."""
+
+    def __init__(self):
+        self.said = None
+        self.by_model = {}
+        self.service = Service(self.answer)
+        self.ports = {"api": self.service.port}  # as policies.config asks a mock
+
+    def answer(self, request):
+        if request.path == "/api/v1/text/contents":
+            return reply([[finding(f) for f in re.finditer("X-[0-9]+", text)]
+                          for text in request.json()["contents"]])  # fmt: skip
+        body = request.json()
+        said = self.by_model.get(body["model"], self.said)
+        if isinstance(said, bytes):
+            return said
+        if body.get("stream"):
+            return stream(said)
+        return reply(gather(said) if isinstance(said, list) else said)
+
+
+def stream(events, end=True):
+    raw = events if isinstance(events, str) else sse(events)
+    yield (b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+           b"transfer-encoding: chunked\r\n\r\n")  # fmt: skip
+    for event in raw.split("\n\n")[:-1]:
+        data = (event + "\n\n").encode()
+        yield f"{len(data):x}\r\n".encode() + data + b"\r\n"
+    if end:
+        yield b"0\r\n\r\n"

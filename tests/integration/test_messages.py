@@ -1,13 +1,12 @@
 """Anthropic's Messages on routes: what leaves of an answer, streamed and whole."""
 
 import json
-import re
 
 import messages
 import pytest
-from messages import delta, ending, opened, closed, text, thinking, tool
+from messages import closed, delta, ending, opened, text, thinking, tool
 from policies import FALLBACK, MAIL, config
-from service import Service, reply
+from service import reply
 
 ROUTES = [
     {"name": "whole-doc", "output": {"doc": {}}, "on_detection": "redact"},
@@ -27,57 +26,16 @@ ROUTES = [
 GUARDED = ["redact", "block", None]
 
 
-def finding(match):
-    return {"start": match.start(), "end": match.end(), "text": match[0], "detection": "Code",
-            "detection_type": "code", "score": 0.9}  # fmt: skip
-
-
-class Server:
-    """A model server that says what the test wants."""
-
-    def __init__(self):
-        self.said = None
-        self.service = Service(self.answer)
-
-    def answer(self, request):
-        if request.path == "/api/v1/text/contents":
-            return reply([[finding(f) for f in re.finditer("X-[0-9]+", text)]
-                          for text in request.json()["contents"]])  # fmt: skip
-        if isinstance(self.said, bytes):
-            return self.said
-        if not request.json().get("stream"):
-            return reply(self.said)
-        return stream(self.said)
-
-
-def stream(events, end=True):
-    raw = events if isinstance(events, str) else messages.sse(events)
-    yield (b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-           b"transfer-encoding: chunked\r\n\r\n")  # fmt: skip
-    for event in raw.split("\n\n")[:-1]:
-        data = (event + "\n\n").encode()
-        yield f"{len(data):x}\r\n".encode() + data + b"\r\n"
-    if end:
-        yield b"0\r\n\r\n"
-
-
-class Mock:
-    """What `config` needs to know of a mock."""
-
-    def __init__(self, port):
-        self.ports = {"api": port}
-
-
 @pytest.fixture(scope="module")
 def server():
-    one = Server()
+    one = messages.Server()
     yield one
     one.service.close()
 
 
 @pytest.fixture(scope="module")
 def gateway(module_weir, server):
-    return module_weir(config(Mock(server.service.port), ROUTES))
+    return module_weir(config(server, ROUTES))
 
 
 def ask(question="Hi", **members):
