@@ -3,8 +3,8 @@
  * word that is looked for in no channel, not even over several events, and nothing is left open.
  *
  *   byte 0     bits: block, unary, completions, a detector of whole documents, unknown members
- * pass, the detector answers late and in any order, several events come in one read then events,
- * one a line; unary: one answer
+ * pass, the detector answers late and in any order, several events come in one read, Messages; then
+ * events, one a line; unary: one answer
  *
  * When a late answer comes, and which, is decided by numbers made from the input.
  */
@@ -18,6 +18,7 @@
 #include "task/completion.h"
 #include "task/completion_stream.h"
 #include "task/env.h"
+#include "task/message.h"
 #include "task/out.h"
 #include "task/scratch.h"
 
@@ -138,6 +139,8 @@ struct world {
     bool is_over;
     const char *said; /* where choices say something */
     bool is_stream;
+    bool is_message;
+    bool passes_unknown;
     struct weir_out out;
     struct weir_buf words[MAX_CHOICES][N_WORDS]; /* what has left, by channel and tool call */
     uint32_t dice;
@@ -276,11 +279,81 @@ static void check_choice(struct world *w, const struct weir_json *j, uint32_t ch
     check_calls(j, body, words != NULL ? words + WEIR_CHANNEL_TEXTS : NULL);
 }
 
+/* ---- of a message ---- */
+
+/* Members whose value has a form and is no text. */
+static bool is_formed(const struct weir_json *j, uint32_t key)
+{
+    static const char *const names[] = {"id", "type", "data", "signature", NULL};
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (weir_json_type(j, key) == WEIR_JSON_STRING &&
+            weir_json_string_eq(j, key, weir_slice_cstr(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_deep(const struct weir_json *j, uint32_t at)
+{
+    for (uint32_t i = at; i < j->nodes[at].next; i++) {
+        struct weir_buf text = {0};
+        if (weir_json_type(j, i) == WEIR_JSON_STRING && !(i > at && is_formed(j, i - 1))) {
+            weir_json_string_append(j, i, &text);
+            CHECK(text.n == 0 || memmem(text.p, text.n, "bad", 3) == NULL);
+        }
+        weir_buf_dispose(&text);
+    }
+}
+
+/* A call's input is JSON, or should be: what a client reads of it has no such word. */
+static void check_input(const struct weir_json *j, uint32_t delta)
+{
+    uint32_t at = weir_json_get_set(j, delta, WEIR_SLICE("partial_json"));
+    struct weir_arena arena = {0};
+    struct weir_json input;
+    if (at != WEIR_JSON_NONE &&
+        weir_json_parse(&input, weir_json_string(j, at, &arena), NULL, &arena, NULL) == 0) {
+        check_deep(&input, 0);
+    }
+    weir_arena_dispose(&arena);
+}
+
+static void check_message(struct world *w, const struct weir_json *j)
+{
+    if (w->passes_unknown) {
+        return; /* events nobody knows leave as they are */
+    }
+    static const char *const bodies[] = {"content_block", "delta", "content", "stop_sequence",
+                                         "stop_details"};
+    uint64_t index = 0;
+    uint32_t at = weir_json_get_set(j, 0, WEIR_SLICE("index"));
+    uint32_t delta = weir_json_get_set(j, 0, WEIR_SLICE("delta"));
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        uint32_t body = weir_json_get_set(j, 0, weir_slice_cstr(bodies[i]));
+        if (body != WEIR_JSON_NONE) {
+            check_deep(j, body);
+        }
+    }
+    if (at != WEIR_JSON_NONE && delta != WEIR_JSON_NONE &&
+        weir_json_type(j, delta) == WEIR_JSON_OBJECT) {
+        bool is_first = weir_json_u64(j, at, &index) == 0 && index < MAX_CHOICES;
+        check_text(j, delta, "text", is_first ? &w->words[index][0] : NULL);
+        check_text(j, delta, "thinking", is_first ? &w->words[index][1] : NULL);
+        check_input(j, delta);
+    }
+}
+
 static void check_leaves(struct world *w, struct weir_slice json)
 {
     struct weir_arena arena = {0};
     struct weir_json j;
     CHECK(weir_json_parse(&j, json, NULL, &arena, NULL) == 0); /* no name twice, too */
+    if (w->is_message) {
+        check_message(w, &j);
+        weir_arena_dispose(&arena);
+        return;
+    }
     uint32_t choices = weir_json_get(&j, 0, WEIR_SLICE("choices"));
     CHECK(choices != WEIR_JSON_NONE && weir_json_type(&j, choices) == WEIR_JSON_ARRAY);
     uint32_t at = weir_json_first(&j, choices);
@@ -341,6 +414,7 @@ enum {
     PASSES = 16,
     IS_LATE = 32,
     IS_ONE_READ = 64,
+    IS_MESSAGE = 128,
 };
 
 /* What the model adapter lets through is JSON. */
@@ -414,6 +488,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world w = {.model = {.ops = &MODEL_OPS},
                       .said = (how & IS_TEXT) != 0 ? "text" : body,
                       .is_stream = (how & IS_UNARY) == 0,
+                      .is_message = (how & IS_MESSAGE) != 0,
+                      .passes_unknown = (how & PASSES) != 0,
                       .dice = (uint32_t)size * 2654435761u + data[size / 2],
                       .out = {.ops = &OUT_OPS}};
     struct weir_detector detector = {
@@ -445,7 +521,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .output = {.uses = &use, .n = 1},
                                          .policy = &policy,
                                          .n_choices = 1};
-    if ((how & IS_UNARY) != 0) {
+    if (w.is_message && (how & IS_UNARY) != 0) {
+        weir_task_message_start(&task, &asked, on_answer, &w);
+    } else if (w.is_message) {
+        weir_message_stream_start(&task, &asked, &w.out);
+    } else if ((how & IS_UNARY) != 0) {
         weir_task_completion_start(&task, &asked, on_answer, &w);
     } else {
         weir_completion_stream_start(&task, &asked, env.strategy, &w.out);
