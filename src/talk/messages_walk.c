@@ -103,8 +103,8 @@ OBJECT(caller);
         M("tool_use_id", CALL_ID), M("is_error", BOOL), M("server_name", NAME),                    \
         M("citations", OBJECTS, .object = &citation), M("citations", OBJECT, .object = &citation), \
         M("title", TEXT), M("context", TEXT), M("url", TEXT), M("page_age", TEXT),                 \
-        M("retrieved_at", TEXT), M("stdout", TEXT), M("stderr", TEXT), M("return_code", NUMBER),   \
-        M("error_code", TEXT), M("tool_name", NAME),                                               \
+        M("retrieved_at", TEXT), M("stdout", CONTENT), M("stderr", CONTENT),                       \
+        M("return_code", NUMBER), M("error_code", TEXT), M("tool_name", NAME),                     \
         M("tool_references", OBJECTS, .object = &block), M("encrypted_content", SEALED),           \
         M("encrypted_stdout", SEALED), M("file_id", URL, .holes = WEIR_HOLE_FILES), CACHE_CONTROL
 

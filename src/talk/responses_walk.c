@@ -68,9 +68,9 @@ static const struct weir_walk_member part_members[] = {
     M("file_id", URL, .holes = WEIR_HOLE_FILES),
     M("filename", TEXT),
     DETAIL,
-    M("logs", TEXT),
-    M("stdout", TEXT),
-    M("stderr", TEXT),
+    M("logs", CONTENT),
+    M("stdout", CONTENT),
+    M("stderr", CONTENT),
     M("outcome", OBJECT, .object = &outcome),
     END,
 };
