@@ -333,6 +333,8 @@ struct weir_conf {
     size_t n_routes;
     struct weir_conf_list passthrough_headers; /* lower case, no name twice */
     bool rewrite_forwarded_access_header;
+    struct weir_conf_text seal_key_env; /* absent: s.p NULL */
+    struct weir_slice seal_key;         /* secret; empty: none */
     uint32_t detector_concurrent_requests;
     uint32_t chunker_concurrent_requests;
     struct weir_conf_cache cache;

@@ -78,6 +78,26 @@ static void check_streaming(struct weir_conf_reader *r)
     }
 }
 
+/* Anthropic signs what a model thinks, and a changed block cannot be sent back without a seal. */
+static void check_seal(struct weir_conf_reader *r, const struct weir_conf_node *routes)
+{
+    const struct weir_conf *conf = r->conf;
+    bool has_signatures = false;
+    for (size_t i = 0; i < conf->n_providers; i++) {
+        has_signatures = has_signatures || conf->providers[i].kind == WEIR_CONF_PROVIDER_ANTHROPIC;
+    }
+    for (size_t i = 0; i < conf->n_routes && has_signatures && conf->seal_key.n == 0; i++) {
+        const struct weir_conf_route *route = &conf->routes[i];
+        if (route->on_detection == WEIR_CONF_REDACT && route->n_output != 0) {
+            weir_conf__warn(r, routes,
+                            "route %s: a finding in signed thinking ends the answer, since it "
+                            "cannot be replaced without `seal_key_env`",
+                            weir_conf__name(r, route->name.s));
+            return;
+        }
+    }
+}
+
 void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *root)
 {
     const struct weir_conf *conf = r->conf;
@@ -100,4 +120,5 @@ void weir_conf__check(struct weir_conf_reader *r, const struct weir_conf_node *r
     }
     weir_conf__check_models(r);
     check_streaming(r);
+    check_seal(r, routes);
 }

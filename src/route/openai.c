@@ -8,7 +8,9 @@
 #include "route/models.h"
 #include "route/reply.h"
 #include "route/unary.h"
+#include "talk/pointer.h"
 #include "task/completion_stream.h"
+#include "task/seal.h"
 #include "task/seen.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -119,12 +121,30 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
     return r;
 }
 
+/* False: a seal of the request is broken; answered. */
+static bool check_seals(struct weir_http_stream *s, const struct weir_json *json)
+{
+    uint32_t broken;
+    weir_seal_restore(weir_request_of(s)->guarded->policy.seal, json, &s->arena, &broken);
+    if (broken != WEIR_JSON_NONE) {
+        struct weir_slice path = weir_pointer_of(json, broken, &s->arena);
+        weir_reply_errorf(s, 400,
+                          "`%.*s`: this seal was broken, or made by another route or under another "
+                          "key: send the block back as it came, or leave its message out",
+                          (int)path.n, path.p);
+    }
+    return broken == WEIR_JSON_NONE;
+}
+
 bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_json *json,
                                const struct weir_walk_dialect *dialect, struct weir_asked **out)
 {
     const struct weir_guarded *guarded = weir_request_of(s)->guarded;
     const struct weir_policy *policy = &guarded->policy;
     struct weir_arena *arena = &s->arena;
+    if (dialect == &weir_walk_messages && !check_seals(s, json)) {
+        return false;
+    }
     if (guarded->input.n == 0 || weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
         return true;
     }

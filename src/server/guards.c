@@ -11,6 +11,7 @@
 #include "server/names.h"
 #include "talk/channel.h"
 #include "talk/walk.h"
+#include "task/seal.h"
 #include "wire/json.h"
 
 struct builder {
@@ -183,6 +184,17 @@ static struct weir_fleet_scope scope_of(struct builder *b, const struct weir_con
     return (struct weir_fleet_scope){.globs = globs, .n = conf->models.n};
 }
 
+/* NULL: there is no key. */
+static const struct weir_seal *seal_of(struct builder *b, const struct weir_conf_route *conf)
+{
+    if (b->env->conf->seal_key.n == 0) {
+        return NULL;
+    }
+    struct weir_seal *seal = weir_arena_zalloc(b->arena, sizeof *seal);
+    weir_seal_init(seal, b->env->conf->seal_key, conf->name.s);
+    return seal;
+}
+
 static void build(struct builder *b, const struct weir_conf_route *conf, struct weir_guarded *g)
 {
     g->conf = conf;
@@ -200,7 +212,8 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
         .unguarded = holes_of(conf->unguarded),
         .input_roles = roles_of(conf->input_roles),
         .looks_at_all = conf->input_scope == WEIR_CONF_SCOPE_ALL,
-        .blocks_history = conf->history_findings == WEIR_CONF_HISTORY_BLOCK};
+        .blocks_history = conf->history_findings == WEIR_CONF_HISTORY_BLOCK,
+        .seal = seal_of(b, conf)};
     weir_openai_count_for(&g->policy, conf->name.s);
     add_field(g, WEIR_SLICE("x-weir-route"), conf->name.s);
     add_field(g, WEIR_SLICE("x-weir-policy"),

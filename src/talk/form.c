@@ -31,6 +31,13 @@ bool weir_form_is_id(struct weir_slice s, size_t most)
     return is_made_of(s, most, "_.:/+=@-", true);
 }
 
+bool weir_form_is_seal(struct weir_slice s)
+{
+    struct weir_slice mark = WEIR_SLICE(WEIR_FORM_SEAL_MARK);
+    return weir_slice_starts_with(s, mark) &&
+           is_made_of(weir_slice_sub(s, mark.n, s.n), SIZE_MAX, "_-", true);
+}
+
 bool weir_form_is_word(struct weir_slice s)
 {
     return is_made_of(s, WEIR_FORM_WORD_MOST, "_", false);

@@ -30,6 +30,10 @@ bool weir_form_is_word(struct weir_slice s);
 /* What a finding may be called in results, replacements and metrics. */
 bool weir_form_is_detection(struct weir_slice s);
 
+/* Thinking under a key of ours (task/seal.h): the mark, then letters, digits, `-` and `_`. */
+#define WEIR_FORM_SEAL_MARK "weir1."
+bool weir_form_is_seal(struct weir_slice s);
+
 /* Is the value a string of that form? It has no escapes then, so its bytes are its text. */
 bool weir_form_is_id_at(const struct weir_json *json, uint32_t at, size_t most);
 bool weir_form_is_word_at(const struct weir_json *json, uint32_t at);

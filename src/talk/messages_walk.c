@@ -98,7 +98,7 @@ OBJECT(caller);
 #define BLOCK                                                                                      \
     M("type", WORD, .words = BLOCK_TYPES), M("text", CONTENT), M("content", CONTENT),              \
         M("content", PARTS, .object = &block), M("content", OBJECT, .object = &block),             \
-        M("thinking", SIGNED), M("signature", SEALED), M("data", SEALED), M("id", CALL_ID),        \
+        M("thinking", SIGNED), M("signature", SIGNATURE), M("data", SEALED), M("id", CALL_ID),     \
         M("name", NAME), M("input", ARGUMENTS), M("caller", OBJECT, .object = &caller),            \
         M("tool_use_id", CALL_ID), M("is_error", BOOL), M("server_name", NAME),                    \
         M("citations", OBJECTS, .object = &citation), M("citations", OBJECT, .object = &citation), \

@@ -1,6 +1,7 @@
 #include "talk/walk.h"
 
 #include "base/err.h"
+#include "talk/form.h"
 #include "talk/walk_int.h"
 
 /* Tables inside of tables: results of tools have parts, which may have parts of their own. */
@@ -208,6 +209,12 @@ static void read_encoded(struct walking *w, const struct place *p, const struct 
     struct weir_walk_item item = item_at(p, WEIR_WALK_TEXT, node);
     struct weir_slice text = weir_json_string(w->json, node, w->arena);
     bool is_sealed = m->form == WEIR_WALK_FORM_SEALED;
+    if (m->form == WEIR_WALK_FORM_SIGNATURE && weir_form_is_seal(text)) {
+        item.kind = WEIR_WALK_CONTROL; /* ours: opened or refused before it is sent */
+        yield(w, &item);
+        return;
+    }
+    is_sealed = is_sealed || m->form == WEIR_WALK_FORM_SIGNATURE;
     item.kind = weir_walk__open(&item, text, m->form == WEIR_WALK_FORM_URL, w->arena);
     if (item.kind == WEIR_WALK_MEDIA && is_sealed) {
         item.kind = WEIR_WALK_SEALED;
@@ -391,13 +398,15 @@ static void read_asked(struct walking *w, struct place p, uint32_t node)
     yield_string(w, &p, WEIR_WALK_TEXT, node);
 }
 
-/* Text that the server has signed is refused where it would have to be replaced. */
+/* Text that the server has signed is refused where it would have to be replaced. What stands beside
+ * a seal of ours is not sent: the seal has the original. */
 static void read_signed(struct walking *w, const struct place *p, uint32_t node)
 {
-    uint32_t seal = weir_json_get_set(w->json, p->object, WEIR_SLICE("signature"));
-    bool is_signed = seal != WEIR_JSON_NONE && is_string(w, seal) && w->json->nodes[seal].n != 0;
-    struct weir_walk_item item =
-        item_at(p, is_signed ? WEIR_WALK_IDENTIFIER : WEIR_WALK_TEXT, node);
+    uint32_t at = weir_json_get_set(w->json, p->object, WEIR_SLICE("signature"));
+    bool is_signed = at != WEIR_JSON_NONE && is_string(w, at) && w->json->nodes[at].n != 0;
+    bool is_ours = is_signed && weir_form_is_seal(weir_json_string(w->json, at, w->arena));
+    enum weir_walk_kind kind = is_signed ? WEIR_WALK_IDENTIFIER : WEIR_WALK_TEXT;
+    struct weir_walk_item item = item_at(p, is_ours ? WEIR_WALK_CONTROL : kind, node);
     item.text = weir_json_string(w->json, node, w->arena);
     item.why = is_signed ? "is signed by the model server" : NULL;
     yield(w, &item);
@@ -561,7 +570,7 @@ static void read_value(struct walking *w, struct place p, const struct weir_walk
     bool is_control = m->form <= WEIR_WALK_FORM_OURS;
     bool is_media = m->form == WEIR_WALK_FORM_URL || m->form == WEIR_WALK_FORM_DATA ||
                     m->form == WEIR_WALK_FORM_EMBEDS || m->form == WEIR_WALK_FORM_SEALED ||
-                    m->form == WEIR_WALK_FORM_STATE;
+                    m->form == WEIR_WALK_FORM_STATE || m->form == WEIR_WALK_FORM_SIGNATURE;
     p.role = m->has_role ? m->role : p.role;
     p.holes |= is_media ? 0 : m->holes;
     if (is_control) {
@@ -605,6 +614,7 @@ static void read_value(struct walking *w, struct place p, const struct weir_walk
     case WEIR_WALK_FORM_URL:
     case WEIR_WALK_FORM_DATA:
     case WEIR_WALK_FORM_SEALED:
+    case WEIR_WALK_FORM_SIGNATURE:
         read_encoded(w, &p, m, node);
         break;
     case WEIR_WALK_FORM_EMBEDS:

@@ -151,12 +151,13 @@ enum weir_walk_form {
     WEIR_WALK_FORM_SIGNED, /* text; identifier where the object has a `signature` of it */
     WEIR_WALK_FORM_URL,  /* identifier with something behind it that cannot be looked at: `holes` */
     WEIR_WALK_FORM_DATA, /* base64 of something that cannot be looked at: `holes` */
-    WEIR_WALK_FORM_SEALED,  /* base64 of something encrypted */
-    WEIR_WALK_FORM_EMBEDS,  /* numbers that cannot be looked at: `holes` */
-    WEIR_WALK_FORM_REFUSED, /* of any type */
-    WEIR_WALK_FORM_OBJECT,  /* `object` */
-    WEIR_WALK_FORM_OBJECTS, /* an array of `object` */
-    WEIR_WALK_FORM_MESSAGES /* the same; each a message with a role */
+    WEIR_WALK_FORM_SEALED,    /* base64 of something encrypted */
+    WEIR_WALK_FORM_SIGNATURE, /* the same, or a seal of ours (task/seal.h): control */
+    WEIR_WALK_FORM_EMBEDS,    /* numbers that cannot be looked at: `holes` */
+    WEIR_WALK_FORM_REFUSED,   /* of any type */
+    WEIR_WALK_FORM_OBJECT,    /* `object` */
+    WEIR_WALK_FORM_OBJECTS,   /* an array of `object` */
+    WEIR_WALK_FORM_MESSAGES   /* the same; each a message with a role */
 };
 
 struct weir_walk_object;

@@ -5,8 +5,10 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "obs/trace.h"
+#include "talk/form.h"
 #include "task/completion.h"
 #include "task/results.h"
+#include "task/seal.h"
 #include "task/seen.h"
 #include "wire/json_edit.h"
 #include "wire/json_write.h"
@@ -103,6 +105,22 @@ static void use_changed(struct weir_task_ctx *task, struct weir_task_completion 
     }
 }
 
+/* Thinking that was sealed on its way out goes back as it was. */
+static struct weir_slice restored(struct weir_task_ctx *task, const struct weir_policy *policy,
+                                  struct weir_slice body)
+{
+    struct weir_slice mark = WEIR_SLICE("\"" WEIR_FORM_SEAL_MARK);
+    struct weir_json json;
+    struct weir_json_limits limits = {.max_depth = UINT32_MAX};
+    uint32_t broken;
+    bool may_have =
+        policy != NULL && policy->seal != NULL && memmem(body.p, body.n, mark.p, mark.n) != NULL;
+    if (!may_have || weir_json_parse(&json, body, &limits, task->arena, NULL) != 0) {
+        return body;
+    }
+    return weir_seal_restore(policy->seal, &json, task->arena, &broken);
+}
+
 struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
                                              struct weir_task_completion *r,
                                              const struct weir_input *input)
@@ -123,7 +141,7 @@ struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
     if (is_changed) {
         use_changed(task, r, body);
     }
-    return body;
+    return restored(task, r->policy, body);
 }
 
 struct weir_slice weir_completion_history(struct weir_task_ctx *task,

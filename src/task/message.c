@@ -71,7 +71,8 @@ void weir_msg__count(struct weir_msg *m)
 
 static void control_source(struct weir_msg *m)
 {
-    size_t held = m->row != NULL ? weir_row_held(m->row) + m->args.n + m->block.n : 0;
+    size_t held =
+        m->row != NULL ? weir_row_held(m->row) + m->args.n + m->block.n + m->thought.n : 0;
     bool is_heavy = held >= m->source.max_held_bytes;
     enum weir_path_wait waits = is_heavy ? weir_row_waits(m->row) : WEIR_PATH_IDLE;
     if (!weir_source_decide(&m->source, held, waits)) {
@@ -272,10 +273,10 @@ static void undo(void *ctx)
         weir_buf_dispose(&f->results);
         free(f);
     }
-    struct weir_buf *bufs[] = {&m->block,        &m->args,      &m->texts, &m->usage,
-                               &m->head,         &m->waiting,   &m->shown, &m->content,
-                               &m->text,         &m->citations, &m->stop,  &m->lead_detections,
-                               &m->lead_warnings};
+    struct weir_buf *bufs[] = {&m->block,           &m->thought,      &m->args,      &m->texts,
+                               &m->usage,           &m->head,         &m->waiting,   &m->shown,
+                               &m->content,         &m->text,         &m->citations, &m->stop,
+                               &m->lead_detections, &m->lead_warnings};
     for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++) {
         weir_buf_dispose(bufs[i]);
     }
@@ -292,6 +293,7 @@ static struct weir_msg *new_message(struct weir_task_ctx *task,
     m->cleanup.fn = on_cleanup;
     weir_list_init(&m->found);
     weir_buf_init(&m->args, task->env->max_held_bytes);
+    weir_buf_init(&m->thought, task->env->max_held_bytes);
     weir_buf_init(&m->block, task->env->max_held_bytes);
     weir_buf_init(&m->waiting, task->env->max_held_bytes);
     m->source = (struct weir_source){.loop = task->loop,

@@ -20,7 +20,7 @@ enum weir_msg_tag {
     WEIR_MSG_STOP,      /* the end of one that was opened */
     WEIR_MSG_CALL,      /* a whole tool call: the block, a line end, its input */
     WEIR_MSG_CITATION,  /* JSON */
-    WEIR_MSG_SIGNATURE, /* JSON: a string */
+    WEIR_MSG_SIGNATURE, /* JSON: a string; a line end, and what was thought, if that is kept */
     WEIR_MSG_WHOLE,     /* a block that is JSON: events of a stream, a line each, or the block */
     WEIR_MSG_ENDING,    /* members, a line end, and the same without texts */
 };
@@ -51,13 +51,16 @@ struct weir_msg {
     struct weir_row_place *place; /* of the block that is open; NULL: it is none that is said */
     enum weir_messages_kind kind; /* of the block that is open */
     bool is_open;
-    uint64_t index;        /* of the block that is open, or of the next */
-    struct weir_buf block; /* a call's block, or the events of one that is JSON */
-    struct weir_buf args;  /* of a call */
-    struct weir_buf texts; /* its names, each behind the other … */
-    size_t name_ends[2];   /* … up to here */
-    struct weir_buf usage; /* the last that was said: JSON */
-    struct weir_buf head;  /* members of the message */
+    uint64_t index;          /* of the block that is open, or of the next */
+    struct weir_buf block;   /* a call's block, or the events of one that is JSON */
+    struct weir_buf args;    /* of a call */
+    struct weir_buf thought; /* what was thought, where it can be sealed */
+    struct weir_buf texts;   /* its names, each behind the other … */
+    size_t name_ends[2];     /* … up to here */
+    struct weir_buf usage;   /* the last that was said: JSON */
+    struct weir_buf head;    /* members of the message */
+
+    bool is_thought_changed; /* of the block that leaves */
 
     /* What was found. */
     struct weir_list found; /* of struct weir_msg_found */
@@ -107,6 +110,8 @@ void weir_msg__advance(struct weir_msg *m);
 void weir_msg__answer(struct weir_msg *m, bool is_refused);
 
 /* message_say.c */
+/* What leaves for the signature of a block, `line` of WEIR_MSG_SIGNATURE: JSON, a string. */
+struct weir_slice weir_msg__signature(const struct weir_msg *m, struct weir_slice line);
 void weir_msg__keep_found(struct weir_msg *m, const struct weir_row_found *found);
 /* {"output":[…]} of one place, and of all; appends nothing where nothing was found. */
 void weir_msg__write_found(const struct weir_msg *m, const struct weir_row_found *found,

@@ -5,6 +5,7 @@
 #include "task/event.h"
 #include "task/message_int.h"
 #include "task/results.h"
+#include "task/seal.h"
 #include "wire/json_edit.h"
 #include "wire/json_write.h"
 
@@ -160,6 +161,18 @@ void weir_msg__patch(struct weir_slice json, struct weir_slice detections,
 }
 
 /* ---- refusing ---- */
+
+struct weir_slice weir_msg__signature(const struct weir_msg *m, struct weir_slice line)
+{
+    struct weir_slice quoted = weir_slice_cut(&line, '\n');
+    if (!m->is_thought_changed || line.p == NULL) {
+        return quoted;
+    }
+    struct weir_slice theirs = weir_slice_sub(quoted, 1, quoted.n - 1); /* has the form of an id */
+    struct weir_slice sealed =
+        weir_seal_close(m->request.policy->seal, line, theirs, m->task->arena);
+    return weir_slice_cstr(weir_arena_printf(m->task->arena, "\"%.*s\"", (int)sealed.n, sealed.p));
+}
 
 struct weir_slice weir_msg__words(const struct weir_msg *m)
 {

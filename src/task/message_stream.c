@@ -88,6 +88,7 @@ static void send_waiting(struct weir_msg *m)
 
 static void send_open(struct weir_msg *m, struct weir_slice block)
 {
+    m->is_thought_changed = false;
     weir_messages_write_block(m->n_opened++, block, scratch(m));
     m->has_open = true;
     send_written(m);
@@ -128,8 +129,9 @@ static void send_whole(struct weir_msg *m, struct weir_slice lines)
 }
 
 /* It stands quoted in its line. */
-static void send_signature(struct weir_msg *m, struct weir_slice quoted)
+static void send_signature(struct weir_msg *m, struct weir_slice line)
 {
+    struct weir_slice quoted = weir_msg__signature(m, line);
     send_delta(m, WEIR_MESSAGES_SEALED, weir_slice_sub(quoted, 1, quoted.n - 1));
 }
 
@@ -300,6 +302,7 @@ static void on_text(void *ctx, const struct weir_row_text *text)
         return;
     }
     weir_msg__keep_found(m, &text->found);
+    m->is_thought_changed = m->is_thought_changed || text->is_changed;
     if (text->found.n_findings != 0) {
         weir_msg__note_outcome(m, m->enforces ? WEIR_POLICY_REDACTED : WEIR_POLICY_ANNOTATED);
     }

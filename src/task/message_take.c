@@ -107,10 +107,20 @@ static int append_node(struct weir_buf *out, const struct weir_json *json, uint3
     return weir_json_write_finish(&w);
 }
 
+/* The original goes under the seal, if something in it is replaced. */
+static void keep_thought(const struct came *c, uint32_t text)
+{
+    struct weir_msg *m = c->m;
+    if (m->enforces && m->kind == WEIR_MESSAGES_THINKING && m->request.policy->seal != NULL) {
+        check_held(m, weir_json_string_append(c->json, text, &m->thought));
+    }
+}
+
 static void say(const struct came *c, uint32_t text, bool is_all)
 {
     if (text != WEIR_JSON_NONE) {
         struct weir_row_said said = {.json = c->json, .at = text, .is_all = is_all, .raw = c->raw};
+        keep_thought(c, text);
         weir_row_say(c->m->row, c->m->place, &said);
     }
 }
@@ -159,7 +169,7 @@ static void open_place(const struct came *c, uint32_t block, uint32_t text)
                     .channel = is_thinking ? WEIR_CHANNEL_REASONING : WEIR_CHANNEL_CONTENT,
                     .keeps_json = !is_thinking && m->request.asks_json,
                     .is_aside = !m->enforces && (is_thinking || !m->is_stream),
-                    .blocks = is_thinking});
+                    .blocks = is_thinking && m->request.policy->seal == NULL});
     say(c, text, false);
     if (!is_thinking) {
         take_citations(c, block);
@@ -273,6 +283,7 @@ static void open_block(const struct came *c, uint32_t block, enum weir_messages_
     m->place = NULL;
     weir_buf_clear(&m->block);
     weir_buf_clear(&m->args);
+    weir_buf_clear(&m->thought);
     weir_buf_clear(&m->texts);
     if (m->enforces) {
         open_known(c, block, text);
@@ -327,6 +338,16 @@ static void close_any(struct weir_msg *m)
                                                     .rule = WEIR_ROW_BLOCKS});
 }
 
+/* And what was thought behind it, for the seal. */
+static void add_signature(struct weir_msg *m)
+{
+    if (m->thought.n != 0) {
+        int rc = weir_buf_append_byte(&m->block, '\n');
+        check_held(m, rc == 0 ? weir_buf_append(&m->block, weir_buf_slice(&m->thought)) : rc);
+    }
+    add_line(m, WEIR_MSG_SIGNATURE, weir_buf_slice(&m->block));
+}
+
 static void close_known(struct weir_msg *m)
 {
     switch (m->kind) {
@@ -337,7 +358,7 @@ static void close_known(struct weir_msg *m)
     case WEIR_MESSAGES_THINKING:
         weir_row_close(m->row, m->place);
         if (m->block.n != 0) {
-            add_line(m, WEIR_MSG_SIGNATURE, weir_buf_slice(&m->block));
+            add_signature(m);
         }
         add_line(m, WEIR_MSG_STOP, WEIR_SLICE(""));
         break;

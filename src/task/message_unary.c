@@ -62,6 +62,7 @@ static void begin_block(struct weir_msg *m)
 /* The empty block waits in `shown`; what it says in `text`. */
 static void open_block(struct weir_msg *m, struct weir_slice empty)
 {
+    m->is_thought_changed = false;
     weir_buf_clear(&m->shown);
     weir_buf_clear(&m->text);
     weir_buf_clear(&m->citations);
@@ -136,7 +137,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
         weir_buf_append(&m->citations, line->json);
         break;
     case WEIR_MSG_SIGNATURE:
-        fill(&m->shown, "\"signature\":\"\"", line->json);
+        fill(&m->shown, "\"signature\":\"\"", weir_msg__signature(m, line->json));
         break;
     case WEIR_MSG_WHOLE:
         begin_block(m);
@@ -156,6 +157,7 @@ static void on_text(void *ctx, const struct weir_row_text *text)
 {
     struct weir_msg *m = ctx;
     weir_msg__keep_found(m, &text->found);
+    m->is_thought_changed = m->is_thought_changed || text->is_changed;
     if (text->is_changed) {
         weir_msg__note_outcome(m, WEIR_POLICY_REDACTED);
     }

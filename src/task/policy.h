@@ -10,6 +10,7 @@
 /*
  * What a route does with findings (docs/policies.md). Made from the configuration, then const.
  */
+struct weir_seal;
 struct weir_seen;
 
 enum weir_policy_action {
@@ -49,6 +50,7 @@ struct weir_policy {
     bool blocks_history;           /* block: findings that are not in the turn block, too */
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];
     struct weir_metric_counter dropped; /* members nobody here knows */
+    const struct weir_seal *seal;       /* of thinking that is changed; NULL: there is no key */
     /* Of one request, in that request's copy of the policy: what is seen of it (task/seen.h). */
     struct weir_seen *seen;
 };

@@ -22,6 +22,7 @@ static int column_of(const struct weir_walk_member *m)
     case WEIR_WALK_FORM_DATA:
     case WEIR_WALK_FORM_EMBEDS:
     case WEIR_WALK_FORM_SEALED:
+    case WEIR_WALK_FORM_SIGNATURE:
     case WEIR_WALK_FORM_REFUSED:
     case WEIR_WALK_FORM_STATE:
     case WEIR_WALK_FORM_OURS:
@@ -36,6 +37,7 @@ static const char *note_of(const struct weir_walk_member *m)
 {
     switch (m->form) {
     case WEIR_WALK_FORM_SEALED:
+    case WEIR_WALK_FORM_SIGNATURE:
         return "sealed";
     case WEIR_WALK_FORM_REFUSED:
         return "refused";

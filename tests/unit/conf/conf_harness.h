@@ -29,7 +29,7 @@ static inline const char *test_env(void *ctx, const char *name)
         {"TOKEN", "s3cret"},         {"KEYS", "k1, k2"},     {"KEY", "one-key"},
         {"BAD_TOKEN", "two words"},  {"ON", "true"},         {"RATE", "0.75"},
         {"LATIN1", "caf\xe9"},       {"BAD_KEYS", "k1,,k2"}, {"MODEL_TOKEN", "s3cret"},
-        {"WEIR_API_KEYS", "k1,k2"},  {"SENTENCE", "a b"},
+        {"WEIR_API_KEYS", "k1,k2"},  {"SENTENCE", "a b"},    {"WEIR_SEAL_KEY", "0123456789abcdef"},
     };
     for (size_t i = 0; i < sizeof vars / sizeof *vars; i++) {
         if (strcmp(vars[i][0], name) == 0) {

@@ -79,7 +79,7 @@ static void test_strange_keys(void **state)
            "c.yaml:2: error: unknown key `base`; known keys: `compat`, `tls`, `openai`, "
            "`chat_generation`, `chat_completions`, `generation`, `providers`, `models`, "
            "`chunkers`, `read_along`, `detectors`, `cache`, "
-           "`passthrough_headers`, `rewrite_forwarded_access_header`, "
+           "`passthrough_headers`, `rewrite_forwarded_access_header`, `seal_key_env`, "
            "`detector_concurrent_requests`, `chunker_concurrent_requests`, `aggregation`, "
            "`streaming`, `routes`, `public_api`, `playground`, `trust_traceparent`, `auth`, "
            "`cors`, `audit`, `limits`, `router`\n"
@@ -224,7 +224,7 @@ static void test_messages_cannot_be_forged(void **state)
            "`chat_completions`, `generation`, `providers`, `models`, `chunkers`, "
            "`read_along`, `detectors`, `cache`, "
            "`passthrough_headers`, "
-           "`rewrite_forwarded_access_header`, `detector_concurrent_requests`, "
+           "`rewrite_forwarded_access_header`, `seal_key_env`, `detector_concurrent_requests`, "
            "`chunker_concurrent_requests`, `aggregation`, `streaming`, `routes`, `public_api`, "
            "`playground`, `trust_traceparent`, `auth`, `cors`, `audit`, `limits`, `router`\n");
 }
