@@ -354,8 +354,7 @@ void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
     place->tag = judge->line.tag;
     place->texts = texts;
     place->n_texts = n;
-    weir_guard_end(place->guard,
-                   &(struct weir_guard_ending){.tool_texts = texts, .n_tool_texts = n});
+    weir_guard_end(place->guard, &(struct weir_guard_ending){.texts = texts, .n_texts = n});
     if (is_annotating(row)) {
         if (judge->line.json.n != 0) {
             weir_row_line(row, &judge->line);
@@ -546,7 +545,7 @@ static bool let_go_judged(struct weir_row *row, const struct item *item)
         block(place, &piece);
         return false;
     }
-    if (!is_found && !weir_guard_has_judged_tools(place->guard, place->texts, place->n_texts)) {
+    if (!is_found && !weir_guard_has_judged_texts(place->guard, place->texts, place->n_texts)) {
         fail_promise(place, "a line");
         return false;
     }
