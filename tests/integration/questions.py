@@ -296,9 +296,10 @@ def responses(slot):
     }  # fmt: skip
 
 
-# The last two answer no text: a question that is blocked there is an error.
+# These answer no text: a question that is blocked there is an error.
 COUNTS = {"/v1/messages/count_tokens": messages_of, "/v1/responses/input_tokens": responses}
-FORMATS = {"/v1/chat/completions": chat, "/v1/completions": completion, **COUNTS}
+FORMATS = {"/v1/chat/completions": chat, "/v1/completions": completion,
+           "/v1/messages": messages_of, **COUNTS}  # fmt: skip
 
 
 def marker(i):

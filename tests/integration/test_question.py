@@ -4,6 +4,7 @@ import base64
 import json
 import random
 
+import messages
 import policies
 import pytest
 import questions
@@ -68,6 +69,8 @@ class World:
             return reply([self.found(text) for text in request.json()["contents"]])
         if request.path == "/api/v1/text/chat":
             return reply([])
+        if request.path == messages.PATH:
+            return reply(messages.whole({"type": "text", "text": "Ok."}))
         return reply(ANSWER)
 
     def ask(self, route, body, path=CHAT):

@@ -10,7 +10,7 @@ from policies import MAIL
 from questions import strings
 from test_question import World, unescape
 
-MESSAGES = ["/v1/messages/count_tokens"]
+MESSAGES = ["/v1/messages", "/v1/messages/count_tokens"]
 RESPONSES = ["/v1/responses/input_tokens"]
 
 
