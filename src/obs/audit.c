@@ -193,22 +193,27 @@ static int begin_file(struct file *f)
     return rc;
 }
 
-/* The same name is another file now, or will be: the chain goes on in it. */
+/* The same name is another file now, or will be: the chain goes on in it. Until that one has its
+ * first line the old one is kept. */
 static int follow_file(struct file *f)
 {
-    int old = f->fd;
+    struct file next = *f;
+    if (f->is_file) {
+        int rc = open_file(&next);
+        if (rc != 0) {
+            return rc;
+        }
+        rc = begin_file(&next);
+        if (rc != 0) {
+            close(next.fd);
+            return rc;
+        }
+        close(f->fd);
+    }
     WEIR_LOG_INFO("audit", NULL, "file closed", weir_log_cstr("last", f->chain.last),
                   weir_log_u64("n", f->chain.n));
-    if (!f->is_file) {
-        return 0;
-    }
-    int rc = open_file(f);
-    if (rc != 0) {
-        f->fd = old;
-        return rc;
-    }
-    close(old);
-    return begin_file(f);
+    *f = next;
+    return 0;
 }
 
 static void set_aside(struct file *f)
@@ -270,7 +275,8 @@ static void tell_broken(int rc, bool is_strict)
 struct turn {
     struct weir_buf batch;
     struct file *next;
-    bool wants_reopen;
+    bool wants_reopen; /* also one that has failed, and is tried again */
+    bool has_told;     /* that it has failed */
 };
 
 static void take_turn(struct turn *t)
@@ -281,8 +287,21 @@ static void take_turn(struct turn *t)
     }
     t->next = audit.next;
     audit.next = NULL;
-    t->wants_reopen = audit.wants_reopen;
+    t->wants_reopen |= audit.wants_reopen;
     audit.wants_reopen = false;
+}
+
+/* A file that cannot be opened is no reason to lose lines: the old one still takes them. */
+static void reopen(struct file *f, struct turn *t)
+{
+    int rc = follow_file(f);
+    if (rc != 0 && !t->has_told) {
+        WEIR_LOG_ERROR("audit", NULL, "the audit log cannot be opened again, the old file is kept",
+                       weir_log_cstr("why", weir_err_text(rc)));
+    } else if (rc == 0 && t->has_told) {
+        WEIR_LOG_INFO("audit", NULL, "the audit log is opened again");
+    }
+    t->wants_reopen = t->has_told = rc != 0;
 }
 
 static void work(struct file **f, struct turn *t)
@@ -295,11 +314,11 @@ static void work(struct file **f, struct turn *t)
         free_file(*f);
         *f = t->next;
     }
-    int rc = t->wants_reopen ? follow_file(*f) : 0;
-    size_t n = count_lines(weir_buf_slice(&t->batch));
-    if (rc == 0 && n != 0) {
-        rc = write_batch(*f, weir_buf_slice(&t->batch));
+    if (t->wants_reopen) {
+        reopen(*f, t);
     }
+    size_t n = count_lines(weir_buf_slice(&t->batch));
+    int rc = n != 0 ? write_batch(*f, weir_buf_slice(&t->batch)) : 0;
     tell_broken(rc, is_strict);
     if (rc != 0 && is_strict) {
         return; /* kept */
@@ -313,7 +332,7 @@ static void work(struct file **f, struct turn *t)
 
 static void wait_for_work(const struct turn *t)
 {
-    if (t->batch.n != 0) {
+    if (t->batch.n != 0 || t->wants_reopen) {
         struct timespec at;
         clock_gettime(CLOCK_REALTIME, &at);
         at.tv_sec += RETRY_SECONDS;

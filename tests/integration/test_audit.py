@@ -369,6 +369,27 @@ def test_a_disk_that_is_full_stops_requests_where_that_is_asked_for(weir):
     assert len(made.lines()) >= 3, "nothing that was decided is missing"
 
 
+@pytest.mark.parametrize("on_error", ["drop", "fail"])
+def test_a_file_that_cannot_be_opened_again_is_tried_until_it_can(weir, on_error):
+    """Nothing waits to be written when it fails: no request is refused for ever because of it."""
+    folder, moved = weir.folder / "logs", weir.folder / "old"
+    folder.mkdir()
+    made = Stage(weir, {"on_error": on_error, "path": str(folder / "audit.jsonl")})
+    made.post("redact", MAIL)
+    made.wait_lines(1, folder / "audit.jsonl")
+    folder.rename(moved)
+    made.w.signal(signal.SIGUSR1)
+    made.w.wait_log("the audit log cannot be opened again, the old file is kept")
+    assert made.post("redact", MAIL).status_code == 200
+    made.wait_lines(2, moved / "audit.jsonl")
+    folder.mkdir()
+    made.w.wait_log("the audit log is opened again")
+    assert made.post("redact", MAIL).status_code == 200
+    made.wait_lines(1, folder / "audit.jsonl")
+    made.stop()
+    assert made.verify(moved / "audit.jsonl", folder / "audit.jsonl")[0] == 0
+
+
 # --- the command ---
 
 
