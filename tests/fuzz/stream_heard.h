@@ -180,6 +180,13 @@ static inline void hear_detections(struct talk *t, const struct weir_json *j)
 
 /* ---- choices ---- */
 
+/* A whole answer lists the calls that the server has made; the first may be the second of a stream. */
+static inline uint64_t hear_call(const struct talk *t, size_t first, uint64_t place)
+{
+    CHECK(t->is_unary);
+    return place + (t->n_said[first + SLOT_NAMES] == 0 ? 1 : 0);
+}
+
 static inline void hear_tools(struct talk *t, size_t first, const struct weir_json *j,
                               uint32_t body)
 {
@@ -187,8 +194,7 @@ static inline void hear_tools(struct talk *t, size_t first, const struct weir_js
     uint32_t at = calls != WEIR_JSON_NONE ? weir_json_first(j, calls) : WEIR_JSON_NONE;
     for (uint64_t place = 0; at != WEIR_JSON_NONE; at = weir_json_after(j, calls, at), place++) {
         bool is_told = weir_json_get_set(j, at, WEIR_SLICE("index")) != WEIR_JSON_NONE;
-        CHECK(is_told || t->is_unary);
-        uint64_t index = is_told ? hear_u64(j, at, "index") : place;
+        uint64_t index = is_told ? hear_u64(j, at, "index") : hear_call(t, first, place);
         uint32_t function = weir_json_get_set(j, at, WEIR_SLICE("function"));
         CHECK(index < 2);
         hear_string(t, first + SLOT_NAMES + index, j, function, "name");
