@@ -189,19 +189,22 @@ void weir_cs__enforce_usage(struct weir_cs *cs, const struct weir_json *json)
     }
     weir_metric_add(cs->request.policy->dropped, n_odd);
     cs->is_usage_borrowed = false;
+    cs->usage_frame = cs->n_frames;
     keep_usage(cs, envelope, weir_buf_slice(&usage), weir_buf_slice(&extras));
     weir_envelope_unref(envelope);
     weir_buf_dispose(&usage);
     weir_buf_dispose(&extras);
 }
 
-/* Usage that came with a choice and has no event of that to leave with: it leaves last, unless a
- * later one does. */
-static void borrow_usage(struct weir_cs_choice *choice, struct weir_slice usage)
+/* Usage that came with a choice, in this frame, and has no event of that to leave with: it leaves
+ * last, unless a later one does. */
+static void borrow_usage(struct weir_cs_choice *choice, struct weir_slice usage, uint64_t frame)
 {
-    if (usage.n != 0) {
-        keep_usage(choice->cs, choice->enforced->envelope, usage, WEIR_SLICE(""));
-        choice->cs->is_usage_borrowed = true;
+    struct weir_cs *cs = choice->cs;
+    if (usage.n != 0 && frame >= cs->usage_frame) {
+        keep_usage(cs, choice->enforced->envelope, usage, WEIR_SLICE(""));
+        cs->is_usage_borrowed = true;
+        cs->usage_frame = frame;
     }
 }
 
@@ -239,7 +242,7 @@ static void push(struct weir_cs_choice *choice, enum weir_channel channel, struc
         item->envelope = weir_envelope_ref(choice->enforced->envelope);
         push_item(choice, channel, item, text);
     } else {
-        borrow_usage(choice, usage);
+        borrow_usage(choice, usage, choice->cs->n_frames);
     }
 }
 
@@ -397,8 +400,9 @@ static void take_finish(struct weir_cs_choice *choice, struct weir_slice usage)
 {
     struct weir_buf *kept = &choice->enforced->usage;
     if (usage.n == 0) {
-        borrow_usage(choice, weir_buf_slice(kept));
+        borrow_usage(choice, weir_buf_slice(kept), choice->enforced->usage_frame);
     }
+    choice->enforced->usage_frame = choice->cs->n_frames;
     weir_buf_clear(kept);
     weir_buf_append(kept, usage);
 }
@@ -422,7 +426,7 @@ static void take_delta(struct weir_cs_choice *choice, const struct weir_delta *d
     if (has_finish) {
         take_finish(choice, usage);
     } else if (!has_texts) {
-        borrow_usage(choice, usage);
+        borrow_usage(choice, usage, cs->n_frames);
     }
     if (!has_texts && !has_finish && e->checked.tools.n == 0 && !cs->is_over) {
         greet(choice);
@@ -449,9 +453,10 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
     weir_cs__note_finish(choice, d.finish != WEIR_JSON_NONE);
     cs->has_spoken = cs->has_spoken || usage.n != 0 || !is_blocked;
     if (usage.n != 0 && is_blocked) {
-        borrow_usage(choice, usage);
+        borrow_usage(choice, usage, cs->n_frames);
     } else if (usage.n != 0 && cs->is_usage_borrowed) {
         weir_buf_clear(&cs->usage);
+        cs->usage_frame = cs->n_frames;
     }
     if (is_blocked) {
         return;
@@ -509,7 +514,8 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
     bool is_whole = last != NULL && last->end_cp <= piece->end_cp;
     struct weir_slice usage = is_whole ? weir_slice_make(last->json, last->n) : WEIR_SLICE("");
     if (piece->text.n == 0 && piece->n_findings == 0) {
-        borrow_usage(choice, usage); /* all of it belongs to a run that was replaced before */
+        /* All of it belongs to a run that was replaced before. */
+        borrow_usage(choice, usage, last != NULL ? last->frame : 0);
     } else {
         struct weir_talk_out e = {.envelope = envelope_of(choice, last),
                                   .channel = piece->channel,
@@ -566,7 +572,7 @@ static void save_usage(struct weir_cs_choice *choice)
         }
     }
     if (last != NULL) {
-        borrow_usage(choice, weir_slice_make(last->json, last->n));
+        borrow_usage(choice, weir_slice_make(last->json, last->n), last->frame);
     }
 }
 

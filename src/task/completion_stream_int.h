@@ -48,6 +48,7 @@ struct weir_cs_enforced {
     bool is_clean;                  /* it is, or what is sent is ours */
     struct weir_envelope *envelope; /* of the last event */
     struct weir_buf usage;          /* that came with the finish_reason: JSON */
+    uint64_t usage_frame;           /* when it came */
     size_t held_bytes;              /* of `checked`, counted in the stream's */
 };
 
@@ -123,6 +124,7 @@ struct weir_cs {
     uint64_t prompt_tokens;
     size_t n_choices;
     struct weir_buf usage;     /* the last usage event: leaves last */
+    uint64_t usage_frame;      /* the frame it came in: an older one does not take its place */
     bool is_usage_borrowed;    /* it came with a blocked choice: a later one makes it void */
     struct weir_buf first;     /* the first event */
     struct weir_post cleanup;  /* after a failure: what still runs is stopped */
