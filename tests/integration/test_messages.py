@@ -223,6 +223,16 @@ def test_blocks_of_other_kinds_are_looked_at_as_json(gateway, server, route):
     assert left[1:4] == clean
 
 
+@pytest.mark.parametrize("kind", ["text_delta", "new_delta"])
+@pytest.mark.parametrize("route", ["block", "redact"])
+def test_what_a_block_of_another_kind_says_in_pieces_is_one_text(gateway, server, route, kind):
+    block = [opened(0, {"type": "new", "text": MAIL[:3]}), delta(0, kind, text=MAIL[3:9]),
+             delta(0, kind, text=MAIL[9:]), closed(0)]  # fmt: skip
+    left = streamed(gateway, server, route, messages.message(block))
+    assert [e["type"] for e in left].count("content_block_start") == 1  # the route's words
+    assert messages.gather(left)["stop_reason"] == "refusal"
+
+
 def test_an_answer_that_ends_as_if_it_were_complete(gateway, server):
     said = messages.message(text(0, MAIL))
     answer = messages.gather(streamed(gateway, server, "completed", said))
