@@ -72,58 +72,105 @@ bool weir_form_is_word_at(const struct weir_json *json, uint32_t at)
     return plain_text(json, at, &text) && weir_form_is_word(text);
 }
 
-/* ---- usage ---- */
+/* ---- usage, and what filters say ---- */
 
-enum { USAGE_DEPTH = 8 };
+enum { PLAIN_DEPTH = 8 };
 
-static bool is_usage_leaf(const struct weir_json *json, uint32_t at)
+static bool is_plain_leaf(const struct weir_json *json, uint32_t at)
 {
     enum weir_json_type type = weir_json_type(json, at);
     return type < WEIR_JSON_STRING || weir_form_is_word_at(json, at);
 }
 
-static bool is_usage_name(const struct weir_json *json, uint32_t key)
+static bool is_plain_name(const struct weir_json *json, uint32_t key)
 {
     struct weir_slice name;
     return plain_text(json, key, &name) && is_made_of(name, WEIR_FORM_DETECTION_MOST, "_.-", true);
 }
 
-size_t weir_form_write_usage(const struct weir_json *json, uint32_t at, struct weir_buf *out)
-{
+struct plain {
+    const struct weir_json *json;
     struct weir_json_write w;
-    uint32_t ends[USAGE_DEPTH]; /* of the objects that are open */
-    size_t depth = 0;
-    size_t n_odd = 0;
-    uint32_t end = json->nodes[at].next;
-    uint32_t i = at;
-    weir_json_write_init(&w, out);
-    while (i < end) {
-        bool has_name = depth != 0; /* only objects are entered: the node is a key */
-        if (has_name && !is_usage_name(json, i)) {
-            n_odd++;
-            i = json->nodes[i + 1].next;
+    bool takes_arrays;
+    uint32_t open[PLAIN_DEPTH]; /* the containers */
+    size_t depth;
+    size_t n_odd;
+};
+
+static bool is_object(const struct plain *p, size_t depth)
+{
+    return weir_json_type(p->json, p->open[depth]) == WEIR_JSON_OBJECT;
+}
+
+/* A value; returns the node to go on with. */
+static uint32_t write_plain_value(struct plain *p, uint32_t at)
+{
+    const struct weir_json *json = p->json;
+    enum weir_json_type type = weir_json_type(json, at);
+    bool is_entered = type == WEIR_JSON_OBJECT || (type == WEIR_JSON_ARRAY && p->takes_arrays);
+    if (is_entered && p->depth < PLAIN_DEPTH) {
+        p->open[p->depth++] = at;
+        if (type == WEIR_JSON_OBJECT) {
+            weir_json_write_begin_object(&p->w);
         } else {
-            if (has_name) {
-                weir_json_write_key_raw(&w, weir_json_raw(json, i));
-                i++;
-            }
-            bool is_object = weir_json_type(json, i) == WEIR_JSON_OBJECT && depth < USAGE_DEPTH;
-            if (is_object) {
-                weir_json_write_begin_object(&w);
-                ends[depth++] = json->nodes[i].next;
-                i++;
-            } else if (is_usage_leaf(json, i)) {
-                weir_json_write_raw(&w, weir_json_raw(json, i));
-                i++;
+            weir_json_write_begin_array(&p->w);
+        }
+        return at + 1;
+    }
+    if (is_plain_leaf(json, at)) {
+        weir_json_write_raw(&p->w, weir_json_raw(json, at));
+    } else {
+        weir_json_write_null(&p->w);
+        p->n_odd++;
+    }
+    return json->nodes[at].next;
+}
+
+static uint32_t write_plain_member(struct plain *p, uint32_t key)
+{
+    if (!is_plain_name(p->json, key)) {
+        p->n_odd++;
+        return p->json->nodes[key + 1].next;
+    }
+    weir_json_write_key_raw(&p->w, weir_json_raw(p->json, key));
+    return write_plain_value(p, key + 1);
+}
+
+static size_t write_plain(struct plain *p, uint32_t at, struct weir_buf *out)
+{
+    uint32_t end = p->json->nodes[at].next;
+    weir_json_write_init(&p->w, out);
+    while (at < end) {
+        bool is_member = p->depth != 0 && is_object(p, p->depth - 1);
+        at = is_member ? write_plain_member(p, at) : write_plain_value(p, at);
+        while (p->depth != 0 && at == p->json->nodes[p->open[p->depth - 1]].next) {
+            p->depth--;
+            if (is_object(p, p->depth)) {
+                weir_json_write_end_object(&p->w);
             } else {
-                weir_json_write_null(&w);
-                n_odd++;
-                i = json->nodes[i].next;
+                weir_json_write_end_array(&p->w);
             }
         }
-        while (depth != 0 && i == ends[depth - 1]) {
-            weir_json_write_end_object(&w);
-            depth--;
+    }
+    return p->n_odd;
+}
+
+size_t weir_form_write_usage(const struct weir_json *json, uint32_t at, struct weir_buf *out)
+{
+    struct plain p = {.json = json};
+    return write_plain(&p, at, out);
+}
+
+size_t weir_form_write_filters(const struct weir_json *json, uint32_t object,
+                               const char *const *names, struct weir_buf *out)
+{
+    size_t n_odd = 0;
+    for (; *names != NULL; names++) {
+        struct plain p = {.json = json, .takes_arrays = true};
+        uint32_t at = weir_json_get_set(json, object, weir_slice_cstr(*names));
+        if (at != WEIR_JSON_NONE) {
+            weir_buf_printf(out, "%s\"%s\":", out->n != 0 ? "," : "", *names);
+            n_odd += write_plain(&p, at, out);
         }
     }
     return n_odd;

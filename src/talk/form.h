@@ -45,4 +45,10 @@ bool weir_form_is_word_at(const struct weir_json *json, uint32_t at);
  */
 size_t weir_form_write_usage(const struct weir_json *json, uint32_t at, struct weir_buf *out);
 
+/* Appends those of the named members (NULL after the last) that the object has, with commas between
+ * them and behind what is there: the same, and arrays of it. What the filters of a model server say
+ * has this form. */
+size_t weir_form_write_filters(const struct weir_json *json, uint32_t object,
+                               const char *const *names, struct weir_buf *out);
+
 #endif

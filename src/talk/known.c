@@ -10,11 +10,19 @@ const char *const weir_known_top[] = {"id",
                                       "service_tier",
                                       "prompt_logprobs",
                                       "prompt_token_ids",
+                                      "prompt_filter_results",
+                                      "prompt_annotations",
                                       NULL};
+
+const char *const weir_known_prompt_filters[] = {"prompt_filter_results", "prompt_annotations",
+                                                 NULL};
+const char *const weir_known_filters[] = {"content_filter_results", "content_filter_result",
+                                          "content_filter_offsets", NULL};
 
 #define CHOICE                                                                                     \
     "index", "finish_reason", "stop_reason", "logprobs", "token_ids", "prompt_logprobs",           \
-        "prompt_token_ids"
+        "prompt_token_ids", "content_filter_results", "content_filter_result",                     \
+        "content_filter_offsets"
 
 const char *const weir_known_choice[] = {CHOICE, NULL};
 

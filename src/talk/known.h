@@ -20,6 +20,10 @@ extern const char *const weir_known_call[];     /* without `function` and `custo
 extern const char *const weir_known_function[]; /* in `function`, and in `function_call` */
 extern const char *const weir_known_custom[];   /* in `custom` */
 
+/* What Azure's filters say of the question and of a choice: these are known, too. */
+extern const char *const weir_known_prompt_filters[];
+extern const char *const weir_known_filters[];
+
 /* The same with the members that hold what a choice says: of chat completions, of completions. */
 const char *const *weir_known_choice_of(bool is_chat);
 

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "talk/form.h"
 #include "talk/half.h"
+#include "talk/known.h"
 #include "task/promise.h"
 #include "task/results.h"
 #include "task/source.h"
@@ -41,6 +42,7 @@ void weir_checked_dispose(struct weir_checked *g)
     weir_buf_dispose(&g->finish);
     weir_buf_dispose(&g->stop_reason);
     weir_buf_dispose(&g->whole);
+    weir_buf_dispose(&g->filters);
     weir_buf_dispose(&g->logprobs_out);
 }
 
@@ -159,6 +161,25 @@ static void take_logprobs(struct weir_checked *g, const struct weir_delta *d)
     }
 }
 
+/* The last that was said counts: who can send it on in between does (weir_checked_says_filters). */
+static void take_filters(struct weir_checked *g, const struct weir_delta *d)
+{
+    if (weir_checked_says_filters(d)) {
+        weir_buf_clear(&g->filters);
+        g->n_odd += weir_form_write_filters(d->json, d->choice, weir_known_filters, &g->filters);
+    }
+}
+
+bool weir_checked_says_filters(const struct weir_delta *d)
+{
+    for (const char *const *name = weir_known_filters; *name != NULL; name++) {
+        if (weir_json_get_set(d->json, d->choice, weir_slice_cstr(*name)) != WEIR_JSON_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int take_calls(struct weir_checked *g, const struct weir_delta *d)
 {
     const char *why = NULL;
@@ -185,6 +206,7 @@ int weir_checked_take(struct weir_checked *g, const struct weir_delta *d)
     take_finish(g, d);
     take_audio(g, d);
     take_logprobs(g, d);
+    take_filters(g, d);
     return take_calls(g, d);
 }
 

@@ -43,6 +43,8 @@ struct weir_checked {
     struct weir_buf finish;        /* the last finish_reason, JSON; empty: none was said … */
     struct weir_buf stop_reason;   /* … and what came with it */
     struct weir_buf whole;         /* the content so far, where a detector asks for all of it */
+    struct weir_buf filters;       /* what Azure's filters say of it: JSON members; they leave
+                                      with the next event */
     bool has_content;              /* some was said */
     bool has_left[WEIR_CHANNEL_TEXTS]; /* some text of it has left */
     bool is_blocked;
@@ -58,6 +60,9 @@ void weir_checked_dispose(struct weir_checked *g);
 
 /* Everything of a delta but its texts. */
 int weir_checked_take(struct weir_checked *g, const struct weir_delta *d);
+
+/* Is there something of Azure's filters in it? What was said of them before is void then. */
+bool weir_checked_says_filters(const struct weir_delta *d);
 
 /* One of its texts, from the event with that number: first its text, with halves of characters
  * joined and held, then the guard gets it. */

@@ -110,16 +110,40 @@ static bool says_role(struct weir_cs_choice *choice)
     return is_first;
 }
 
+static void join(struct weir_buf *members, struct weir_slice *more)
+{
+    weir_buf_append(members, more->n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+    weir_buf_append(members, *more);
+    *more = weir_buf_slice(members);
+}
+
+/* With what filters have said and what has waited for an event to leave with. */
+static void write_event(struct weir_cs_choice *choice, const struct weir_talk_out *event,
+                        struct weir_buf *out)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_buf *filters = &choice->enforced->checked.filters;
+    struct weir_talk_out e = *event;
+    e.place = choice->index;
+    e.says_role = says_role(choice);
+    if (filters->n != 0) {
+        join(filters, &e.extras);
+    }
+    if (cs->filters.n != 0) {
+        join(&cs->filters, &e.top_extras);
+    }
+    weir_completion_dialect(&cs->request)->write_event(&e, out);
+    weir_buf_clear(filters);
+    weir_buf_clear(&cs->filters);
+}
+
 /* It leaves, or waits until the choice is known to be clean. */
 static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *event)
 {
     struct weir_cs *cs = choice->cs;
-    struct weir_talk_out e = *event;
     struct weir_buf *out = &cs->scratch->out;
-    e.place = choice->index;
-    e.says_role = says_role(choice);
     weir_buf_clear(out);
-    weir_completion_dialect(&cs->request)->write_event(&e, out);
+    write_event(choice, event, out);
     if (holds_text(cs) && !choice->enforced->is_clean) {
         struct weir_cs_item *item = weir_cs__item_new(cs, weir_buf_slice(out));
         weir_list_append(&choice->enforced->waiting, &item->link);
@@ -208,12 +232,27 @@ static void borrow_usage(struct weir_cs_choice *choice, struct weir_slice usage,
     }
 }
 
-/* An event without choices says only what nobody here knows. */
+/* What filters say of the question leaves with the next event of a choice. */
+static void take_prompt_filters(struct weir_cs *cs, const struct weir_json *json)
+{
+    struct weir_buf now = {0};
+    size_t n_odd = weir_form_write_filters(json, 0, weir_known_prompt_filters, &now);
+    weir_metric_add(cs->request.policy->dropped, n_odd);
+    if (now.n != 0) {
+        weir_buf_clear(&cs->filters);
+        weir_buf_append(&cs->filters, weir_buf_slice(&now));
+    }
+    weir_buf_dispose(&now);
+}
+
+/* An event without choices says something of the question's filters, or only what nobody here
+ * knows. */
 void weir_cs__enforce_misc(struct weir_cs *cs, const struct weir_json *json)
 {
     if (keeps_unknown(cs)) {
         weir_cs__emit(cs, json->src);
     } else {
+        take_prompt_filters(cs, json);
         weir_metric_add(cs->request.policy->dropped, weir_known_count(json, 0, weir_known_top));
     }
 }
@@ -266,6 +305,16 @@ void weir_cs__enforce_take_shaped(struct weir_cs_choice *choice, struct weir_sha
     }
 }
 
+static bool says_filters(const struct weir_delta *d)
+{
+    const char *const *name = weir_known_prompt_filters;
+    while (*name != NULL &&
+           weir_json_get_set(d->json, 0, weir_slice_cstr(*name)) == WEIR_JSON_NONE) {
+        name++;
+    }
+    return *name != NULL || weir_checked_says_filters(d);
+}
+
 /* Is one string all it says, with nothing else in it that leaves or is counted? */
 static bool says_one_text(const struct weir_delta *d, enum weir_channel *channel)
 {
@@ -283,7 +332,7 @@ static bool says_one_text(const struct weir_delta *d, enum weir_channel *channel
                      d->n_unknown != 0;
     return n == 1 && !says_more && !json->nodes[d->texts[*channel]].has_lone_surrogate &&
            json->nodes[weir_json_get(json, 0, WEIR_SLICE("choices"))].n == 1 &&
-           weir_known_count(json, 0, weir_known_top) == 0 &&
+           weir_known_count(json, 0, weir_known_top) == 0 && !says_filters(d) &&
            weir_json_get_set(json, 0, WEIR_SLICE("usage")) == WEIR_JSON_NONE;
 }
 
@@ -415,6 +464,12 @@ static void take_delta(struct weir_cs_choice *choice, const struct weir_delta *d
     struct weir_cs_enforced *e = choice->enforced;
     bool has_finish = d->finish != WEIR_JSON_NONE;
     keep_shape(choice, d);
+    if (is_last) {
+        take_prompt_filters(cs, d->json);
+    }
+    if (e->checked.filters.n != 0 && weir_checked_says_filters(d)) {
+        send_out(choice, &(struct weir_talk_out){.envelope = e->envelope}); /* none is lost */
+    }
     take_unknown(choice, d, is_last);
     if (weir_checked_take(&e->checked, d) != 0) {
         fail(choice);
@@ -632,6 +687,9 @@ static void clear(struct weir_cs_choice *choice, const struct weir_guard_piece *
                                          .finish = weir_buf_slice(&e->checked.finish),
                                          .stop_reason = weir_buf_slice(&e->checked.stop_reason),
                                          .usage = weir_buf_slice(&e->usage)});
+    }
+    if (e->checked.filters.n != 0) {
+        send_out(choice, &(struct weir_talk_out){.envelope = e->envelope});
     }
     weir_tools_dispose(&e->checked.tools);
     weir_buf_dispose(&calls);

@@ -622,6 +622,7 @@ static void undo(void *ctx)
     weir_shapes_dispose(&cs->shapes);
     weir_task_scratch_trim(cs->scratch);
     weir_buf_dispose(&cs->usage);
+    weir_buf_dispose(&cs->filters);
     weir_buf_dispose(&cs->first);
     weir_buf_dispose(&cs->lead_detections);
     weir_buf_dispose(&cs->lead_warnings);

@@ -125,6 +125,8 @@ struct weir_cs {
     size_t n_choices;
     struct weir_buf usage;     /* the last usage event: leaves last */
     uint64_t usage_frame;      /* the frame it came in: an older one does not take its place */
+    struct weir_buf filters;   /* block, redact: what Azure's filters say of the question: JSON
+                                  members that leave with the next event of a choice */
     bool is_usage_borrowed;    /* it came with a blocked choice: a later one makes it void */
     struct weir_buf first;     /* the first event */
     struct weir_post cleanup;  /* after a failure: what still runs is stopped */

@@ -149,6 +149,7 @@ static void write_choice(struct said *c, struct weir_buf *out)
                                       : (struct weir_slice){0};
     }
     weir_checked_write_calls(&c->checked, false, &members);
+    weir_buf_append(&extras, weir_buf_slice(&c->checked.filters));
     write_extras(c, &members, &extras);
     write_logprobs(c, &logprobs);
     c->run->dialect->write_choice(
@@ -258,6 +259,8 @@ static struct weir_slice compose(const struct run *r)
     write_choices(r, &choices);
     write_usage(r, &usage);
     write_warnings(r, &warnings);
+    weir_metric_add(policy_of(r)->dropped,
+                    weir_form_write_filters(r->o.answer, 0, weir_known_prompt_filters, &extras));
     if (policy_of(r)->keeps_unknown) {
         weir_known_write_others(r->o.answer, 0, weir_known_top, &extras);
     }

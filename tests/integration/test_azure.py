@@ -1,5 +1,7 @@
 """In front of Azure: its paths and key, its filters' annotations, its errors (weir-mock plays it)."""
 
+import json
+
 import pytest
 from configs import config
 from mock import events
@@ -60,14 +62,45 @@ def test_both_filter_modes_stream_through(azure, mode, route):
     got = [e for e in events(answer.text) if e != "[DONE]"]
     assert not [e for e in got if "error" in e]
     assert {e["model"] for e in got} == {"gpt-4o"}
-    if route == "default":
-        assert "prompt_filter_results" in got[0]
-        filtered = [c for e in got for c in e["choices"] if "content_filter_results" in c]
-        assert filtered
-        if mode == "azure-async":
-            assert [c for c in filtered if c["content_filter_offsets"]["end_offset"] == len(text)]
-    else:
+    assert "prompt_filter_results" in got[0]
+    filtered = [c for e in got for c in e["choices"] if "content_filter_results" in c]
+    assert filtered and filtered[0]["content_filter_results"]["hate"] == {"filtered": False, "severity": "safe"}
+    if mode == "azure-async":
+        assert [c for c in filtered if c["content_filter_offsets"]["end_offset"] == len(text)]
+    if route != "default":  # ours have a choice each: annotations ride on them, and none is lost
         assert [] not in [e["choices"] for e in got if "usage" not in e]
+        offsets = [c["content_filter_offsets"] for c in filtered if "content_filter_offsets" in c]
+        told = [e for e in events(ask(w, stream=True).text) if e != "[DONE]"]
+        assert offsets == [c["content_filter_offsets"] for e in told for c in e["choices"]
+                           if "content_filter_offsets" in c]  # fmt: skip
+
+
+@pytest.mark.parametrize("route", ["strict", "redact"])
+def test_what_filters_say_has_a_form(azure, route):
+    """Numbers, booleans and short words of any depth; texts, as of a citation or an error, become null."""
+    routes = [{"name": name, "output": {"pii": {}}, "on_detection": action}
+              for name, action in [("strict", "block"), ("redact", "redact")]]  # fmt: skip
+    results = {
+        "hate": {"filtered": False, "severity": "safe"},
+        "protected_material_code": {"filtered": False, "detected": True,
+                                    "citation": {"URL": "https://example.org/x", "license": "M I T"}},
+        "custom_blocklists": {"filtered": True, "details": [{"id": "list", "filtered": True}]},
+        "error": {"code": "content_filter_error", "message": "The contents are not filtered"},
+        "a name": {"filtered": False},
+    }  # fmt: skip
+    left = {**results, "error": {"code": "content_filter_error", "message": None},
+            "protected_material_code": {"filtered": False, "detected": True,
+                                        "citation": {"URL": None, "license": None}}}  # fmt: skip
+    del left["a name"]
+    prompt = [{"prompt_index": 0, "content_filter_results": results}]
+    choice = {"index": 0, "finish_reason": "stop", "content_filter_results": results}
+    whole = {"id": "c", "model": "prod", "prompt_filter_results": prompt,
+             "choices": [{**choice, "message": {"role": "assistant", "content": "Yes."}}]}  # fmt: skip
+    w, _ = azure("--answer", json.dumps(whole), routes=routes)
+    answer = ask(w, path=f"/{route}{CHAT}").json()
+    assert answer["choices"][0]["content_filter_results"] == left
+    assert answer["prompt_filter_results"] == [{"prompt_index": 0, "content_filter_results": left}]
+    assert answer["choices"][0]["message"]["content"] == "Yes."
 
 
 @pytest.mark.parametrize("is_stream", [False, True])

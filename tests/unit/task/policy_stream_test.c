@@ -834,12 +834,14 @@ static void test_unknown_dropped(void **state)
          "\"content\":\"Hi.\"},\"logprobs\":null,\"finish_reason\":null}],\"detections\":{"
          "\"output\":[{"
          "\"choice_index\":0,\"results\":[]}]}}\n"
-         "event {\"id\":\"1\",\"choices\":[],\"prompt_filter_results\":[]}\n"
+         "event {\"id\":\"1\",\"choices\":[],\"mood\":[\"bad\"],\"prompt_filter_results\":[{"
+         "\"hate\":\"safe\",\"bad\":\"a bad text\"}]}\n"
          "finish 0\n"
          "done\n"
          "> {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,"
          "\"id\":\"t\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"
-         "\"\"}}]},\"logprobs\":null,\"finish_reason\":null}]}\n"
+         "\"\"}}]},\"logprobs\":null,\"finish_reason\":null}],\"prompt_filter_results\":[{"
+         "\"hate\":\"safe\",\"bad\":null}]}\n"
          "> 0 stop\n"
          "> end\n");
 }

@@ -1,0 +1,62 @@
+/* What an answer says that is no text leaves in the form it claims to have. */
+#include "talk/form.h"
+
+#include "unit/cmocka_all.h"
+
+static void expect_filters(const char *object, const char *want, size_t n_odd)
+{
+    static const char *const names[] = {"results", "offsets", NULL};
+    struct weir_arena arena = {0};
+    struct weir_json j;
+    struct weir_buf out = {0};
+    assert_int_equal(weir_json_parse(&j, weir_slice_cstr(object), NULL, &arena, NULL), 0);
+    assert_int_equal(weir_form_write_filters(&j, 0, names, &out), n_odd);
+    assert_string_equal(out.n != 0 ? weir_buf_cstr(&out) : "", want);
+    weir_buf_dispose(&out);
+    weir_arena_dispose(&arena);
+}
+
+static void test_filters(void **state)
+{
+    (void)state;
+    expect_filters("{\"x\":1}", "", 0);
+    expect_filters("{\"results\":null}", "", 0);
+    expect_filters("{\"offsets\":{\"end\":5},\"results\":{\"hate\":{\"filtered\":false}},\"x\":1}",
+                   "\"results\":{\"hate\":{\"filtered\":false}},\"offsets\":{\"end\":5}", 0);
+    expect_filters("{\"results\":[{\"i\":0,\"list\":[\"safe\",[],{}]},true]}",
+                   "\"results\":[{\"i\":0,\"list\":[\"safe\",[],{}]},true]", 0);
+    /* A text, a name that is none, an escape: none of them has the form. */
+    expect_filters(
+        "{\"results\":{\"a b\":1,\"m\":\"a text\",\"u\":\"s\\u0061fe\",\"l\":[\"x@y\"]}}",
+        "\"results\":{\"m\":null,\"u\":null,\"l\":[null]}", 4);
+    expect_filters("{\"results\":\"a text\",\"offsets\":\"safe\"}",
+                   "\"results\":null,\"offsets\":\"safe\"", 1);
+    /* As deep as a filter may go, and not deeper. */
+    expect_filters("{\"results\":[[[[[[[[[1]]]]]]]]]}", "\"results\":[[[[[[[[null]]]]]]]]", 1);
+}
+
+/* Arrays are no part of what an answer has cost. */
+static void test_usage(void **state)
+{
+    (void)state;
+    struct weir_arena arena = {0};
+    struct weir_json j;
+    struct weir_buf out = {0};
+    struct weir_slice json =
+        WEIR_SLICE("{\"n\":1,\"l\":[1],\"d\":{\"w\":\"cached\",\"t\":\"a b\"}}");
+    assert_int_equal(weir_json_parse(&j, json, NULL, &arena, NULL), 0);
+    assert_int_equal(weir_form_write_usage(&j, 0, &out), 2);
+    assert_string_equal(weir_buf_cstr(&out),
+                        "{\"n\":1,\"l\":null,\"d\":{\"w\":\"cached\",\"t\":null}}");
+    weir_buf_dispose(&out);
+    weir_arena_dispose(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_usage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
