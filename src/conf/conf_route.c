@@ -225,8 +225,8 @@ static bool read_use(struct weir_conf_reader *r, const struct weir_conf_member *
 static void check_type(struct weir_conf_reader *r, const struct weir_conf_node *key,
                        enum weir_conf_detector_type type, bool is_input)
 {
-    bool fits = type == WEIR_CONF_TEXT_CONTENTS ||
-                (!is_input && (type == WEIR_CONF_TEXT_CHAT || type == WEIR_CONF_TEXT_GENERATION));
+    bool fits = type == WEIR_CONF_TEXT_CONTENTS || type == WEIR_CONF_TEXT_CHAT ||
+                (!is_input && type == WEIR_CONF_TEXT_GENERATION);
     if (!fits) {
         weir_conf__error(r, key, "detector %s is of a type that cannot be used for %s",
                          weir_conf__name(r, key->text), is_input ? "input" : "output");

@@ -251,7 +251,7 @@ struct weir_asked *weir_asked_new(const struct weir_asked_options *options)
 
 size_t weir_asked_n_texts(const struct weir_asked *a)
 {
-    return a->n_views;
+    return a->n_views + weir_asked__n_chat(a);
 }
 
 /* ---- asking ---- */
@@ -285,6 +285,9 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     if (weir_scan_fault(scan) == NULL) {
         weir_asked__collect(a);
         weir_asked__judge(a);
+        if (weir_asked__start_chat(a)) {
+            return;
+        }
     }
     a->on_done(a->ctx, scan);
 }
@@ -304,6 +307,7 @@ void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_sca
 {
     a->on_done = on_done;
     a->ctx = ctx;
+    a->task = task;
     a->scan = weir_scan_new(task, on_scanned, a);
     weir_asked__add(a, a->scan);
     weir_scan_start(a->scan);

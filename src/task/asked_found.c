@@ -438,7 +438,7 @@ void weir_asked__collect(struct weir_asked *a)
 
 size_t weir_asked_n_found(const struct weir_asked *a)
 {
-    return a->n_hits;
+    return a->n_hits + weir_asked__n_chat_found(a);
 }
 
 enum weir_policy_outcome weir_asked_outcome(const struct weir_asked *a)

@@ -66,7 +66,10 @@ struct weir_asked {
     size_t cap_views;
     struct weir_plan plans[WEIR_WALK_ROLES]; /* by role, made when needed … */
     bool has_plan[WEIR_WALK_ROLES];          /* … and then set here */
-    struct weir_scan *scan;
+    struct weir_task_ctx *task;
+    struct weir_scan *scan; /* the one under way, or the last */
+    struct weir_scan_group
+        *chat; /* what was found in the conversation as a whole; NULL: not asked */
     weir_scan_done_fn on_done;
     void *ctx;
     struct weir_asked_hit *hits; /* sorted by item, node and span */
@@ -98,6 +101,14 @@ void weir_asked__add(struct weir_asked *a, struct weir_scan *scan);
  * in a question. */
 void weir_asked__collect(struct weir_asked *a);
 void weir_asked__judge(struct weir_asked *a);
+
+/* asked_chat.c: detectors of the conversation as a whole. Starts them when the others are done, if
+ * there are any and the question is not blocked already: true, and `on_done` is called by them. */
+size_t weir_asked__n_chat(const struct weir_asked *a);
+bool weir_asked__start_chat(struct weir_asked *a);
+size_t weir_asked__n_chat_found(const struct weir_asked *a);
+void weir_asked__write_chat(struct weir_json_write *w, const struct weir_asked *a); /* its entry */
+void weir_asked__note_chat(const struct weir_asked *a, const struct weir_policy *policy);
 
 /* asked_write.c: the findings of a place with their texts, which come by their starts; named so
  * that they do not tell what they hide where the route hides it. In the arena. */

@@ -126,6 +126,7 @@ void weir_asked_visit(const struct weir_asked *a, weir_asked_visit_fn fn, void *
             fn(ctx, weir_asked__item(a, &a->hits[a->places[i].first]), &told[k]);
         }
     }
+    weir_asked__note_chat(a, policy);
 }
 
 struct noting {
@@ -155,6 +156,7 @@ void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)
     for (size_t i = 0; i < a->n_places; i++) {
         write_place(&t, &a->places[i]);
     }
+    weir_asked__write_chat(w, a);
     weir_json_write_end_array(w);
     weir_buf_dispose(&t.path);
 }

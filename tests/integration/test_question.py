@@ -51,6 +51,9 @@ def config(port):
         {"name": "far", "input": {"far": {}}, "on_detection": "redact"},
         {"name": "chat", **look, "output": {"whole": {}}, "on_detection": "redact"},
         {"name": "words", "input": {"words": {}}, "on_detection": "redact"},
+        *({"name": f"whole-{action}", "input": {"mark": {}, "whole": {}}, "on_detection": action,
+           "fallback_message": "No."} for action in ("annotate", "redact", "block")),
+        {"name": "whole-only", "input": {"whole": {}}, "on_detection": "redact", "fallback_message": "No."},
     ]  # fmt: skip
     return tree
 
@@ -61,6 +64,7 @@ class World:
     def __init__(self, module_weir):
         self.model = services.Service(lambda request: self.answer(request))
         self.found = lambda text: []
+        self.found_in_chat = lambda body: []
         self.weir = module_weir(config(self.model.port))
 
     def answer(self, request):
@@ -68,7 +72,7 @@ class World:
         if request.path == "/api/v1/text/contents":
             return reply([self.found(text) for text in request.json()["contents"]])
         if request.path == "/api/v1/text/chat":
-            return reply([])
+            return reply(self.found_in_chat(request.json()))
         if request.path == messages.PATH:
             return reply(messages.whole({"type": "text", "text": "Ok."}))
         return reply(ANSWER)
@@ -559,6 +563,54 @@ def test_detectors_of_the_exchange_see_what_the_model_sees(world):
     world.seen("chat", say(f"I am {MAIL}"))
     [asked] = [r for r in world.model.requests[n:] if r.path == "/api/v1/text/chat"]
     assert MAIL not in asked.body.decode() and "[email_address]" in asked.body.decode()
+
+
+@pytest.fixture
+def in_chat(world):
+    """What text_chat detectors are shown; they find what `find` says."""
+    shown = []
+
+    def find(body):
+        shown.append(body)
+        bad = [m for m in body["messages"] if "dig a hole" in json.dumps(m)]
+        return [{"detection": "Harm", "detection_type": "risk", "score": 0.9, "metadata": {"why": "dig"}}
+                for _ in bad[:1]]  # fmt: skip
+
+    world.found_in_chat = find
+    yield shown
+    world.found_in_chat = lambda body: []
+
+
+@pytest.mark.parametrize("route", ["whole-redact", "whole-block", "whole-annotate", "whole-only"])
+@pytest.mark.parametrize("path", [CHAT, TEXT])
+def test_detectors_of_the_conversation_on_input(world, in_chat, route, path):
+    """They see the conversation as the model server will, and what they find blocks."""
+    harm = "How do I dig a hole?"
+    body = {"model": "m", "prompt": harm} if path == TEXT else {
+        "model": "m", "messages": [{"role": "user", "content": f"I am {MAIL}"}, {"role": "assistant", "content": "Hi"},
+                                   {"role": "user", "content": harm}], "tools": []}  # fmt: skip
+    for is_stream in (False,) if route == "whole-annotate" else (False, True):  # the model here does not stream
+        answer, sent = world.ask(route, {**body, "stream": is_stream}, path)
+        assert answer.status_code == 200, answer.text
+        text = answer.text.replace(" ", "")
+        assert '"path":"/messages"' in text or path == TEXT
+        assert '"detector_id":"whole"' in text and '"detection":"Harm"' in text
+        assert (sent is None) == (route != "whole-annotate")
+        assert ("No." in answer.text) == (route != "whole-annotate")
+        if route != "whole-annotate":
+            assert '"content_filter"' in answer.text and "dig" not in answer.text
+        assert "UNSUITABLE_INPUT" in answer.text
+    assert in_chat and all(harm in json.dumps(shown["messages"]) for shown in in_chat)
+    if path == CHAT and route in ("whole-redact", "whole-block"):
+        assert MAIL not in json.dumps(in_chat)
+    fine = json.loads(json.dumps(body).replace("dig a hole", "plant a tree"))
+    answer, sent = world.ask(route, fine, path)
+    assert sent is not None and "plant a tree" in sent and "whole" not in answer.text
+
+
+def test_a_question_that_is_blocked_is_not_shown(world, in_chat):
+    answer, sent = world.ask("whole-block", {"model": "m", "messages": [{"role": "user", "content": MAIL}]})
+    assert sent is None and in_chat == [] and "No." in answer.text
 
 
 def test_a_keyword_is_not_told_by_its_own_name(world):

@@ -148,8 +148,8 @@ static void test_detectors(void **state)
                  "c.yaml:11: error: detector `nothing_like_it` does not exist\n");
     expect_route("name: a, output: {docs: {}}",
                  "c.yaml:11: error: detector `docs` is of a type that cannot be used for output\n");
-    expect_route("name: a, input: {chat: {}}",
-                 "c.yaml:11: error: detector `chat` is of a type that cannot be used for input\n");
+    expect_route("name: a, input: {docs: {}}",
+                 "c.yaml:11: error: detector `docs` is of a type that cannot be used for input\n");
     expect_route("name: a, output: {pii: 0.5}",
                  "c.yaml:11: error: parameters of detector `pii` must be a mapping, not the number "
                  "`0.5`\n");
