@@ -203,7 +203,12 @@ struct weir_conf_detector {
     bool cache; /* its verdicts are kept */
 };
 
-enum weir_conf_action { WEIR_CONF_ANNOTATE, WEIR_CONF_BLOCK, WEIR_CONF_REDACT };
+enum weir_conf_action {
+    WEIR_CONF_ANNOTATE,
+    WEIR_CONF_BLOCK,
+    WEIR_CONF_REDACT,
+    WEIR_CONF_MASK, /* redact, with tokens that become values again in the answer */
+};
 enum weir_conf_history { /* what becomes of tool calls and results that make no sense together */
                          WEIR_CONF_HISTORY_OFF,
                          WEIR_CONF_HISTORY_WARN,
@@ -253,6 +258,27 @@ enum weir_conf_block_as {
 };
 enum weir_conf_ending { WEIR_CONF_ENDING_FILTER, WEIR_CONF_ENDING_COMPLETED };
 
+enum weir_conf_mask_scope {
+    WEIR_CONF_MASK_KEY,
+    WEIR_CONF_MASK_ROUTE,
+    WEIR_CONF_MASK_REQUEST,
+};
+enum weir_conf_mask_unknown {
+    WEIR_CONF_MASK_UNKNOWN_REDACT,
+    WEIR_CONF_MASK_UNKNOWN_BLOCK,
+    WEIR_CONF_MASK_UNKNOWN_ANNOTATE,
+};
+
+/* How a route masks (docs/masking.md). */
+struct weir_conf_mask {
+    struct weir_slice key; /* secret; empty: there is none */
+    enum weir_conf_mask_scope scope;
+    struct weir_conf_list never_restore;
+    enum weir_conf_mask_unknown unknown_output;
+    struct weir_conf_list restore_hosts; /* in lower case */
+    bool instruct;
+};
+
 struct weir_conf_route {
     struct weir_conf_text name;
     const struct weir_conf_use *input;
@@ -264,6 +290,7 @@ struct weir_conf_route {
     enum weir_conf_block_as block_as;
     enum weir_conf_ending block_ending;
     struct weir_conf_text redact_with;
+    struct weir_conf_mask mask;
     uint32_t input_roles;
     enum weir_conf_scope input_scope;                 /* annotate */
     enum weir_conf_history_findings history_findings; /* block */

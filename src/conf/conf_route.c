@@ -12,7 +12,7 @@ enum {
     MAX_ALLOWED = 256,
 };
 
-static const char *const action_words[] = {"annotate", "block", "redact", NULL};
+static const char *const action_words[] = {"annotate", "block", "redact", "mask", NULL};
 static const char *const history_words[] = {"off", "warn", "reject", "merge", NULL};
 static const char *const unknown_words[] = {"drop", "pass", NULL};
 static const char *const block_words[] = {"message", "refusal", "error", NULL};
@@ -362,6 +362,12 @@ static void on_max_tokens(struct weir_conf_reader *r, const struct weir_conf_nod
     weir_conf__read_max_tokens(r, n, &route->max_tokens);
 }
 
+static void on_mask(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    weir_conf__mask_section(r, n, &route->mask);
+}
+
 #define T struct weir_conf_route
 static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("name", on_name, .is_required = true),
@@ -372,6 +378,7 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY(T, block_as, ENUM, .words = block_words),
     WEIR_CONF_KEY(T, block_ending, ENUM, .words = ending_words),
     WEIR_CONF_KEY_CALL("redact_with", on_redact_with),
+    WEIR_CONF_KEY_CALL("mask", on_mask),
     WEIR_CONF_KEY_CALL("input_roles", on_input_roles),
     WEIR_CONF_KEY(T, input_scope, ENUM, .words = scope_words),
     WEIR_CONF_KEY(T, history_findings, ENUM, .words = findings_words),
@@ -412,6 +419,24 @@ static void warn_of_idle_keys(struct weir_conf_reader *r, const struct weir_conf
     }
 }
 
+static void check_mask(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                       const struct weir_conf_route *route)
+{
+    const struct weir_conf_node *mask = weir_conf__get(n, "mask");
+    if (route->on_detection != WEIR_CONF_MASK) {
+        warn_of_idle_key(r, n, "mask", "mask");
+        return;
+    }
+    if (mask == NULL) {
+        weir_conf__error(r, n, "route %s masks and has no key: write `mask: {key_env: VARIABLE}`",
+                         weir_conf__name(r, route->name.s));
+    }
+    if (!names_detectors(n, "input") || !names_detectors(n, "output")) {
+        weir_conf__error(r, n, "route %s masks and needs detectors for `input` and for `output`",
+                         weir_conf__name(r, route->name.s));
+    }
+}
+
 static void check_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
                         const struct weir_conf_route *route)
 {
@@ -424,11 +449,13 @@ static void check_route(struct weir_conf_reader *r, const struct weir_conf_node 
                          weir_conf__name(r, route->name.s));
     }
     warn_of_idle_keys(r, n, route);
+    check_mask(r, n, route);
     const struct weir_conf_node *redact_with = weir_conf__get(n, "redact_with");
-    if (redact_with != NULL && route->on_detection != WEIR_CONF_REDACT) {
+    if (redact_with != NULL && route->on_detection != WEIR_CONF_REDACT &&
+        route->on_detection != WEIR_CONF_MASK) {
         weir_conf__warn(r, redact_with,
                         "`redact_with` has no effect without "
-                        "`on_detection: redact`");
+                        "`on_detection: redact` or `mask`");
     }
     const struct weir_conf_node *fallback = weir_conf__get(n, "fallback_message");
     if (fallback != NULL && route->on_detection == WEIR_CONF_ANNOTATE) {

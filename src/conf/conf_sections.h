@@ -70,6 +70,9 @@ void weir_conf__auth_section(struct weir_conf_reader *r, const struct weir_conf_
                              void *conf);
 void weir_conf__audit_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                               void *conf);
+/* `target` is a struct weir_conf_mask. */
+void weir_conf__mask_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                             void *target);
 void weir_conf__cors_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                              void *conf);
 void weir_conf__limits_section(struct weir_conf_reader *r, const struct weir_conf_node *n,

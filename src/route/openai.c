@@ -1,5 +1,6 @@
 #include "route/openai.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "route/adjust.h"
 #include "route/completion.h"
@@ -13,12 +14,15 @@
 #include "task/seal.h"
 #include "task/seen.h"
 
+#include <openssl/rand.h>
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- what is counted ---- */
 
 static struct weir_metric_family *outcomes;
 static struct weir_metric_family *dropped;
+static struct weir_metric_family *foreign;
 
 void weir_openai_declare(void)
 {
@@ -34,7 +38,14 @@ void weir_openai_declare(void)
         .type = WEIR_METRIC_COUNTER,
         .labels = {"route"},
     };
+    static const struct weir_metric_def foreign_def = {
+        .name = "weir_mask_foreign_tokens_total",
+        .help = "Tokens of ours that stand for nothing in their request, in it or in its answer.",
+        .type = WEIR_METRIC_COUNTER,
+        .labels = {"route"},
+    };
     weir_seen_declare();
+    foreign = weir_metric_declare(&foreign_def);
     outcomes = weir_metric_declare(&outcomes_def);
     dropped = weir_metric_declare(&dropped_def);
 }
@@ -55,6 +66,12 @@ void weir_openai_count_for(struct weir_policy *policy, struct weir_slice route)
         }
     }
     policy->dropped = weir_metric_counter(dropped, WEIR_METRIC_LABELS(route));
+}
+
+struct weir_metric_counter weir_openai_count_foreign(struct weir_slice route)
+{
+    return foreign != NULL ? weir_metric_counter(foreign, WEIR_METRIC_LABELS(route))
+                           : (struct weir_metric_counter){0};
 }
 
 /* ---- reading a request ---- */
@@ -136,6 +153,33 @@ static bool check_seals(struct weir_http_stream *s, const struct weir_json *json
     return broken == WEIR_JSON_NONE;
 }
 
+/* Whose values have the same tokens, as bytes that no other scope has. */
+static struct weir_slice mask_scope(const struct weir_request *request, struct weir_arena *arena)
+{
+    const struct weir_conf_route *route = request->guarded->conf;
+    const struct weir_conf_caller *key = request->key;
+    unsigned char fresh[16];
+    switch (request->guarded->policy.mask->scope) {
+    case WEIR_POLICY_SCOPE_KEY:
+        if (key != NULL) {
+            return weir_slice_cstr(
+                weir_arena_printf(arena, "key:%.*s", (int)key->name.s.n, key->name.s.p));
+        }
+        break; /* nobody comes in without one; then a scope of its own */
+    case WEIR_POLICY_SCOPE_ROUTE:
+        return weir_slice_cstr(
+            weir_arena_printf(arena, "route:%.*s", (int)route->name.s.n, route->name.s.p));
+    case WEIR_POLICY_SCOPE_REQUEST:
+        break;
+    }
+    int rc = RAND_bytes(fresh, sizeof fresh);
+    WEIR_ASSERT(rc == 1);
+    struct weir_buf scope = {0};
+    weir_buf_append(&scope, WEIR_SLICE("request:"));
+    weir_buf_append(&scope, weir_slice_make((const char *)fresh, sizeof fresh));
+    return weir_arena_take_buf(arena, &scope);
+}
+
 bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_json *json,
                                const struct weir_walk_dialect *dialect, struct weir_asked **out)
 {
@@ -155,6 +199,9 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
     weir_walk_read(walk, dialect, json, &options, arena);
     struct weir_asked_options asked = {
         .arena = arena, .json = json, .walk = walk, .policy = policy, .plan = &guarded->input};
+    if (policy->mask != NULL) {
+        asked.mask = weir_mask_new(arena, policy->mask->key, mask_scope(weir_request_of(s), arena));
+    }
     const char *why;
     int status = weir_asked_check(&asked, &why);
     if (status != 0) {

@@ -21,6 +21,9 @@ void weir_openai_declare(void);
 /* Fills in the policy's counters. */
 void weir_openai_count_for(struct weir_policy *policy, struct weir_slice route);
 
+/* weir_mask_foreign_tokens_total of a route. */
+struct weir_metric_counter weir_openai_count_foreign(struct weir_slice route);
+
 struct weir_asked;
 struct weir_json;
 struct weir_walk_dialect;

@@ -163,6 +163,7 @@ static enum weir_policy_action action_of(enum weir_conf_action action)
     case WEIR_CONF_BLOCK:
         return WEIR_POLICY_BLOCK;
     case WEIR_CONF_REDACT:
+    case WEIR_CONF_MASK:
         return WEIR_POLICY_REDACT;
     case WEIR_CONF_ANNOTATE:
         break;
@@ -195,6 +196,53 @@ static const struct weir_seal *seal_of(struct builder *b, const struct weir_conf
     return seal;
 }
 
+/* ---- masking ---- */
+
+static const struct weir_slice *texts_of(struct builder *b, const struct weir_conf_list *list)
+{
+    struct weir_slice *texts = weir_arena_array(b->arena, list->n, sizeof *texts);
+    for (size_t i = 0; i < list->n; i++) {
+        texts[i] = list->items[i].s;
+    }
+    return texts;
+}
+
+/* Keys of `keys_env` have no names of their own, only their places in a list. */
+static void check_scope(struct builder *b, const struct weir_conf_route *conf)
+{
+    const struct weir_conf_auth *auth = &b->env->conf->auth;
+    bool has_names = auth->is_on && auth->n_keys != 0 && auth->keys_env.s.n == 0;
+    if (conf->mask.scope == WEIR_CONF_MASK_KEY && !has_names) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, conf->name.at,
+                               "route `%.*s` masks with `scope: key`, and callers have no keys "
+                               "with names: write `auth.keys`, or `scope: route` or `request`",
+                               (int)conf->name.s.n, conf->name.s.p);
+    }
+}
+
+static const struct weir_policy_mask *mask_of(struct builder *b, const struct weir_conf_route *conf)
+{
+    static const enum weir_policy_action actions[] = {
+        [WEIR_CONF_MASK_UNKNOWN_REDACT] = WEIR_POLICY_REDACT,
+        [WEIR_CONF_MASK_UNKNOWN_BLOCK] = WEIR_POLICY_BLOCK,
+        [WEIR_CONF_MASK_UNKNOWN_ANNOTATE] = WEIR_POLICY_ANNOTATE};
+    const struct weir_conf_mask *m = &conf->mask;
+    if (conf->on_detection != WEIR_CONF_MASK) {
+        return NULL;
+    }
+    check_scope(b, conf);
+    struct weir_policy_mask *made = weir_arena_zalloc(b->arena, sizeof *made);
+    *made = (struct weir_policy_mask){.key = m->key,
+                                      .scope = (enum weir_policy_scope)m->scope,
+                                      .never = texts_of(b, &m->never_restore),
+                                      .n_never = m->never_restore.n,
+                                      .unknown_output = actions[m->unknown_output],
+                                      .hosts = {texts_of(b, &m->restore_hosts), m->restore_hosts.n},
+                                      .instructs = m->instruct,
+                                      .foreign = weir_openai_count_foreign(conf->name.s)};
+    return made;
+}
+
 static void build(struct builder *b, const struct weir_conf_route *conf, struct weir_guarded *g)
 {
     g->conf = conf;
@@ -213,7 +261,8 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
         .input_roles = roles_of(conf->input_roles),
         .looks_at_all = conf->input_scope == WEIR_CONF_SCOPE_ALL,
         .blocks_history = conf->history_findings == WEIR_CONF_HISTORY_BLOCK,
-        .seal = seal_of(b, conf)};
+        .seal = seal_of(b, conf),
+        .mask = mask_of(b, conf)};
     weir_openai_count_for(&g->policy, conf->name.s);
     add_field(g, WEIR_SLICE("x-weir-route"), conf->name.s);
     add_field(g, WEIR_SLICE("x-weir-policy"),

@@ -269,6 +269,9 @@ const struct weir_mask_entry *weir_mask_add(struct weir_mask *m, const struct we
             entry = made;
         }
     }
+    if (entry != NULL) {
+        entry->is_restored = entry->is_restored && v->is_restored;
+    }
     if (text.n != 0) {
         OPENSSL_cleanse(text.p, text.n);
     }

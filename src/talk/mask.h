@@ -58,7 +58,7 @@ struct weir_mask *weir_mask_new(struct weir_arena *arena, struct weir_slice key,
                                 struct weir_slice scope);
 
 /*
- * The entry of a value, made if there is none yet; the first spelling, type and `is_restored` stay.
+ * The entry of a value, made if there is none yet; the first spelling and type stay. Restored is what always may be.
  * NULL: another value of this map has the same tag, and the request must fail.
  */
 const struct weir_mask_entry *weir_mask_add(struct weir_mask *m, const struct weir_mask_value *v);

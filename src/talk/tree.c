@@ -13,6 +13,7 @@ enum rule {
     SCHEMA,      /* a schema, or several in an array */
     SCHEMAS,     /* names that are identifiers, with a schema each */
     IDENTIFIERS, /* identifiers, names too */
+    CONSTANTS,   /* constants; names are identifiers */
     TYPE,        /* the words of `type` */
     NUMBER,      /* numbers and booleans that bound something */
 };
@@ -30,8 +31,8 @@ const struct weir_tree_keyword weir_tree_keywords[] = {
     {"definitions", "schema", SCHEMAS},
     {"dependentSchemas", "schema", SCHEMAS},
     {"required", "identifier", IDENTIFIERS},
-    {"enum", "identifier", IDENTIFIERS},
-    {"const", "identifier", IDENTIFIERS},
+    {"enum", "identifier", CONSTANTS},
+    {"const", "identifier", CONSTANTS},
     {"pattern", "identifier", IDENTIFIERS},
     {"format", "identifier", IDENTIFIERS},
     {"$ref", "identifier", IDENTIFIERS},
@@ -173,7 +174,9 @@ static void say_leaf(struct reading *r, uint32_t at, enum rule rule)
     if (is_control) {
         say(r, text);
     } else {
-        enum weir_tree_what what = rule == IDENTIFIERS ? WEIR_TREE_IDENTIFIER : WEIR_TREE_TEXT;
+        enum weir_tree_what what = rule == IDENTIFIERS ? WEIR_TREE_IDENTIFIER
+                                   : rule == CONSTANTS ? WEIR_TREE_CONSTANT
+                                                       : WEIR_TREE_TEXT;
         say_place(r, (struct weir_tree_place){.node = at, .what = what}, text);
     }
 }
@@ -205,8 +208,9 @@ static enum rule say_key(struct reading *r, uint32_t key, enum rule rule, struct
         say_name(r, key, WEIR_TREE_IDENTIFIER, name);
         return SCHEMA;
     case IDENTIFIERS:
+    case CONSTANTS:
         say_name(r, key, WEIR_TREE_IDENTIFIER, name);
-        return IDENTIFIERS;
+        return rule;
     case ARGUMENTS:
         say_name(r, key, WEIR_TREE_CALL_KEY, name);
         return ARGUMENTS;

@@ -1,6 +1,7 @@
 #ifndef WEIR_TASK_ASKED_H
 #define WEIR_TASK_ASKED_H
 
+#include "talk/mask.h"
 #include "talk/walk.h"
 #include "task/plan.h"
 #include "task/policy.h"
@@ -35,6 +36,7 @@ struct weir_asked_options {
     const struct weir_plan *plan; /* of the input */
     bool is_answer; /* the walk is of an answer's tool calls (task/called.h): all of it is looked
                        at, by all detectors, and `json` is not there */
+    struct weir_mask *mask; /* where the policy masks: gets what was found; otherwise NULL */
 };
 
 /*
@@ -63,6 +65,9 @@ enum weir_policy_outcome weir_asked_outcome(const struct weir_asked *a);
 
 /* A finding in something that cannot be replaced: a fault of the request, in the arena; or NULL. */
 const struct weir_fault *weir_asked_fault(const struct weir_asked *a);
+
+/* The tokens that stand in the request for what was found; NULL: the policy does not mask. */
+const struct weir_mask *weir_asked_mask(const struct weir_asked *a);
 
 /* Tells who watches the request, by its own copy of the policy, what was found (task/seen.h) and
  * what is done about it. */

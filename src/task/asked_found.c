@@ -272,6 +272,25 @@ static void take_view(struct weir_asked *a, const struct weir_asked_view *view)
     }
 }
 
+void weir_asked__take(struct weir_asked *a, const struct weir_asked_view *view,
+                      const struct weir_detection *d)
+{
+    switch (view->kind) {
+    case WEIR_ASKED_LINES:
+        take_lines(a, view, d);
+        break;
+    case WEIR_ASKED_SEAM:
+        take_seam(a, view, d);
+        break;
+    case WEIR_ASKED_OWN:
+    case WEIR_ASKED_UNESCAPED:
+        take_text(a, view, d);
+        break;
+    case WEIR_ASKED_WRITTEN:
+        break;
+    }
+}
+
 static int by_place(const void *x, const void *y)
 {
     const struct weir_asked_hit *a = x;
@@ -351,8 +370,9 @@ static void drop_artefacts(struct weir_asked *a)
     a->n_hits = n;
 }
 
-static void make_places(struct weir_asked *a)
+void weir_asked__make_places(struct weir_asked *a)
 {
+    a->n_places = 0;
     qsort(a->hits, a->n_hits, sizeof *a->hits, by_place);
     drop_artefacts(a);
     a->places = weir_arena_array(a->o.arena, a->n_hits, sizeof *a->places);
@@ -406,9 +426,14 @@ void weir_asked__judge(struct weir_asked *a)
     const struct weir_policy *policy = a->o.policy;
     const struct weir_asked_hit *identifier = NULL;
     bool is_asked = false;
+    if (a->fault != NULL) { /* it cannot be masked */
+        a->outcome = WEIR_POLICY_BLOCKED;
+        return;
+    }
     for (size_t i = 0; i < a->n_hits; i++) {
         const struct weir_asked_hit *hit = &a->hits[i];
-        if (hit->what == WEIR_TREE_IDENTIFIER) {
+        bool is_fixed = hit->what == WEIR_TREE_CONSTANT && a->o.mask == NULL;
+        if (hit->what == WEIR_TREE_IDENTIFIER || is_fixed) {
             identifier = identifier == NULL ? hit : identifier;
         } else {
             is_asked = is_asked || weir_asked__is_turn(a, weir_asked__item(a, hit));
@@ -432,7 +457,10 @@ void weir_asked__collect(struct weir_asked *a)
         take_view(a, &a->views[i]);
     }
     if (a->n_hits != 0) {
-        make_places(a);
+        weir_asked__make_places(a);
+    }
+    if (a->o.mask != NULL) {
+        weir_asked__mask(a);
     }
 }
 

@@ -141,4 +141,25 @@ void weir_asked__write_path(struct weir_asked_telling *t, const struct weir_aske
 void weir_asked__write_results(struct weir_asked_telling *t, const struct weir_detection *told,
                                size_t n);
 
+/* One more finding in a view, but not in JSON as it is written; then the places anew. */
+void weir_asked__take(struct weir_asked *a, const struct weir_asked_view *view,
+                      const struct weir_detection *d);
+void weir_asked__make_places(struct weir_asked *a);
+
+/* asked_write.c: the string of a place, decoded; a number as it is written. */
+struct weir_slice weir_asked__value(const struct weir_asked *a, const struct weir_asked_hit *hit);
+
+/* asked_mask.c: where the policy masks, what else is found by what was found, and all of it in the
+ * map; where that cannot be, `fault` says why. */
+void weir_asked__mask(struct weir_asked *a);
+
+/* The string of a place with tokens in it, in the arena. */
+struct weir_slice weir_asked__masked(const struct weir_asked *a,
+                                     const struct weir_asked_place *place);
+
+/* The line that asks the model to keep tokens as they are goes behind this item's text; NULL:
+ * behind none. */
+const struct weir_walk_item *weir_asked__instructed(const struct weir_asked *a);
+struct weir_slice weir_asked__with_line(const struct weir_asked *a, struct weir_slice text);
+
 #endif

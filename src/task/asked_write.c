@@ -8,8 +8,7 @@
 
 #define REMOVED WEIR_SLICE("[removed]")
 
-/* The string of a place, decoded; a number as it is written. */
-static struct weir_slice value_of(const struct weir_asked *a, const struct weir_asked_hit *hit)
+struct weir_slice weir_asked__value(const struct weir_asked *a, const struct weir_asked_hit *hit)
 {
     const struct weir_walk_item *item = weir_asked__item(a, hit);
     if (item->kind == WEIR_WALK_TEXT || item->kind == WEIR_WALK_IDENTIFIER ||
@@ -65,7 +64,7 @@ void weir_asked__write_path(struct weir_asked_telling *t, const struct weir_aske
 struct weir_detection *weir_asked__told(const struct weir_asked *a,
                                         const struct weir_asked_place *place)
 {
-    struct weir_slice value = value_of(a, &a->hits[place->first]);
+    struct weir_slice value = weir_asked__value(a, &a->hits[place->first]);
     struct weir_detection *told = weir_arena_array(a->o.arena, place->n, sizeof *told);
     bool is_terse = weir_policy_enforces(a->o.policy);
     size_t at_cp = 0;
@@ -170,6 +169,9 @@ struct weir_slice weir_asked__instead(const struct weir_asked *a,
     if (a->o.policy->action == WEIR_POLICY_BLOCK) {
         return REMOVED;
     }
+    if (a->o.mask != NULL) {
+        return weir_asked__masked(a, place);
+    }
     const struct weir_detection **found = weir_arena_array(a->o.arena, place->n, sizeof(void *));
     const struct weir_detection *told = weir_asked__told(a, place);
     for (size_t i = 0; i < place->n; i++) {
@@ -178,7 +180,7 @@ struct weir_slice weir_asked__instead(const struct weir_asked *a,
     struct weir_redact redact = {0};
     struct weir_buf out = {0};
     weir_redact_mapped(&redact, a->o.policy->redact_with,
-                       &(struct weir_redact_piece){.text = value_of(a, &a->hits[place->first]),
+                       &(struct weir_redact_piece){.text = weir_asked__value(a, &a->hits[place->first]),
                                                    .findings = found,
                                                    .n_findings = place->n},
                        spans, &out);
@@ -243,9 +245,12 @@ static void edit_item(struct weir_asked *a, const struct run *run, struct weir_j
 {
     const struct weir_walk_item *item = run->item;
     const struct weir_asked_place *place = &a->places[run->first];
+    struct weir_slice text;
     switch (item->kind) {
     case WEIR_WALK_TEXT:
-        weir_json_edit_replace_string(e, item->node, weir_asked__instead(a, place, NULL));
+        text = weir_asked__instead(a, place, NULL);
+        text = item == weir_asked__instructed(a) ? weir_asked__with_line(a, text) : text;
+        weir_json_edit_replace_string(e, item->node, text);
         break;
     case WEIR_WALK_ENCODED:
         weir_json_edit_replace_string(
@@ -293,8 +298,28 @@ struct weir_slice weir_asked__edited(struct weir_asked *a, uint32_t item)
                                                 : weir_asked__instead(a, &a->places[at], NULL);
 }
 
+/* Is nothing found in that item? Otherwise the line goes in with what is replaced. */
+static bool has_no_place(const struct weir_asked *a, const struct weir_walk_item *item)
+{
+    for (size_t i = 0; i < a->n_hits; i++) {
+        if (weir_asked__item(a, &a->hits[i]) == item) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void instruct(struct weir_asked *a, struct weir_json_edit *e)
+{
+    const struct weir_walk_item *item = weir_asked__instructed(a);
+    if (item != NULL && has_no_place(a, item)) {
+        weir_json_edit_replace_string(e, item->node, weir_asked__with_line(a, item->text));
+    }
+}
+
 void weir_asked_edit(struct weir_asked *a, struct weir_json_edit *e)
 {
+    instruct(a, e);
     if (a->outcome != WEIR_POLICY_REDACTED) {
         return;
     }

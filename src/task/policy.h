@@ -3,6 +3,7 @@
 
 #include "base/slice.h"
 #include "obs/metric.h"
+#include "talk/linkwatch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +38,25 @@ enum weir_policy_block_as {
     WEIR_POLICY_BLOCK_AS_ERROR, /* where a status can still be said, else a message */
 };
 
+/* Whose values have the same tokens. */
+enum weir_policy_scope {
+    WEIR_POLICY_SCOPE_KEY, /* of the caller's key, by its name */
+    WEIR_POLICY_SCOPE_ROUTE,
+    WEIR_POLICY_SCOPE_REQUEST,
+};
+
+/* Masking (docs/masking.md): a route that redacts, where what was replaced comes back. */
+struct weir_policy_mask {
+    struct weir_slice key; /* secret */
+    enum weir_policy_scope scope;
+    const struct weir_slice *never; /* kinds that are not put back: ids, types, detections */
+    size_t n_never;
+    enum weir_policy_action unknown_output; /* what findings in the answer lead to */
+    struct weir_linkwatch_hosts hosts;      /* in whose URLs values may be put back */
+    bool instructs;                         /* asks the model to keep tokens as they are */
+    struct weir_metric_counter foreign;     /* tokens of ours that were in no map */
+};
+
 struct weir_policy {
     enum weir_policy_action action;
     enum weir_policy_block_as block_as;
@@ -48,6 +68,7 @@ struct weir_policy {
     uint32_t input_roles;          /* whose turn is told or blocks: bits by enum weir_walk_role */
     bool looks_at_all;             /* annotate: at all of a question, not at the turn alone */
     bool blocks_history;           /* block: findings that are not in the turn block, too */
+    const struct weir_policy_mask *mask; /* redact: as tokens that come back; NULL: not so */
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];
     struct weir_metric_counter dropped; /* members nobody here knows */
     const struct weir_seal *seal;       /* of thinking that is changed; NULL: there is no key */
@@ -68,6 +89,12 @@ void weir_seen_note_outcome(struct weir_seen *seen, enum weir_policy_side side,
 static inline bool weir_policy_enforces(const struct weir_policy *p)
 {
     return p != NULL && p->action != WEIR_POLICY_ANNOTATE;
+}
+
+/* What findings in an answer lead to. */
+static inline enum weir_policy_action weir_policy_on_output(const struct weir_policy *p)
+{
+    return p->mask != NULL ? p->mask->unknown_output : p->action;
 }
 
 /* Counts what became of a side. `p` NULL: counts nowhere. */
