@@ -11,6 +11,7 @@
 #include "detect/found.h"
 #include "talk/recur.h"
 #include "task/asked_int.h"
+#include "task/unmask.h"
 
 #define LINE                                                                                       \
     "Words such as EMAIL_ADDRESS_7F3KQ2MAX9 stand for values that are not shown to you: repeat "   \
@@ -355,6 +356,38 @@ void weir_asked__mask(struct weir_asked *a)
     if (is_sought && fill_map(a)) {
         count_foreign(a);
     }
+}
+
+/* ---- answers ---- */
+
+/* A name has no tokens: what is found in it stays found. */
+static void sift_place(struct weir_asked *a, const struct weir_asked_place *place,
+                       const struct weir_mask *mask, size_t *n)
+{
+    struct weir_unmask_spans spans = {0};
+    if (weir_asked__item(a, &a->hits[place->first])->kind != WEIR_WALK_IDENTIFIER) {
+        weir_unmask_spans_read(&spans, mask, weir_asked__value(a, &a->hits[place->first]));
+    }
+    for (size_t i = place->first; i < place->first + place->n; i++) {
+        struct weir_asked_hit hit = a->hits[i];
+        struct weir_detection *d = weir_arena_alloc(a->o.arena, sizeof *d);
+        *d = *hit.d;
+        if (d->end_cp == d->start_cp || weir_unmask_spans_judge(&spans, d)) {
+            hit.d = d;
+            a->hits[(*n)++] = hit;
+        }
+    }
+    weir_unmask_spans_dispose(&spans);
+}
+
+void weir_asked__sift(struct weir_asked *a, const struct weir_mask *mask)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->n_places; i++) {
+        sift_place(a, &a->places[i], mask, &n);
+    }
+    a->n_hits = n;
+    weir_asked__make_places(a);
 }
 
 /* ---- the line ---- */

@@ -1,5 +1,6 @@
 #include "task/called.h"
 
+#include "talk/restore.h"
 #include "talk/walk.h"
 #include "task/asked_int.h"
 
@@ -70,7 +71,23 @@ bool weir_called_add(struct weir_called *c, struct weir_scan *scan)
 
 static bool redacts(const struct weir_called *c)
 {
-    return c->o.policy != NULL && c->o.policy->action == WEIR_POLICY_REDACT;
+    return c->o.policy != NULL && weir_policy_on_output(c->o.policy) == WEIR_POLICY_REDACT;
+}
+
+/* Values will stand where tokens are. */
+static void move_spans(const struct weir_called *c, struct weir_slice text,
+                       struct weir_redact_span *spans, size_t n)
+{
+    struct weir_restore restore;
+    struct weir_buf out = {0};
+    weir_restore_init(&restore, c->o.mask, &c->o.policy->mask->hosts, false);
+    weir_restore_feed(&restore, text, &out);
+    for (size_t i = 0; i < n; i++) {
+        spans[i].start_cp = weir_restore_map(&restore, spans[i].start_cp);
+        spans[i].end_cp = weir_restore_map(&restore, spans[i].end_cp);
+    }
+    weir_restore_dispose(&restore);
+    weir_buf_dispose(&out);
 }
 
 /* Spans count in the text that the caller gets. */
@@ -78,11 +95,20 @@ static struct weir_detection *told_of(const struct weir_called *c,
                                       const struct weir_asked_place *place)
 {
     struct weir_detection *told = weir_asked__told(c->asked, place);
-    if (!redacts(c) || c->blocks) {
+    if ((!redacts(c) && c->o.mask == NULL) || c->blocks) {
         return told;
     }
     struct weir_redact_span *spans = weir_arena_array(c->o.arena, place->n, sizeof *spans);
-    weir_asked__instead(c->asked, place, spans);
+    struct weir_slice text = weir_asked__value(c->asked, &c->asked->hits[place->first]);
+    for (size_t i = 0; i < place->n; i++) {
+        spans[i] = (struct weir_redact_span){told[i].start_cp, told[i].end_cp};
+    }
+    if (redacts(c)) {
+        text = weir_asked__instead(c->asked, place, spans);
+    }
+    if (c->o.mask != NULL) {
+        move_spans(c, text, spans, place->n);
+    }
     for (size_t i = 0; i < place->n; i++) {
         told[i].start_cp = spans[i].start_cp;
         told[i].end_cp = spans[i].end_cp;
@@ -168,8 +194,12 @@ void weir_called_collect(struct weir_called *c)
 {
     weir_asked__collect(c->asked);
     c->is_collected = true;
+    if (c->o.mask != NULL && c->asked->n_hits != 0) {
+        weir_asked__sift(c->asked, c->o.mask);
+    }
     if (c->asked->n_hits != 0) {
         c->blocks = weir_policy_enforces(c->o.policy) &&
+                    weir_policy_on_output(c->o.policy) != WEIR_POLICY_ANNOTATE &&
                     (!redacts(c) || has_placeless(c->asked) || has_fixed(c->asked));
         tell(c);
     }
@@ -207,7 +237,8 @@ bool weir_called_has_judged(const struct weir_called *c, const struct weir_tools
     for (size_t i = 0; i < c->asked->n_views; i++) {
         const struct weir_asked_view *view = &c->asked->views[i];
         bool is_name = c->walk.items[view->item].kind == WEIR_WALK_IDENTIFIER;
-        if (view->group == NULL || (view->group->n_found != 0 && (!redacts(c) || is_name))) {
+        bool may_have = c->o.mask != NULL || redacts(c); /* in tokens, or told, or replaced */
+        if (view->group == NULL || (view->group->n_found != 0 && (!may_have || is_name))) {
             return false;
         }
     }
@@ -227,7 +258,7 @@ static bool is_whole(const struct weir_called *c, uint32_t item, struct weir_sli
 
 bool weir_called_replace(struct weir_called *c, struct weir_tools *tools)
 {
-    for (size_t i = 0; i < tools->n && c->found.n != 0; i++) {
+    for (size_t i = 0; i < tools->n && c->found.n != 0 && redacts(c); i++) {
         struct weir_buf *arguments = &tools->items[i].arguments;
         uint32_t item = (uint32_t)(N_TEXTS * i + 1);
         struct weir_slice text = weir_asked__edited(c->asked, item);

@@ -25,7 +25,8 @@ static bool keeps_unknown(const struct weir_cs *cs)
  */
 static bool holds_text(const struct weir_cs *cs)
 {
-    return cs->request.asks_json && cs->request.policy->action == WEIR_POLICY_BLOCK;
+    return cs->request.asks_json &&
+           weir_policy_on_output(cs->request.policy) == WEIR_POLICY_BLOCK;
 }
 
 /* ---- making ---- */
@@ -181,9 +182,13 @@ static struct weir_slice write_found(const struct weir_cs_choice *choice,
     return weir_buf_slice(out);
 }
 
-static struct weir_slice warnings_of(const struct weir_guard_piece *piece)
+static struct weir_slice warnings_of(const struct weir_checked_piece *p)
 {
-    bool is_told = piece->n_findings != 0 && piece->channel != WEIR_CHANNEL_WHOLE;
+    bool is_told = p->piece.n_findings != 0 && p->piece.channel != WEIR_CHANNEL_WHOLE;
+    if (p->has_foreign) {
+        return is_told ? WEIR_SLICE("[" WEIR_EVENT_UNSUITABLE_OUTPUT "," WEIR_UNMASK_WARNING "]")
+                       : WEIR_SLICE("[" WEIR_UNMASK_WARNING "]");
+    }
     return is_told ? weir_event_unsuitable_output() : WEIR_SLICE("");
 }
 
@@ -578,7 +583,7 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
                                   .logprobs = p->logprobs,
                                   .usage = usage,
                                   .detections = write_found(choice, piece, &cs->scratch->kept),
-                                  .warnings = warnings_of(piece)};
+                                  .warnings = warnings_of(p)};
         if (piece->channel == WEIR_CHANNEL_TRANSCRIPT) {
             e.audio = weir_checked_take_audio(&choice->enforced->checked);
         }
@@ -586,6 +591,9 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
     }
     if (piece->is_changed) {
         weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
+    } else if (piece->n_findings != 0 &&
+               weir_policy_on_output(cs->request.policy) == WEIR_POLICY_ANNOTATE) {
+        weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
     }
     bool has_left = piece->text.n != 0;
     bool *so_far = &choice->enforced->checked.has_left[piece->channel];
@@ -593,8 +601,9 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
     weir_cs__forget_until(cs, items, piece->end_cp);
 }
 
-static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+static void emit_no(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
 {
+    const struct weir_guard_piece *piece = &p->piece;
     struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
     struct weir_out *sink = cs->out;
@@ -608,7 +617,7 @@ static void emit_no(struct weir_cs_choice *choice, const struct weir_guard_piece
                                      .channel = no.channel,
                                      .text = no.text,
                                      .detections = write_found(choice, piece, &cs->scratch->kept),
-                                     .warnings = warnings_of(piece)});
+                                     .warnings = warnings_of(p)});
     send_out(choice, &(struct weir_talk_out){.envelope = e->envelope,
                                              .finish = no.finish,
                                              .usage = weir_buf_slice(&e->usage)});
@@ -631,7 +640,7 @@ static void save_usage(struct weir_cs_choice *choice)
     }
 }
 
-static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+static void block(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
 {
     struct weir_cs *cs = choice->cs;
     bool has_finished = choice->said_finish_last && !choice->said_finish_before;
@@ -640,7 +649,7 @@ static void block(struct weir_cs_choice *choice, const struct weir_guard_piece *
         choice->role = WEIR_CS_ROLE_UNSAID; /* what has said it does not leave */
     }
     drop_held(choice);
-    emit_no(choice, piece);
+    emit_no(choice, p);
     weir_cs__note_outcome(cs, WEIR_POLICY_BLOCKED);
     weir_tools_dispose(&choice->enforced->checked.tools);
     account(choice);
@@ -660,13 +669,15 @@ static void emit_waiting(struct weir_cs_choice *choice)
 }
 
 /* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */
-static void clear(struct weir_cs_choice *choice, const struct weir_guard_piece *piece)
+static void clear(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
 {
     struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
+    const struct weir_guard_piece *piece = &p->piece;
     struct weir_buf calls = {0};
+    bool has_calls = e->checked.tools.n != 0 || weir_checked_has_audio(&e->checked);
     emit_waiting(choice);
-    if (e->checked.tools.n != 0 || weir_checked_has_audio(&e->checked)) {
+    if (has_calls) {
         bool has_found = piece->n_findings != 0;
         weir_checked_write_calls(&e->checked, true, &calls);
         send_out(choice,
@@ -676,7 +687,7 @@ static void clear(struct weir_cs_choice *choice, const struct weir_guard_piece *
                      .members = weir_buf_slice(&calls),
                      .detections = has_found ? write_found(choice, piece, &cs->scratch->kept)
                                              : WEIR_SLICE(""),
-                     .warnings = warnings_of(piece)});
+                     .warnings = warnings_of(p)});
     }
     if (piece->is_changed) {
         weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
@@ -686,7 +697,9 @@ static void clear(struct weir_cs_choice *choice, const struct weir_guard_piece *
                  &(struct weir_talk_out){.envelope = e->envelope,
                                          .finish = weir_buf_slice(&e->checked.finish),
                                          .stop_reason = weir_buf_slice(&e->checked.stop_reason),
-                                         .usage = weir_buf_slice(&e->usage)});
+                                         .usage = weir_buf_slice(&e->usage),
+                                         .warnings = has_calls ? WEIR_SLICE("")
+                                                               : warnings_of(p)});
     }
     if (e->checked.filters.n != 0) {
         send_out(choice, &(struct weir_talk_out){.envelope = e->envelope});
@@ -703,10 +716,10 @@ static void take_piece(struct weir_cs_choice *choice, const struct weir_checked_
         emit_text(choice, p);
         break;
     case WEIR_GUARD_BLOCKED:
-        block(choice, &p->piece);
+        block(choice, p);
         break;
     case WEIR_GUARD_CLEAR:
-        clear(choice, &p->piece);
+        clear(choice, p);
         break;
     }
 }

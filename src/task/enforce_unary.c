@@ -57,6 +57,7 @@ struct run {
     size_t n_found;      /* findings at all */
     bool is_over;
     bool has_detections;
+    bool has_foreign;           /* see weir_checked_piece */
     struct weir_buf detections; /* of the answer */
     struct weir_post step;      /* composes it */
 };
@@ -225,7 +226,7 @@ static void write_warnings(const struct run *r, struct weir_buf *out)
     struct weir_buf input = {0};
     struct weir_json_write w;
     bool has_input = weir_completion_write_input_warnings(r->o.request, r->o.input, &input);
-    if (has_input || r->n_text_found != 0) {
+    if (has_input || r->n_text_found != 0 || r->has_foreign) {
         weir_json_write_init(&w, out);
         weir_json_write_begin_array(&w);
         if (has_input) {
@@ -233,6 +234,9 @@ static void write_warnings(const struct run *r, struct weir_buf *out)
         }
         if (r->n_text_found != 0) {
             weir_results_write_warning(&w, WEIR_SLICE("type"), WEIR_WARN_UNSUITABLE_OUTPUT);
+        }
+        if (r->has_foreign) {
+            weir_json_write_raw(&w, WEIR_SLICE(WEIR_UNMASK_WARNING));
         }
         weir_json_write_end_array(&w);
     }
@@ -292,8 +296,11 @@ static enum weir_policy_outcome outcome_of(const struct run *r, bool *is_all_blo
         *is_all_blocked = *is_all_blocked && r->choices[i].checked.is_blocked;
         if (r->choices[i].checked.is_blocked) {
             outcome = WEIR_POLICY_BLOCKED;
-        } else if (r->choices[i].is_changed && outcome == WEIR_POLICY_PASSED) {
+        } else if (r->choices[i].is_changed && outcome != WEIR_POLICY_BLOCKED) {
             outcome = WEIR_POLICY_REDACTED;
+        } else if (r->n_text_found != 0 && outcome == WEIR_POLICY_PASSED &&
+                   weir_policy_on_output(policy_of(r)) == WEIR_POLICY_ANNOTATE) {
+            outcome = WEIR_POLICY_ANNOTATED;
         }
     }
     return outcome;
@@ -338,6 +345,7 @@ static void take_piece(struct said *c, const struct weir_checked_piece *p)
         weir_results_append(found, WEIR_RESULTS_TERSE, piece->findings[i], found->n != 0);
     }
     c->is_changed = c->is_changed || piece->is_changed;
+    c->run->has_foreign = c->run->has_foreign || p->has_foreign;
     c->run->n_found += piece->n_findings;
     c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
     if (piece->what != WEIR_GUARD_TEXT) {

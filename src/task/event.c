@@ -334,8 +334,7 @@ void weir_event_add_warnings(struct weir_json_edit *e, const struct weir_json *j
 
 struct weir_slice weir_event_unsuitable_output(void)
 {
-    return WEIR_SLICE(
-        "[{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}]");
+    return WEIR_SLICE("[" WEIR_EVENT_UNSUITABLE_OUTPUT "]");
 }
 
 /* An envelope may have had no text of its own: it gets the member then. */

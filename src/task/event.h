@@ -139,7 +139,9 @@ struct weir_event_lead {
 void weir_event_write_lead(const struct weir_json *json, const struct weir_event_lead *lead,
                            struct weir_buf *out);
 
-/* The array `warnings` with UNSUITABLE_OUTPUT alone. */
+/* An object of `warnings`, and the array with it alone. */
+#define WEIR_EVENT_UNSUITABLE_OUTPUT                                                               \
+    "{\"type\":\"UNSUITABLE_OUTPUT\",\"message\":\"Unsuitable output detected.\"}"
 struct weir_slice weir_event_unsuitable_output(void);
 
 /* Sets `warnings`, the server's own first. `ours` is a JSON array; both must live until write. */

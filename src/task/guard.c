@@ -45,6 +45,9 @@ struct weir_guard {
     const struct weir_detection **told_list;
     struct weir_redact_span *spans;
     size_t cap_told;
+    struct weir_detection *sifted; /* findings that are not in tokens */
+    const struct weir_detection **sifted_list;
+    size_t cap_sifted;
     struct weir_guard_stretch *stretches;
     size_t n_stretches;
     size_t cap_stretches;
@@ -90,7 +93,7 @@ struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         weir_buf_init(&g->channels[i].whole, options->max_held_bytes);
     }
-    if (options->keeps_json && options->policy->action == WEIR_POLICY_REDACT) {
+    if (options->keeps_json && weir_policy_on_output(options->policy) == WEIR_POLICY_REDACT) {
         g->channels[WEIR_CHANNEL_CONTENT].redact.keep = &g->keep;
     }
     return g;
@@ -109,6 +112,8 @@ void weir_guard_free(struct weir_guard *g)
     free(g->told);
     free(g->told_list);
     free(g->spans);
+    free(g->sifted);
+    free(g->sifted_list);
     free(g->stretches);
     free(g);
 }
@@ -257,9 +262,12 @@ static bool add_calls(struct weir_guard *g, const struct weir_guard_ending *endi
     if (ending->calls == NULL || ending->calls->n == 0) {
         return false;
     }
+    const struct weir_mask *mask =
+        g->options.unmask != NULL ? weir_unmask_mask(g->options.unmask) : NULL;
     g->called = weir_called_new(&(struct weir_called_options){.arena = g->options.task->arena,
                                                               .plan = g->options.plan,
                                                               .policy = g->options.policy,
+                                                              .mask = mask,
                                                               .choice = g->options.choice,
                                                               .tools = ending->calls});
     return weir_called_add(g->called, g->scan);
@@ -375,7 +383,7 @@ static size_t first_found(const struct weir_guard_piece *piece)
 
 static bool is_refused_by(const struct weir_guard *g, const struct weir_guard_piece *piece)
 {
-    bool blocks = g->options.policy->action == WEIR_POLICY_BLOCK;
+    bool blocks = weir_policy_on_output(g->options.policy) == WEIR_POLICY_BLOCK;
     return piece->n_findings != 0 && (blocks || !can_redact(piece));
 }
 
@@ -422,6 +430,7 @@ static void replace(struct weir_guard *g, struct weir_slice text, struct weir_gu
     redact->ctx = g;
     weir_buf_clear(&g->out);
     piece->what = WEIR_GUARD_TEXT;
+    redact->out_cp -= piece->taken_back_cp;
     piece->is_changed =
         weir_redact_mapped(redact, g->options.policy->redact_with, &in, g->spans, &g->out);
     piece->text = weir_buf_slice(&g->out);
@@ -431,13 +440,62 @@ static void replace(struct weir_guard *g, struct weir_slice text, struct weir_gu
     }
 }
 
+/* What a finding reaches over of the text before the piece: the beginning of a token, unless that
+ * belongs to a run that was replaced already. */
+static size_t taken_back(const struct weir_guard *g, const struct weir_guard_piece *piece,
+                         size_t start_cp)
+{
+    size_t until_cp = g->channels[piece->channel].redact.until_cp;
+    size_t from_cp = start_cp > until_cp ? start_cp : until_cp;
+    return from_cp < piece->start_cp ? piece->start_cp - from_cp : 0;
+}
+
+/* On routes that mask findings in tokens of the map are none, and others take in the tokens that
+ * they touch. */
+static void sift(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    if (piece->n_findings > g->cap_sifted) {
+        g->cap_sifted = piece->n_findings * 2;
+        g->sifted = weir_mem_realloc(g->sifted, g->cap_sifted * sizeof *g->sifted);
+        g->sifted_list = weir_mem_realloc(g->sifted_list, g->cap_sifted * sizeof(void *));
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        struct weir_detection *d = &g->sifted[n];
+        *d = *piece->findings[i];
+        if (weir_redact_can(d) && !weir_unmask_judge(g->options.unmask, piece->channel, d)) {
+            continue;
+        }
+        bool is_grown = d->start_cp < piece->findings[i]->start_cp;
+        size_t back = is_grown ? taken_back(g, piece, d->start_cp) : 0;
+        piece->taken_back_cp = back > piece->taken_back_cp ? back : piece->taken_back_cp;
+        g->sifted_list[n++] = d;
+    }
+    piece->findings = g->sifted_list;
+    piece->n_findings = n;
+}
+
+/* Told, and nothing else. */
+static void tell(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
+{
+    piece->what = WEIR_GUARD_TEXT;
+    piece->text = text;
+    if (g->options.unmask != NULL) {
+        piece->taken_back_cp = 0;
+        keep_told(g, piece);
+        add_stretch(g, text, false);
+    }
+}
+
 /* A text with everything that is known about it: it leaves, changed or not, or ends the choice. */
 static void decide(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
 {
     g->n_stretches = 0;
-    if (g->options.policy->action == WEIR_POLICY_ANNOTATE) {
-        piece->what = WEIR_GUARD_TEXT;
-        piece->text = text;
+    if (g->options.unmask != NULL && piece->n_findings != 0) {
+        sift(g, piece);
+    }
+    if (weir_policy_on_output(g->options.policy) == WEIR_POLICY_ANNOTATE) {
+        tell(g, text, piece);
     } else if (is_refused_by(g, piece)) {
         stop_behind(g, text, piece);
     } else {
@@ -531,7 +589,8 @@ static void pop_calls(struct weir_guard *g, struct weir_guard_piece *piece)
         piece->findings = found->items;
         piece->n_findings = found->n;
         piece->entries = found->entries;
-        piece->is_changed = found->n != 0 && weir_policy_enforces(g->options.policy);
+        piece->is_changed = found->n != 0 && weir_policy_enforces(g->options.policy) &&
+                            weir_policy_on_output(g->options.policy) != WEIR_POLICY_ANNOTATE;
     }
     if (g->called != NULL && weir_called_blocks(g->called)) {
         block(g, piece);
@@ -609,7 +668,10 @@ static void note_seen(const struct weir_guard *g, const struct weir_guard_piece 
                                     .action = WEIR_POLICY_ANNOTATED};
     if (weir_policy_enforces(g->options.policy)) {
         bool is_blocked = piece->what == WEIR_GUARD_BLOCKED;
-        where.action = is_blocked ? WEIR_POLICY_BLOCKED : WEIR_POLICY_REDACTED;
+        bool is_told = weir_policy_on_output(g->options.policy) == WEIR_POLICY_ANNOTATE;
+        where.action = is_blocked ? WEIR_POLICY_BLOCKED
+                       : is_told  ? WEIR_POLICY_ANNOTATED
+                                  : WEIR_POLICY_REDACTED;
     }
     weir_seen_findings(g->options.policy, &where, piece->findings, piece->n_findings);
 }
