@@ -226,7 +226,8 @@ void weir_linkwatch_feed(struct weir_linkwatch *l, struct weir_slice text)
     }
 }
 
-bool weir_linkwatch_is_open(const struct weir_linkwatch *l, const struct weir_linkwatch_hosts *hosts)
+bool weir_linkwatch_is_open(const struct weir_linkwatch *l,
+                            const struct weir_linkwatch_hosts *hosts)
 {
     if (l->mode == MODE_TEXT || l->mode == MODE_MAIL) {
         return true;

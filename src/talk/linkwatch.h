@@ -16,8 +16,9 @@
  *             open    └──── closed ─────┘         └─── closed ───┘          open
  *
  * A URL begins with `//`, `http:`, `https:` or `www.` and ends with white space, a quote or an
- * angle bracket; a target begins with `](` and ends with its bracket. `mailto:` and `tel:` are open:
- * they go to no server. It is read as the most generous reader would: what might be a URL is one.
+ * angle bracket; a target begins with `](` and ends with its bracket. `mailto:` and `tel:` are
+ * open: they go to no server. It is read as the most generous reader would: what might be a URL is
+ * one.
  *
  * The text comes in any cut. In JSON it is read as what its escapes mean, and a string's end ends
  * everything.
@@ -42,6 +43,7 @@ struct weir_linkwatch_hosts {
     const struct weir_slice *names;
     size_t n;
 };
-bool weir_linkwatch_is_open(const struct weir_linkwatch *l, const struct weir_linkwatch_hosts *hosts);
+bool weir_linkwatch_is_open(const struct weir_linkwatch *l,
+                            const struct weir_linkwatch_hosts *hosts);
 
 #endif

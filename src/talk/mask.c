@@ -43,8 +43,8 @@ static void digest_of(const struct weir_mask *m, struct weir_slice text,
                       unsigned char out[DIGEST_BYTES])
 {
     unsigned n = 0;
-    const unsigned char *made = HMAC(EVP_sha256(), m->key.p, (int)m->key.n,
-                                     (const unsigned char *)text.p, text.n, out, &n);
+    const unsigned char *made =
+        HMAC(EVP_sha256(), m->key.p, (int)m->key.n, (const unsigned char *)text.p, text.n, out, &n);
     WEIR_ASSERT(made != NULL && n == DIGEST_BYTES);
 }
 
@@ -237,10 +237,9 @@ static void insert(struct weir_mask *m, struct weir_mask_entry *entry, struct we
     m->entries[m->n++] = entry;
     m->is_sealed = false;
     weir_map_put(&m->by_norm, norm, entry);
-    weir_map_put(&m->by_tag,
-                 weir_slice_make(entry->token + entry->n - WEIR_MASK_TAG_BYTES,
-                                 WEIR_MASK_TAG_BYTES),
-                 entry);
+    weir_map_put(
+        &m->by_tag,
+        weir_slice_make(entry->token + entry->n - WEIR_MASK_TAG_BYTES, WEIR_MASK_TAG_BYTES), entry);
     for (size_t c = 0; c < 256; c++) {
         bool is_escape = (c == '\\' || c == '%') && entry->folded[0] == '_';
         m->may_begin[c] |= is_escape || fold((unsigned char)c) == (unsigned char)entry->folded[0];

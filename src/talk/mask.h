@@ -39,7 +39,7 @@ enum weir_mask_form {
 struct weir_mask_entry {
     char token[WEIR_MASK_TOKEN_MOST + 1]; /* NUL-terminated, like the next */
     char folded[WEIR_MASK_TOKEN_MOST + 1];
-    size_t n; /* bytes of both */
+    size_t n;                /* bytes of both */
     struct weir_slice value; /* the first spelling */
     bool is_restored;        /* false: stays a token in answers */
 };
@@ -58,8 +58,8 @@ struct weir_mask *weir_mask_new(struct weir_arena *arena, struct weir_slice key,
                                 struct weir_slice scope);
 
 /*
- * The entry of a value, made if there is none yet; the first spelling and type stay. Restored is what always may be.
- * NULL: another value of this map has the same tag, and the request must fail.
+ * The entry of a value, made if there is none yet; the first spelling and type stay. Restored is
+ * what always may be. NULL: another value of this map has the same tag, and the request must fail.
  */
 const struct weir_mask_entry *weir_mask_add(struct weir_mask *m, const struct weir_mask_value *v);
 
@@ -129,7 +129,7 @@ void weir_mask_scan_dispose(struct weir_mask_scan *s);
  * Counts tokens that were made here and are not in the map, in text as it comes: those of other
  * scopes, or of turns that only the server remembers. They stay as they are.
  */
-struct weir_mask_foreign { /* all-zero is the beginning of a text */
+struct weir_mask_foreign {           /* all-zero is the beginning of a text */
     char word[WEIR_MASK_TOKEN_MOST]; /* the word at hand … */
     size_t n;                        /* … and how long it is, which may be more */
 };

@@ -23,9 +23,8 @@ static size_t run(struct weir_mask_scan *s, struct weir_slice text, bool is_end,
         unsigned char c = (unsigned char)text.p[at];
         if (!s->is_in_word && weir_mask_may_begin(s->mask, c)) {
             const struct weir_mask_entry *entry = NULL;
-            struct weir_mask_match in = {.text = weir_slice_sub(text, at, text.n),
-                                         .is_json = s->is_json,
-                                         .is_end = is_end};
+            struct weir_mask_match in = {
+                .text = weir_slice_sub(text, at, text.n), .is_json = s->is_json, .is_end = is_end};
             size_t n = weir_mask_match(s->mask, &in, &entry);
             if (n == WEIR_MASK_MORE) {
                 break;

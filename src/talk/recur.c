@@ -6,7 +6,7 @@
 #include <unicode/uchar.h>
 
 enum {
-    NONE = 0,          /* the root: nobody's child */
+    NONE = 0, /* the root: nobody's child */
     SEPARATORS_MOST = 3,
     CHAIN_MOST = 16, /* values that end at one place and are tried; then the longest is taken */
 };
@@ -144,8 +144,8 @@ void weir_recur_build(struct weir_recur *r)
             link_up(r, &r->machines[i]);
         }
     }
-    r->places = weir_arena_array(r->arena, r->machines[WEIR_MASK_DIGITS].longest + 1,
-                                 sizeof *r->places);
+    r->places =
+        weir_arena_array(r->arena, r->machines[WEIR_MASK_DIGITS].longest + 1, sizeof *r->places);
 }
 
 /* ---- words ---- */

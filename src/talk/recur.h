@@ -19,9 +19,9 @@
 struct weir_recur;
 
 enum {
-    WEIR_RECUR_LEAST_CP = 4,             /* shorter values are not sought */
-    WEIR_RECUR_VALUE_BYTES = 1024,       /* nor are longer ones */
-    WEIR_RECUR_BYTES = 1024 * 1024,      /* of all values together */
+    WEIR_RECUR_LEAST_CP = 4,        /* shorter values are not sought */
+    WEIR_RECUR_VALUE_BYTES = 1024,  /* nor are longer ones */
+    WEIR_RECUR_BYTES = 1024 * 1024, /* of all values together */
 };
 
 struct weir_recur *weir_recur_new(struct weir_arena *arena);

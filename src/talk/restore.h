@@ -17,8 +17,8 @@
  * leaves does not depend on how the text was cut. Restored text is not looked at again.
  */
 struct weir_restore_shift {
-    size_t in_cp;   /* behind a token that was replaced … */
-    size_t out_cp;  /* … and where that is in what leaves */
+    size_t in_cp;  /* behind a token that was replaced … */
+    size_t out_cp; /* … and where that is in what leaves */
 };
 
 struct weir_restore { /* all-zero but for mask, hosts and is_json is the beginning of a text */

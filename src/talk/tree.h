@@ -31,9 +31,9 @@ enum weir_tree_rule {
 enum weir_tree_what {
     WEIR_TREE_TEXT,       /* a string or a number that may be replaced */
     WEIR_TREE_IDENTIFIER, /* a string, a number or a key that may not */
-    WEIR_TREE_CONSTANT,   /* the same, of `enum` and `const`: what it is replaced with may come back */
     WEIR_TREE_KEY,        /* a member's name: the member may be taken out */
     WEIR_TREE_CALL_KEY,   /* a name in the arguments of a call: the call as a whole */
+    WEIR_TREE_CONSTANT,   /* of `enum` and `const`: an identifier, unless it comes back replaced */
 };
 
 struct weir_tree_place {

@@ -153,8 +153,8 @@ struct weir_slice weir_asked__value(const struct weir_asked *a, const struct wei
  * map; where that cannot be, `fault` says why. */
 void weir_asked__mask(struct weir_asked *a);
 
-/* Of an answer's calls: findings in tokens of that map are none, others take in the tokens that they
- * touch. */
+/* Of an answer's calls: findings in tokens of that map are none, others take in the tokens that
+ * they touch. */
 void weir_asked__sift(struct weir_asked *a, const struct weir_mask *mask);
 
 /* The string of a place with tokens in it, in the arena. */

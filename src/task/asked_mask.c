@@ -55,8 +55,7 @@ static bool next_token(const struct weir_asked *a, struct weir_slice text, struc
         while (w->to < text.n && weir_mask_is_word((unsigned char)text.p[w->to])) {
             w->to++;
         }
-        if (w->to > w->from &&
-            weir_mask_is_ours(a->o.mask, weir_slice_sub(text, w->from, w->to))) {
+        if (w->to > w->from && weir_mask_is_ours(a->o.mask, weir_slice_sub(text, w->from, w->to))) {
             return true;
         }
     }
@@ -159,9 +158,8 @@ static bool next_run(struct runs *r, struct run *run)
         return false;
     }
     const struct weir_asked_hit *hits = r->a->hits;
-    *run = (struct run){.hit = r->next,
-                        .start_cp = hits[r->next].d->start_cp,
-                        .end_cp = hits[r->next].d->end_cp};
+    *run = (struct run){
+        .hit = r->next, .start_cp = hits[r->next].d->start_cp, .end_cp = hits[r->next].d->end_cp};
     while (r->next < r->behind && hits[r->next].d->start_cp <= run->end_cp) {
         size_t end_cp = hits[r->next++].d->end_cp;
         run->end_cp = end_cp > run->end_cp ? end_cp : run->end_cp;

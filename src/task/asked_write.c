@@ -179,11 +179,12 @@ struct weir_slice weir_asked__instead(const struct weir_asked *a,
     }
     struct weir_redact redact = {0};
     struct weir_buf out = {0};
-    weir_redact_mapped(&redact, a->o.policy->redact_with,
-                       &(struct weir_redact_piece){.text = weir_asked__value(a, &a->hits[place->first]),
-                                                   .findings = found,
-                                                   .n_findings = place->n},
-                       spans, &out);
+    weir_redact_mapped(
+        &redact, a->o.policy->redact_with,
+        &(struct weir_redact_piece){.text = weir_asked__value(a, &a->hits[place->first]),
+                                    .findings = found,
+                                    .n_findings = place->n},
+        spans, &out);
     struct weir_slice text = weir_arena_take_buf(a->o.arena, &out);
     return text;
 }

@@ -28,7 +28,7 @@ struct weir_called_options {
     struct weir_arena *arena; /* of the request; everything else lives as long */
     const struct weir_plan *plan;
     const struct weir_policy *policy;
-    const struct weir_mask *mask; /* whose tokens are no findings; or NULL */
+    const struct weir_mask *mask;   /* whose tokens are no findings; or NULL */
     uint64_t choice;                /* its index, for the entries */
     const struct weir_tools *tools; /* copied: what is under judgement must not move */
 };

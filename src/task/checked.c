@@ -25,10 +25,8 @@ void weir_checked_init(struct weir_checked *g, const struct weir_checked_options
     const struct weir_mask *mask =
         o->request->asked != NULL ? weir_asked_mask(o->request->asked) : NULL;
     if (mask != NULL) {
-        g->unmask =
-            weir_unmask_new(&(struct weir_unmask_options){.mask = mask,
-                                                          .policy = o->request->policy->mask,
-                                                          .is_json = o->request->asks_json});
+        g->unmask = weir_unmask_new(&(struct weir_unmask_options){
+            .mask = mask, .policy = o->request->policy->mask, .is_json = o->request->asks_json});
     }
     g->guard = weir_guard_new(&(struct weir_guard_options){.task = o->task,
                                                            .plan = &o->request->output,

@@ -91,7 +91,7 @@ struct weir_checked_piece {
     struct weir_guard_piece piece;
     struct weir_slice logprobs;
     struct weir_slice entries; /* the same without what is around its list */
-    bool has_foreign; /* said once: tokens of ours were said that stand for nothing here */
+    bool has_foreign;          /* said once: tokens of ours were said that stand for nothing here */
 };
 int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p);
 

@@ -25,8 +25,7 @@ static bool keeps_unknown(const struct weir_cs *cs)
  */
 static bool holds_text(const struct weir_cs *cs)
 {
-    return cs->request.asks_json &&
-           weir_policy_on_output(cs->request.policy) == WEIR_POLICY_BLOCK;
+    return cs->request.asks_json && weir_policy_on_output(cs->request.policy) == WEIR_POLICY_BLOCK;
 }
 
 /* ---- making ---- */
@@ -698,8 +697,7 @@ static void clear(struct weir_cs_choice *choice, const struct weir_checked_piece
                                          .finish = weir_buf_slice(&e->checked.finish),
                                          .stop_reason = weir_buf_slice(&e->checked.stop_reason),
                                          .usage = weir_buf_slice(&e->usage),
-                                         .warnings = has_calls ? WEIR_SLICE("")
-                                                               : warnings_of(p)});
+                                         .warnings = has_calls ? WEIR_SLICE("") : warnings_of(p)});
     }
     if (e->checked.filters.n != 0) {
         send_out(choice, &(struct weir_talk_out){.envelope = e->envelope});

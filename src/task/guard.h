@@ -33,11 +33,11 @@ struct weir_guard_options {
     struct weir_task_ctx *task;
     const struct weir_plan *plan;
     const struct weir_policy *policy;
-    size_t max_held_bytes; /* per channel: see path.h */
-    uint64_t choice;       /* its index, for the watcher (task/trace.h) */
-    bool keeps_json;       /* the content is JSON and stays that where it is redacted */
+    size_t max_held_bytes;      /* per channel: see path.h */
+    uint64_t choice;            /* its index, for the watcher (task/trace.h) */
+    bool keeps_json;            /* the content is JSON and stays that where it is redacted */
     struct weir_unmask *unmask; /* on routes that mask: knows the tokens in the text; or NULL */
-    bool is_unary;         /* channels leave one after the other, so that timing does not matter */
+    bool is_unary; /* channels leave one after the other, so that timing does not matter */
     /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;
@@ -63,7 +63,7 @@ struct weir_guard_piece {
     size_t start_cp;           /* TEXT: which part of the channel it stands for */
     size_t end_cp;
     size_t taken_back_cp; /* so much of the text before it is replaced with it (unmask.h) */
-    bool is_changed;                            /* TEXT: it is not what the model said */
+    bool is_changed;      /* TEXT: it is not what the model said */
     const struct weir_guard_stretch *stretches; /* TEXT: what the model said, in order */
     size_t n_stretches;
     /* As they are told: spans are those of the text that leaves, and what was found is not a name

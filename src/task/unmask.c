@@ -8,10 +8,10 @@
 struct channel {
     struct weir_mask_scan scan; /* of what the model said */
     struct weir_mask_foreign foreign;
-    struct weir_buf taken; /* what may go to the guard */
-    size_t taken_cp;       /* of all that has gone there */
+    struct weir_buf taken;           /* what may go to the guard */
+    size_t taken_cp;                 /* of all that has gone there */
     struct weir_unmask_spans tokens; /* in it */
-    struct weir_restore restore; /* of what leaves */
+    struct weir_restore restore;     /* of what leaves */
 };
 
 struct weir_unmask {
@@ -174,8 +174,8 @@ static size_t token_behind(const struct weir_unmask_spans *s, size_t cp)
 
 static bool is_quote(struct weir_slice text, bool is_first)
 {
-    static const char *const quotes[] = {"\"", "'", "`", "\u201C", "\u201D", "\u2018", "\u2019",
-                                         "\u00AB", "\u00BB", "\u201E"};
+    static const char *const quotes[] = {"\"",     "'",      "`",      "\u201C", "\u201D",
+                                         "\u2018", "\u2019", "\u00AB", "\u00BB", "\u201E"};
     for (size_t i = 0; i < sizeof quotes / sizeof quotes[0]; i++) {
         struct weir_slice q = weir_slice_cstr(quotes[i]);
         if (is_first ? weir_slice_starts_with(text, q) : weir_slice_ends_with(text, q)) {
@@ -198,8 +198,7 @@ bool weir_unmask_spans_judge(const struct weir_unmask_spans *s, struct weir_dete
 {
     struct weir_unmask_span inner = inner_of(d);
     size_t i = token_behind(s, inner.start_cp);
-    if (i < s->n && s->items[i].start_cp <= inner.start_cp &&
-        s->items[i].end_cp >= inner.end_cp) {
+    if (i < s->n && s->items[i].start_cp <= inner.start_cp && s->items[i].end_cp >= inner.end_cp) {
         return false;
     }
     for (i = token_behind(s, d->start_cp); i < s->n && s->items[i].start_cp < d->end_cp; i++) {

@@ -62,7 +62,8 @@ struct weir_slice weir_unmask_rest(struct weir_unmask *u, enum weir_channel chan
 
 /* Tokens of ours were said that stand for nothing here: an object of `warnings`. */
 #define WEIR_UNMASK_WARNING                                                                        \
-    "{\"type\":\"MASK_UNKNOWN\",\"message\":\"The answer has tokens of values that this request does " \
+    "{\"type\":\"MASK_UNKNOWN\",\"message\":\"The answer has tokens of values that this request "  \
+    "does "                                                                                        \
     "not have.\"}"
 
 /* How many tokens of ours have been said that stand for nothing in this request. */

@@ -22,10 +22,10 @@ static struct weir_mask *make_map(struct weir_arena *arena, const struct weir_ma
                                             {"email_address_7", "x"}};
     struct weir_mask *m = weir_mask_new(arena, WEIR_SLICE("a key"), WEIR_SLICE("route:r"));
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        const struct weir_mask_entry *e = weir_mask_add(
-            m, &(struct weir_mask_value){.type = weir_slice_cstr(values[i][0]),
-                                         .text = weir_slice_cstr(values[i][1]),
-                                         .is_restored = i != 3});
+        const struct weir_mask_entry *e =
+            weir_mask_add(m, &(struct weir_mask_value){.type = weir_slice_cstr(values[i][0]),
+                                                       .text = weir_slice_cstr(values[i][1]),
+                                                       .is_restored = i != 3});
         *first = i == 0 ? e : *first;
     }
     weir_mask_seal(m);

@@ -25,11 +25,23 @@ static inline const char *test_env(void *ctx, const char *name)
 {
     (void)ctx;
     static const char *const vars[][2] = {
-        {"HOST", "models.internal"}, {"PORT", "9001"},       {"EMPTY", ""},
-        {"TOKEN", "s3cret"},         {"KEYS", "k1, k2"},     {"KEY", "one-key"},
-        {"BAD_TOKEN", "two words"},  {"ON", "true"},         {"RATE", "0.75"},
-        {"LATIN1", "caf\xe9"},       {"BAD_KEYS", "k1,,k2"}, {"MODEL_TOKEN", "s3cret"},
-        {"WEIR_API_KEYS", "k1,k2"},  {"SENTENCE", "a b"},    {"WEIR_SEAL_KEY", "0123456789abcdef"},
+        {"HOST", "models.internal"},
+        {"PORT", "9001"},
+        {"EMPTY", ""},
+        {"TOKEN", "s3cret"},
+        {"KEYS", "k1, k2"},
+        {"KEY", "one-key"},
+        {"BAD_TOKEN", "two words"},
+        {"ON", "true"},
+        {"RATE", "0.75"},
+        {"LATIN1", "caf\xe9"},
+        {"BAD_KEYS", "k1,,k2"},
+        {"MODEL_TOKEN", "s3cret"},
+        {"WEIR_API_KEYS", "k1,k2"},
+        {"SENTENCE", "a b"},
+        {"WEIR_SEAL_KEY", "0123456789abcdef"},
+        {"MASK_KEY", "0123456789abcdef"},
+        {"WEIR_MASK_KEY", "0123456789abcdef"},
     };
     for (size_t i = 0; i < sizeof vars / sizeof *vars; i++) {
         if (strcmp(vars[i][0], name) == 0) {

@@ -138,6 +138,9 @@ static void test_example_shows_every_key(void **state)
         "providers: {a: {kind: openai, base_url: 'http://h/v1', qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\nmodels: {a: {provider: default, qqqqqqqqqqqq: 1}}\n",
         "openai: {builtin: demo}\nroutes: [{name: a, unguarded: true, qqqqqqqqqqqq: 1}]\n",
+        "openai: {builtin: demo}\ndetectors: {d: {builtin: links}}\n"
+        "routes: [{name: a, input: {d: {}}, output: {d: {}}, on_detection: mask,\n"
+        "  mask: {key_env: MASK_KEY, qqqqqqqqqqqq: 1}}]\n",
         "openai: {builtin: demo}\nauth: {qqqqqqqqqqqq: 1}\n",
         "openai: {builtin: demo}\nauth: {keys: [{name: a, qqqqqqqqqqqq: 1}]}\n",
         "openai: {builtin: demo}\ncors: {qqqqqqqqqqqq: 1}\n",

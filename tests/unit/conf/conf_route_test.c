@@ -168,9 +168,10 @@ static void test_detectors(void **state)
 static void test_words(void **state)
 {
     (void)state;
-    expect_route("name: a, output: {pii: {}}, on_detection: blok",
-                 "c.yaml:11: error: `on_detection` must be `annotate`, `block` or `redact`, not "
-                 "`blok`; did you mean `block`?\n");
+    expect_route(
+        "name: a, output: {pii: {}}, on_detection: blok",
+        "c.yaml:11: error: `on_detection` must be `annotate`, `block`, `redact` or `mask`, "
+        "not `blok`; did you mean `block`?\n");
     expect_route("name: a, output: {pii: {}}, input_roles: [nobody]",
                  "c.yaml:11: error: `input_roles` must be `user`, `system`, `developer`, `tool`, "
                  "`function` or `assistant`, not `nobody`\n");
@@ -209,12 +210,43 @@ static void test_redact_with(void **state)
                  "c.yaml:11: error: `redact_with` must be a text, not the number `5`\n");
 }
 
+static void test_mask(void **state)
+{
+    (void)state;
+    expect_route("name: a, input: {pii: {}}, output: {pii: {}}, on_detection: mask, "
+                 "mask: {key_env: MASK_KEY, scope: request, never_restore: [secrets], "
+                 "unknown_output: block, restore_hosts: [a.example], instruct: true}",
+                 "");
+    expect_route("name: a, input: {pii: {}}, output: {pii: {}}, on_detection: mask",
+                 "c.yaml:11: error: route `a` masks and has no key: write `mask: {key_env: "
+                 "VARIABLE}`\n");
+    expect_route("name: a, input: {pii: {}}, output: {pii: {}}, on_detection: mask, mask: {}",
+                 "c.yaml:11: error: `key_env` is missing\n");
+    expect_route("name: a, input: {pii: {}}, output: {pii: {}}, on_detection: mask, "
+                 "mask: {key_env: NOWHERE}",
+                 "c.yaml:11: error: environment variable `NOWHERE`, named by `key_env`, is not "
+                 "set\n");
+    expect_route("name: a, input: {pii: {}}, output: {pii: {}}, on_detection: mask, "
+                 "mask: {key_env: TOKEN}",
+                 "c.yaml:11: error: the key in `TOKEN`, named by `key_env`, is shorter than 16 "
+                 "bytes\n");
+    expect_route("name: a, input: {pii: {}}, on_detection: mask, mask: {key_env: MASK_KEY}",
+                 "c.yaml:11: error: route `a` masks and needs detectors for `input` and for "
+                 "`output`\n");
+    expect_route("name: a, input: {pii: {}}, output: {pii: {}}, on_detection: mask, "
+                 "mask: {key_env: MASK_KEY, restore_hosts: ['https://a.example']}",
+                 "c.yaml:11: error: `restore_hosts` has `https://a.example`, which is not a host: "
+                 "lower-case letters, digits, `.` and `-`, without a port\n");
+    expect_route("name: a, output: {pii: {}}, mask: {key_env: MASK_KEY}",
+                 "c.yaml:11: warning: `mask` has no effect without `on_detection: mask`\n");
+}
+
 static void test_without_effect(void **state)
 {
     (void)state;
     expect_route("name: a, output: {pii: {}}, redact_with: x",
                  "c.yaml:11: warning: `redact_with` has no effect without `on_detection: "
-                 "redact`\n");
+                 "redact` or `mask`\n");
     expect_route("name: a, output: {pii: {}}, fallback_message: x",
                  "c.yaml:11: warning: `fallback_message` has no effect with `on_detection: "
                  "annotate`\n");
@@ -240,15 +272,11 @@ static void test_routes_without_a_model_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_guarding),
-        cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_redact_with),
-        cmocka_unit_test(test_without_effect),
-        cmocka_unit_test(test_routes_without_a_model_server),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_mask),        cmocka_unit_test(test_routes_without_a_model_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,8 @@
 static const char *token_of(struct weir_mask *m, const char *type, const char *value)
 {
     const struct weir_mask_entry *e = weir_mask_add(
-        m, &(struct weir_mask_value){.type = weir_slice_cstr(type),
-                                     .text = weir_slice_cstr(value),
-                                     .is_restored = true});
+        m, &(struct weir_mask_value){
+               .type = weir_slice_cstr(type), .text = weir_slice_cstr(value), .is_restored = true});
     return e != NULL ? e->token : NULL;
 }
 
@@ -25,8 +24,9 @@ static void test_tokens(void **state)
     assert_string_equal(token_of(m, "credit-card", "4111 1111 1111 1111"),
                         "CREDIT_CARD_CA1S1GSVXQ");
     assert_string_equal(token_of(m, "person", "Jane Doe"), "PERSON_CX4CY08MNV");
-    assert_string_equal(token_of(m, "nom et pr\xC3\xA9nom de la personne", "Zo\xC3\xAB \xE6\x9D\x8E"),
-                        "NOM_ET_PR__NOM_DE_LA_PER_KMB2D3QKBP");
+    assert_string_equal(
+        token_of(m, "nom et pr\xC3\xA9nom de la personne", "Zo\xC3\xAB \xE6\x9D\x8E"),
+        "NOM_ET_PR__NOM_DE_LA_PER_KMB2D3QKBP");
     struct weir_mask *other = weir_mask_new(&arena, KEY, WEIR_SLICE("route:r"));
     assert_string_equal(token_of(other, "email_address", "jane@example.org"),
                         "EMAIL_ADDRESS_RE8N1MPVZ9");
@@ -76,14 +76,19 @@ static void test_ours(void **state)
     struct weir_arena arena = {0};
     struct weir_mask *m = weir_mask_new(&arena, KEY, WEIR_SLICE("request:1"));
     struct weir_mask *other = weir_mask_new(&arena, WEIR_SLICE("another key"), WEIR_SLICE("r"));
-    static const char *const ours[] = {"EMAIL_ADDRESS_69C2G27DQB", "X_69C2G27DQB",
-                                       "__69C2G27DQB", "PERSON_XNH017TB94"};
-    static const char *const not_ours[] = {
-        "EMAIL_ADDRESS_69C2G27DQC", /* the check does not fit */
-        "EMAIL_ADDRESS_69C2G27CQB", "email_address_69C2G27DQB", "EMAIL_ADDRESS_69c2g27dqb",
-        "_69C2G27DQB",              /* no type */
-        "69C2G27DQB",               "EMAIL-69C2G27DQB",
-        "EMAIL_ADDRESS_69C2G27DQBX", "A234567890123456789012345_69C2G27DQB", "", "X"};
+    static const char *const ours[] = {"EMAIL_ADDRESS_69C2G27DQB", "X_69C2G27DQB", "__69C2G27DQB",
+                                       "PERSON_XNH017TB94"};
+    static const char *const not_ours[] = {"EMAIL_ADDRESS_69C2G27DQC", /* the check does not fit */
+                                           "EMAIL_ADDRESS_69C2G27CQB",
+                                           "email_address_69C2G27DQB",
+                                           "EMAIL_ADDRESS_69c2g27dqb",
+                                           "_69C2G27DQB", /* no type */
+                                           "69C2G27DQB",
+                                           "EMAIL-69C2G27DQB",
+                                           "EMAIL_ADDRESS_69C2G27DQBX",
+                                           "A234567890123456789012345_69C2G27DQB",
+                                           "",
+                                           "X"};
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
         assert_true(weir_mask_is_ours(m, weir_slice_cstr(ours[i])));
         assert_false(weir_mask_is_ours(other, weir_slice_cstr(ours[i])));
@@ -123,9 +128,8 @@ static void test_wiped(void **state)
     char *held = weir_arena_alloc(&arena, 16); /* the arena's first block begins with it */
     memset(held, 'x', 16);
     struct weir_mask *m = weir_mask_new(&arena, KEY, WEIR_SLICE("route:r"));
-    const struct weir_mask_entry *e =
-        weir_mask_add(m, &(struct weir_mask_value){.type = WEIR_SLICE("person"),
-                                                   .text = WEIR_SLICE("Jane Doe")});
+    const struct weir_mask_entry *e = weir_mask_add(
+        m, &(struct weir_mask_value){.type = WEIR_SLICE("person"), .text = WEIR_SLICE("Jane Doe")});
     struct weir_arena_undo *wipe = arena.undos;
     assert_memory_equal(e->value.p, "Jane Doe", 8);
     struct weir_slice value = e->value;
@@ -143,9 +147,9 @@ static void test_wiped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),  cmocka_unit_test(test_one_value),
+        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_one_value),
         cmocka_unit_test(test_collision), cmocka_unit_test(test_ours),
-        cmocka_unit_test(test_foreign), cmocka_unit_test(test_wiped),
+        cmocka_unit_test(test_foreign),   cmocka_unit_test(test_wiped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

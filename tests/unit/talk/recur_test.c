@@ -35,10 +35,13 @@ struct value {
 };
 
 static const struct value VALUES[] = {
-    {WEIR_MASK_AS_IS, "Jane Doe"},          {WEIR_MASK_AS_IS, "Jane"},
+    {WEIR_MASK_AS_IS, "Jane Doe"},
+    {WEIR_MASK_AS_IS, "Jane"},
     {WEIR_MASK_AS_IS, "Doe"}, /* too short */
-    {WEIR_MASK_LOWER, "jane@example.org"},  {WEIR_MASK_DIGITS, "4111111111111111"},
-    {WEIR_MASK_DIGITS, "15551234567"},      {WEIR_MASK_AS_IS, "\xE6\x9D\xB1\xE4\xBA\xAC\xE9\x83\xBD\xE6\xB8\xAF"},
+    {WEIR_MASK_LOWER, "jane@example.org"},
+    {WEIR_MASK_DIGITS, "4111111111111111"},
+    {WEIR_MASK_DIGITS, "15551234567"},
+    {WEIR_MASK_AS_IS, "\xE6\x9D\xB1\xE4\xBA\xAC\xE9\x83\xBD\xE6\xB8\xAF"},
     {WEIR_MASK_AS_IS, "-4321"},
 };
 
@@ -72,7 +75,9 @@ static void test_finds(void **state)
     finds("xjane@example.org", ".................");
     finds("jane@example.org.uk", "################..."); /* which is not inside a word */
     finds("4111-1111 1111.1111", "###################");
-    finds("4111  1111\xC2\xA0" "11111111", "####################");
+    finds("4111  1111\xC2\xA0"
+          "11111111",
+          "####################");
     finds("4111    1111 1111 1111", "......................");
     finds("4111a1111 1111 1111", "...................");
     finds("94111111111111111", ".................");

@@ -139,7 +139,9 @@ static void test_links(void **state)
     stays("[x](data:text/html," MAIL ")");
     stays("[x](https://evil.example/ \"" MAIL "\")");
     stays("[x](https://evil.example/(a)" MAIL ")");
-    stays("[" "x" "]: //evil.example/" MAIL);
+    stays("["
+          "x"
+          "]: //evil.example/" MAIL);
     stays("<img src=//evil.example/" MAIL ">");
     stays("https://ours.example@evil.example/" MAIL);
     stays("https://ours.example\\@evil.example/" MAIL);
@@ -204,9 +206,18 @@ static void test_held(void **state)
     static const struct {
         const char *text;
         size_t n_held;
-    } cases[] = {{"x", 0},          {"E", 1},          {"an E", 1},    {"EMAIL_ADDRESS_R", 15},
-                 {"EMAIL_ADDRESS_X", 0}, {"xEMAIL", 0}, {"EMAIL%", 6}, {"EMAIL\\", 6},
-                 {"EMA\\", 0},      {"PERSON", 6},     {"PERSONA", 0}, {"API_KEY", 7}};
+    } cases[] = {{"x", 0},
+                 {"E", 1},
+                 {"an E", 1},
+                 {"EMAIL_ADDRESS_R", 15},
+                 {"EMAIL_ADDRESS_X", 0},
+                 {"xEMAIL", 0},
+                 {"EMAIL%", 6},
+                 {"EMAIL\\", 6},
+                 {"EMA\\", 0},
+                 {"PERSON", 6},
+                 {"PERSONA", 0},
+                 {"API_KEY", 7}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct weir_restore r;
         struct weir_buf out = {0};

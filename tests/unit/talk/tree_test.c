@@ -20,10 +20,10 @@ static void read_tree(struct reading *r, const char *text, enum weir_tree_rule r
     weir_tree_read(&r->tree, &r->json, WEIR_JSON_NONE, 0, rule, &r->arena);
 }
 
-/* Lines and their places: <text>, [identifier], {key}, (key of a call). */
+/* Lines and their places: <text>, [identifier], {key}, (key of a call), /constant/. */
 static void show(const struct reading *r, struct weir_buf *out)
 {
-    static const char marks[][2] = {{'<', '>'}, {'[', ']'}, {'{', '}'}, {'(', ')'}};
+    static const char marks[][2] = {{'<', '>'}, {'[', ']'}, {'{', '}'}, {'(', ')'}, {'/', '/'}};
     const struct weir_tree *t = &r->tree;
     size_t at = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -71,8 +71,8 @@ static void test_schemas(void **state)
         "\"minimum\":\"m\"}",
         WEIR_TREE_SCHEMA,
         "type: object\ntitle: <T>\nproperties:\n[p]:\ntype:\ntype: string\ntype: <odd>\n"
-        "enum:\nenum: [e]\nenum: [5]\nmaxLength: 9\n{x-y}: <z>\ndescription: <d>\nrequired:\n"
-        "required: [p]\nadditionalProperties: \nanyOf:\nconst:\n[k]: [1]\nminimum: <m>\n");
+        "enum:\nenum: /e/\nenum: /5/\nmaxLength: 9\n{x-y}: <z>\ndescription: <d>\nrequired:\n"
+        "required: [p]\nadditionalProperties: \nanyOf:\nconst:\n[k]: /1/\nminimum: <m>\n");
 }
 
 static void test_members(void **state)
