@@ -30,12 +30,14 @@ test: ## every test, with the address and undefined-behaviour sanitizers (T=patt
 	@cmake --build build/asan -j $(JOBS)
 	@$(PYTHON) tools/run-tests --build build/asan --jobs $(JOBS) '$(T)'
 
-soak: ## the tests that take their time: a caller that reads a byte a second, for a minute
+soak: ## the tests that take their time: a caller that reads a byte a second for a minute, 100,000 masked conversations
 	@tools/bootstrap build test
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS) --target weir weir-mock
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_TEST_SOAK=1 \
 		$(PYTHON) -m pytest -q tests/integration/test_streams.py -k byte_a_second
+	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_MASK_ROUNDS=100000 \
+		$(PYTHON) -m pytest -q tests/integration/test_masking_property.py
 
 fresh: ## README's commands on a bare Debian made for it, from a clone of HEAD (A=--keep: leave it)
 	@tools/bootstrap fresh

@@ -38,6 +38,7 @@ function newRun(request) {
     state: "waiting" /* waiting, live, done, stopped, failed */,
     headers: null,
     points: [],
+    tokens: [] /* what the model received instead of values */,
     thoughts: [],
     findings: [],
     inputFindings: [],
@@ -122,7 +123,9 @@ function takeEvent(r, event) {
   r.nEvents++;
   if (r.events.length < MAX_EVENTS) r.events.push(event);
   if (event.name === "weir-trace") {
-    r.trace.add(JSON.parse(event.data));
+    const note = JSON.parse(event.data);
+    if (note.kind === "token") r.tokens.push(note);
+    else r.trace.add(note);
     r.peak = Math.max(r.peak, r.trace.came - r.trace.left);
   } else {
     takeData(r, event.data);
@@ -235,7 +238,12 @@ function reportRender(r) {
 }
 
 function policyOf(r) {
-  return r.request.route?.policy ?? "annotate";
+  const policy = r.request.route?.policy ?? "annotate";
+  return policy === "mask" ? "redact" : policy; /* which comes back as values; otherwise alike */
+}
+
+function isMasked(r) {
+  return r.request.route?.policy === "mask";
 }
 
 function stateWords(r) {
@@ -323,7 +331,10 @@ function drawPrompt(r) {
   const isRefused = r.inputFindings.length > 0 && (r.isBlocked || r.request.route === null);
   const isChanged = policyOf(r) === "redact" && findings.length > 0;
   $("received").classList.toggle("nothing", isRefused || !isChanged);
+  const last = r.request.body.messages.length - 1;
   if (isRefused) drawPieces($("received"), cutText([..."Nothing"], []));
+  else if (isMasked(r) && isChanged)
+    drawPieces($("received"), tokenPieces(points, findings, r.tokens.filter((t) => t.message === last)));
   else if (isChanged)
     drawPieces($("received"), redactPieces(points, findings, r.request.route.redact_with ?? ""));
   else drawPieces($("received"), cutText([..."The same"], []));
@@ -351,6 +362,10 @@ function drawTalk(r) {
   drawThoughts(r);
   drawPieces($("thought-text"), thoughtPieces(r));
   drawPieces($("text"), answerPieces(r));
+  show($("back-box"), isMasked(r));
+  show($("answer-head"), !isMasked(r));
+  show($("text"), !isMasked(r));
+  if (isMasked(r)) drawPieces($("back"), answerPieces(r));
   $("text").classList.toggle("waits", isRunning());
   drawBlocked(r);
   drawNotice($("failed"), r.error ? "That did not work" : "", r.error, r.requestId);

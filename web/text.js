@@ -100,6 +100,20 @@ function redactPieces(points, findings, template) {
   return pieces;
 }
 
+/** A text as a masking route sends it on, with the tokens that the server has told of. */
+function tokenPieces(points, findings, tokens) {
+  const pieces = [];
+  let at = 0;
+  for (const { start, end, token } of tokens.toSorted((a, b) => a.start - b.start)) {
+    if (start > at) pieces.push({ text: points.slice(at, start).join(""), findings: [] });
+    const inside = findings.filter((f) => f.start >= start && f.end <= end);
+    pieces.push({ text: token, findings: inside, isRedacted: true });
+    at = end;
+  }
+  if (at < points.length) pieces.push({ text: points.slice(at).join(""), findings: [] });
+  return pieces;
+}
+
 /** Server-sent events out of pieces of text. push gives those that are complete: [{name, data}]. */
 class EventReader {
   #rest = "";

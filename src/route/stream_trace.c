@@ -25,6 +25,7 @@ static const char *kind_name(enum weir_task_step_kind kind)
         [WEIR_TASK_STEP_CHUNK] = "chunk",
         [WEIR_TASK_STEP_VERDICT] = "verdict",
         [WEIR_TASK_STEP_BATCH] = "batch",
+        [WEIR_TASK_STEP_TOKEN] = "token",
     };
     return names[kind];
 }
@@ -38,12 +39,13 @@ static void write_ms(struct weir_json_write *w, const char *name, uint64_t us)
 static void write_step(struct weir_json_write *w, const struct weir_task_step *step, uint64_t us)
 {
     bool is_verdict = step->kind == WEIR_TASK_STEP_VERDICT;
+    bool is_token = step->kind == WEIR_TASK_STEP_TOKEN;
     weir_json_write_begin_object(w);
     write_ms(w, "t_ms", us);
     weir_json_write_key(w, WEIR_SLICE("kind"));
     weir_json_write_string(w, weir_slice_cstr(kind_name(step->kind)));
-    weir_json_write_key(w, WEIR_SLICE("choice"));
-    weir_json_write_u64(w, step->choice);
+    weir_json_write_key(w, is_token ? WEIR_SLICE("message") : WEIR_SLICE("choice"));
+    weir_json_write_u64(w, is_token ? step->message : step->choice);
     if (step->channel != WEIR_CHANNEL_CONTENT) {
         weir_json_write_key(w, WEIR_SLICE("channel"));
         weir_json_write_string(w, weir_slice_cstr(weir_channel_name(step->channel)));
@@ -58,6 +60,10 @@ static void write_step(struct weir_json_write *w, const struct weir_task_step *s
     weir_json_write_u64(w, step->end_cp);
     if (is_verdict) {
         write_ms(w, "ms", step->took_us);
+    }
+    if (is_token) {
+        weir_json_write_key(w, WEIR_SLICE("token"));
+        weir_json_write_string(w, step->token);
     }
     weir_json_write_end_object(w);
 }

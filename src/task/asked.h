@@ -66,6 +66,10 @@ enum weir_policy_outcome weir_asked_outcome(const struct weir_asked *a);
 /* A finding in something that cannot be replaced: a fault of the request, in the arena; or NULL. */
 const struct weir_fault *weir_asked_fault(const struct weir_asked *a);
 
+/* Where messages have got tokens, and which, for who watches the stream (task/trace.h). */
+struct weir_task_trace;
+void weir_asked_trace(const struct weir_asked *a, const struct weir_task_trace *trace);
+
 /* The tokens that stand in the request for what was found; NULL: the policy does not mask. */
 const struct weir_mask *weir_asked_mask(const struct weir_asked *a);
 

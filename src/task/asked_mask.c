@@ -11,6 +11,7 @@
 #include "detect/found.h"
 #include "talk/recur.h"
 #include "task/asked_int.h"
+#include "task/trace.h"
 #include "task/unmask.h"
 
 #define LINE                                                                                       \
@@ -231,6 +232,25 @@ struct weir_slice weir_asked__masked(const struct weir_asked *a,
     }
     weir_buf_append(&out, runs.rest);
     return weir_arena_take_buf(a->o.arena, &out);
+}
+
+void weir_asked_trace(const struct weir_asked *a, const struct weir_task_trace *trace)
+{
+    struct run run;
+    for (size_t i = 0; a->o.mask != NULL && a->fault == NULL && i < a->n_places; i++) {
+        const struct weir_walk_item *item =
+            weir_asked__item(a, &a->hits[a->places[i].first]);
+        struct runs runs = runs_of(a, &a->places[i]);
+        bool is_text = item->kind == WEIR_WALK_TEXT && item->message != WEIR_WALK_NO_INDEX;
+        while (is_text && next_run(&runs, &run)) {
+            const struct weir_mask_entry *entry = entry_of(a, &run);
+            trace->note(trace, &(struct weir_task_step){.kind = WEIR_TASK_STEP_TOKEN,
+                                                        .start_cp = run.start_cp,
+                                                        .end_cp = run.end_cp,
+                                                        .message = item->message,
+                                                        .token = {entry->token, entry->n}});
+        }
+    }
 }
 
 /* ---- where else they stand ---- */

@@ -589,6 +589,9 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
     }
     switch (weir_completion_judge_input(&cs->request, &cs->input)) {
     case WEIR_COMPLETION_ASK:
+        if (cs->task->trace != NULL && cs->input.asked != NULL) {
+            weir_asked_trace(cs->input.asked, cs->task->trace);
+        }
         prepare_lead(cs);
         call_model(cs);
         break;

@@ -407,3 +407,19 @@ def test_keys_have_their_own(module_weir):
         seen.append(tokens(world.sent()[0]))
     assert seen[0] == seen[2] != seen[1]
     world.model.close()
+
+
+def test_the_playground_is_told_of_tokens(module_weir):
+    """The page shows what the model received: which token stands where, and no value."""
+    world = masking.World(module_weir, route("mask"), playground=True)
+    world.says = last_text
+    question = {**chat(f"é {MAIL}", {"role": "assistant", "content": "?"}, f"{CARD} of {MAIL}"), "stream": True}
+    answer = world.post("mask", question, **{"x-weir-trace": "1"})
+    notes = [json.loads(block.split("data: ", 1)[1]) for block in answer.text.split("\n\n")
+             if block.startswith("event: weir-trace")]  # fmt: skip
+    told = [(n["message"], n["start"], n["end"], n["token"]) for n in notes if n["kind"] == "token"]
+    mail, card = tokens(world.sent()[1]["messages"][0])[0], tokens(last_text(world.sent()[1]))[0]
+    assert told == [(0, 2, 2 + len(MAIL), mail), (2, 0, len(CARD), card),
+                    (2, len(CARD) + 4, len(CARD) + 4 + len(MAIL), mail)]  # fmt: skip
+    assert MAIL not in "".join(b for b in answer.text.split("\n\n") if b.startswith("event: weir-trace"))
+    world.model.close()
