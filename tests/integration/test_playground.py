@@ -101,7 +101,19 @@ def other(module_weir, hostile_model):
 
 
 @pytest.fixture(scope="module")
-def seen(w, other, keyed):
+def masked(module_weir, tmp_path_factory):
+    """A route that masks, and a model that repeats what it was asked."""
+    servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("echo"))
+    service = {"hostname": "127.0.0.1", "port": servers("--scenario", "echo").ports["api"]}
+    mask = {"key_env": "MASK_KEY", "scope": "route"}
+    route = {"name": "private", "input": {"pii": {}}, "output": {"pii": {}}, "on_detection": "mask", "mask": mask}
+    config = configs.config(openai={"service": service}, playground=True, routes=[route])
+    yield module_weir(config, env={"MASK_KEY": "a key of sixteen bytes or more"})
+    servers.stop_all()
+
+
+@pytest.fixture(scope="module")
+def seen(w, other, keyed, masked):
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("chromium is not installed: tools/bootstrap test")
@@ -111,6 +123,7 @@ def seen(w, other, keyed):
         "base": w.url(),
         "other": other.url(),
         "keyed": keyed.url(),
+        "masked": masked.url(),
         "key": KEY,
         "browser": browser,
         "folder": str(folder),
@@ -158,6 +171,17 @@ def test_a_redaction(seen):
     assert page["state"] == "Done, redacted"
     assert page["marks"] == [f"[{kind}]" for kind in KINDS] and page["findings"] == KINDS
     assert "maria" not in page["text"] and page["text"].endswith("another one.")
+
+
+@clients.needed
+def test_a_mask(seen):
+    page = seen["mask"]
+    wrote, received, back = page["columns"]
+    assert wrote.startswith("Write to jane@example.org")
+    assert re.fullmatch(r"Write to EMAIL_ADDRESS_[0-9A-Z]{10}.*, please\.", received)
+    assert back == "Write to jane@example.org, please."
+    assert page["heads"] == ["You wrote", "The model received", "What came back"]
+    assert not page["is_text_shown"]
 
 
 @clients.needed

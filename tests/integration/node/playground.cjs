@@ -275,6 +275,18 @@ const scenes = {
     await ask(page, "anything");
     return { images: await page.evaluate(() => document.querySelectorAll("#text img").length) };
   },
+  async mask(page) {
+    await guard(page, "private");
+    await ask(page, "Write to jane@example.org, please.");
+    return page.evaluate(() => {
+      const told = (id) => document.getElementById(id);
+      return {
+        columns: ["said", "received", "back"].map((id) => told(id).textContent),
+        heads: [...document.querySelectorAll(".two h3")].map((h) => h.checkVisibility() && h.textContent),
+        is_text_shown: told("text").checkVisibility(),
+      };
+    });
+  },
   async refused(page) {
     await page.getByLabel("Model", { exact: true }).fill("x");
     await guard(page, ":chosen");
@@ -382,6 +394,7 @@ main(async (job) => {
       play("block", { ...WIDE, colorScheme: "dark" }),
       play("phone", { ...PHONE, colorScheme: "dark" }),
       play("hostile", WIDE, job.other),
+      play("mask", WIDE, job.masked),
       play("key", copies, job.keyed),
     ]);
     seen.push(await play("curl", copies)); // the clipboard is one for all
