@@ -71,6 +71,7 @@ struct weir_request {
     const struct weir_conf_caller *key;    /* the caller's; NULL: it needed none */
     struct weir_slice model;               /* on routes, once it is known; the caller's word */
     struct weir_seen *seen;                /* on routes: what became of it */
+    struct weir_mask *map;                 /* on routes that mask, once it was asked for */
     struct weir_call_times model_times;    /* on routes: when its answer came */
     struct weir_audit_note *audit;         /* on routes with an audit log: route/audit_note.h */
     struct weir_model_report model_report; /* which server was asked */

@@ -84,11 +84,50 @@ struct reading {
     bool is_stream;
 };
 
+/* Whose values have the same tokens, as bytes that no other scope has. */
+static struct weir_slice mask_scope(const struct weir_request *request, struct weir_arena *arena)
+{
+    const struct weir_conf_route *route = request->guarded->conf;
+    const struct weir_conf_caller *key = request->key;
+    unsigned char fresh[16];
+    switch (request->guarded->policy.mask->scope) {
+    case WEIR_POLICY_SCOPE_KEY:
+        if (key != NULL) {
+            return weir_slice_cstr(
+                weir_arena_printf(arena, "key:%.*s", (int)key->name.s.n, key->name.s.p));
+        }
+        break; /* nobody comes in without one; then a scope of its own */
+    case WEIR_POLICY_SCOPE_ROUTE:
+        return weir_slice_cstr(
+            weir_arena_printf(arena, "route:%.*s", (int)route->name.s.n, route->name.s.p));
+    case WEIR_POLICY_SCOPE_REQUEST:
+        break;
+    }
+    int rc = RAND_bytes(fresh, sizeof fresh);
+    WEIR_ASSERT(rc == 1);
+    struct weir_buf scope = {0};
+    weir_buf_append(&scope, WEIR_SLICE("request:"));
+    weir_buf_append(&scope, weir_slice_make((const char *)fresh, sizeof fresh));
+    return weir_arena_take_buf(arena, &scope);
+}
+
+/* The request's map, made once; NULL: its route does not mask. */
+static struct weir_mask *map_of(struct weir_request *request)
+{
+    const struct weir_policy_mask *mask = request->guarded->policy.mask;
+    if (mask != NULL && request->map == NULL) {
+        struct weir_arena *arena = request->task.arena;
+        request->map = weir_mask_new(arena, mask->key, mask_scope(request, arena));
+    }
+    return request->map;
+}
+
 const struct weir_policy *weir_openai_policy(struct weir_request *request)
 {
     struct weir_policy *policy = weir_arena_alloc(request->task.arena, sizeof *policy);
     *policy = request->guarded->policy;
     policy->seen = request->seen;
+    policy->map = map_of(request);
     return policy;
 }
 
@@ -153,33 +192,6 @@ static bool check_seals(struct weir_http_stream *s, const struct weir_json *json
     return broken == WEIR_JSON_NONE;
 }
 
-/* Whose values have the same tokens, as bytes that no other scope has. */
-static struct weir_slice mask_scope(const struct weir_request *request, struct weir_arena *arena)
-{
-    const struct weir_conf_route *route = request->guarded->conf;
-    const struct weir_conf_caller *key = request->key;
-    unsigned char fresh[16];
-    switch (request->guarded->policy.mask->scope) {
-    case WEIR_POLICY_SCOPE_KEY:
-        if (key != NULL) {
-            return weir_slice_cstr(
-                weir_arena_printf(arena, "key:%.*s", (int)key->name.s.n, key->name.s.p));
-        }
-        break; /* nobody comes in without one; then a scope of its own */
-    case WEIR_POLICY_SCOPE_ROUTE:
-        return weir_slice_cstr(
-            weir_arena_printf(arena, "route:%.*s", (int)route->name.s.n, route->name.s.p));
-    case WEIR_POLICY_SCOPE_REQUEST:
-        break;
-    }
-    int rc = RAND_bytes(fresh, sizeof fresh);
-    WEIR_ASSERT(rc == 1);
-    struct weir_buf scope = {0};
-    weir_buf_append(&scope, WEIR_SLICE("request:"));
-    weir_buf_append(&scope, weir_slice_make((const char *)fresh, sizeof fresh));
-    return weir_arena_take_buf(arena, &scope);
-}
-
 bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_json *json,
                                const struct weir_walk_dialect *dialect, struct weir_asked **out)
 {
@@ -199,9 +211,7 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
     weir_walk_read(walk, dialect, json, &options, arena);
     struct weir_asked_options asked = {
         .arena = arena, .json = json, .walk = walk, .policy = policy, .plan = &guarded->input};
-    if (policy->mask != NULL) {
-        asked.mask = weir_mask_new(arena, policy->mask->key, mask_scope(weir_request_of(s), arena));
-    }
+    asked.mask = map_of(weir_request_of(s));
     const char *why;
     int status = weir_asked_check(&asked, &why);
     if (status != 0) {

@@ -1,8 +1,6 @@
 #include "task/checked.h"
 
 #include "base/err.h"
-#include "base/mem.h"
-#include "base/utf8.h"
 #include "talk/form.h"
 #include "talk/half.h"
 #include "talk/known.h"
@@ -10,8 +8,6 @@
 #include "task/results.h"
 #include "task/source.h"
 #include "wire/json_write.h"
-
-#include <stdlib.h>
 
 void weir_checked_init(struct weir_checked *g, const struct weir_checked_options *o)
 {
@@ -22,19 +18,12 @@ void weir_checked_init(struct weir_checked *g, const struct weir_checked_options
     g->tools.keeps_unknown = o->request->policy->keeps_unknown;
     weir_buf_init(&g->whole, o->max_held_bytes);
     g->whole.account = o->task->arena->account;
-    const struct weir_mask *mask =
-        o->request->asked != NULL ? weir_asked_mask(o->request->asked) : NULL;
-    if (mask != NULL) {
-        g->unmask = weir_unmask_new(&(struct weir_unmask_options){
-            .mask = mask, .policy = o->request->policy->mask, .is_json = o->request->asks_json});
-    }
     g->guard = weir_guard_new(&(struct weir_guard_options){.task = o->task,
                                                            .plan = &o->request->output,
                                                            .policy = o->request->policy,
                                                            .max_held_bytes = o->max_held_bytes,
                                                            .choice = o->place,
                                                            .keeps_json = o->request->asks_json,
-                                                           .unmask = g->unmask,
                                                            .is_unary = o->is_unary,
                                                            .on_progress = o->on_progress,
                                                            .ctx = o->ctx});
@@ -44,13 +33,6 @@ void weir_checked_dispose(struct weir_checked *g)
 {
     weir_guard_free(g->guard);
     g->guard = NULL;
-    weir_unmask_free(g->unmask);
-    g->unmask = NULL;
-    weir_buf_dispose(&g->unmasked);
-    free(g->moved);
-    g->moved = NULL;
-    free(g->moved_list);
-    g->moved_list = NULL;
     weir_tools_dispose(&g->tools);
     weir_logprobs_dispose(&g->content_logprobs);
     weir_logprobs_dispose(&g->refusal_logprobs);
@@ -258,12 +240,6 @@ int weir_checked_push(struct weir_checked *g, enum weir_channel channel, uint64_
     if (rc != 0) {
         return rc;
     }
-    if (g->unmask != NULL) {
-        if (!weir_utf8_is_valid(text)) {
-            return fail_model(g, "an event's text is not UTF-8");
-        }
-        text = weir_unmask_take(g->unmask, channel, text);
-    }
     rc = weir_guard_push(g->guard, channel, frame, text);
     if (rc == WEIR_ELIMIT) {
         g->fault = weir_source_limit_fault(g->o.task->arena, g->o.max_held_bytes);
@@ -337,21 +313,8 @@ static struct weir_slice history(const struct weir_checked *g)
     return text;
 }
 
-/* The beginnings of tokens that were none. They are as long as one token at most: there is room. */
-static void push_rest(struct weir_checked *g)
-{
-    for (size_t i = 0; g->unmask != NULL && i < WEIR_CHANNEL_TEXTS; i++) {
-        enum weir_channel channel = (enum weir_channel)i;
-        struct weir_slice rest = weir_unmask_rest(g->unmask, channel);
-        if (weir_guard_push(g->guard, channel, 0, rest) == WEIR_ELIMIT) {
-            g->fault = weir_source_limit_fault(g->o.task->arena, g->o.max_held_bytes);
-        }
-    }
-}
-
 void weir_checked_end(struct weir_checked *g)
 {
-    push_rest(g);
     const struct weir_task_completion *request = g->o.request;
     struct weir_guard_ending ending = {.prompt = request->prompt, .calls = &g->tools};
     weir_tools_end(&g->tools);
@@ -373,27 +336,6 @@ static struct weir_logprobs *logprobs_of(struct weir_checked *g, enum weir_chann
                                              : NULL;
 }
 
-/* Tokens leave as values, or as what they are: either way nobody's log probabilities. */
-static size_t leave_around_tokens(struct weir_checked *g, enum weir_channel channel,
-                                  struct weir_slice text, size_t at_cp, struct weir_logprobs *l,
-                                  struct weir_buf *entries)
-{
-    size_t end_cp = at_cp + weir_utf8_count(text);
-    size_t from;
-    size_t to;
-    while (at_cp < end_cp) {
-        bool has_token = weir_unmask_token_at(g->unmask, channel, at_cp, &from, &to);
-        bool is_in = has_token && from <= at_cp;
-        size_t until = !has_token ? end_cp : is_in ? to : from;
-        until = until < end_cp ? until : end_cp;
-        size_t n = weir_utf8_byte_at(text, until - at_cp);
-        weir_logprobs_leave(l, weir_slice_sub(text, 0, n), is_in, entries);
-        text = weir_slice_sub(text, n, text.n);
-        at_cp = until;
-    }
-    return at_cp;
-}
-
 /* The member `logprobs` of a text that leaves. */
 static void leave_logprobs(struct weir_checked *g, struct weir_checked_piece *p)
 {
@@ -401,15 +343,8 @@ static void leave_logprobs(struct weir_checked *g, struct weir_checked_piece *p)
     struct weir_logprobs *l = logprobs_of(g, piece->channel);
     struct weir_buf *out = &g->logprobs_out;
     struct weir_buf entries = {0};
-    size_t at_cp = piece->start_cp;
     for (size_t i = 0; l != NULL && i < piece->n_stretches; i++) {
-        const struct weir_guard_stretch *stretch = &piece->stretches[i];
-        if (g->unmask == NULL || stretch->is_replaced) {
-            weir_logprobs_leave(l, stretch->text, stretch->is_replaced, &entries);
-            at_cp += g->unmask != NULL ? weir_utf8_count(stretch->text) : 0;
-        } else {
-            at_cp = leave_around_tokens(g, piece->channel, stretch->text, at_cp, l, &entries);
-        }
+        weir_logprobs_leave(l, piece->stretches[i].text, piece->stretches[i].is_replaced, &entries);
     }
     if (entries.n != 0) {
         bool is_content = piece->channel == WEIR_CHANNEL_CONTENT;
@@ -442,110 +377,27 @@ static int check_calls(struct weir_checked *g)
     return 0;
 }
 
-/* ---- values ---- */
-
-/* Findings stand where they are in the text with values. */
-static void move_findings(struct weir_checked *g, struct weir_guard_piece *piece)
-{
-    if (piece->n_findings > g->cap_moved) {
-        g->cap_moved = piece->n_findings * 2;
-        g->moved = weir_mem_realloc(g->moved, g->cap_moved * sizeof *g->moved);
-        g->moved_list = weir_mem_realloc(g->moved_list, g->cap_moved * sizeof(void *));
-    }
-    for (size_t i = 0; i < piece->n_findings; i++) {
-        struct weir_detection *d = &g->moved[i];
-        *d = *piece->findings[i];
-        d->start_cp = weir_unmask_map(g->unmask, piece->channel, d->start_cp);
-        d->end_cp = weir_unmask_map(g->unmask, piece->channel, d->end_cp);
-        g->moved_list[i] = d;
-    }
-    piece->findings = g->moved_list;
-}
-
-static void tell_foreign(struct weir_checked *g, struct weir_checked_piece *p)
-{
-    p->has_foreign = weir_unmask_n_foreign(g->unmask) != 0 && !g->has_told_foreign;
-    g->has_told_foreign = g->has_told_foreign || p->has_foreign;
-}
-
-static void put_values(struct weir_checked *g, struct weir_checked_piece *p)
-{
-    struct weir_guard_piece *piece = &p->piece;
-    weir_buf_clear(&g->unmasked);
-    weir_unmask_leave(g->unmask, piece->channel, piece->text, piece->taken_back_cp, &g->unmasked);
-    weir_unmask_forget(g->unmask, piece->channel, piece->end_cp);
-    piece->text = weir_buf_slice(&g->unmasked);
-    if (piece->n_findings != 0) {
-        move_findings(g, piece);
-    }
-    tell_foreign(g, p);
-}
-
-/* Nothing more comes from the guard: first leaves what waited for the end of a token. */
-static bool flush(struct weir_checked *g, struct weir_checked_piece *p)
-{
-    weir_buf_clear(&g->unmasked);
-    while (g->n_flushed < WEIR_CHANNEL_TEXTS) {
-        enum weir_channel channel = (enum weir_channel)g->n_flushed++;
-        if (weir_unmask_flush(g->unmask, channel, &g->unmasked)) {
-            size_t end_cp = weir_guard_length_cp(g->guard, channel);
-            p->piece = (struct weir_guard_piece){.what = WEIR_GUARD_TEXT,
-                                                 .channel = channel,
-                                                 .text = weir_buf_slice(&g->unmasked),
-                                                 .start_cp = end_cp,
-                                                 .end_cp = end_cp};
-            return true;
-        }
-    }
-    return false;
-}
-
-static int pop_last(struct weir_checked *g, struct weir_checked_piece *p)
-{
-    if (g->unmask != NULL && flush(g, p)) {
-        return 0;
-    }
-    p->piece = g->last;
-    g->has_last = false;
-    g->is_blocked = p->piece.what == WEIR_GUARD_BLOCKED;
-    int rc = g->is_blocked ? 0 : check_calls(g);
-    if (rc == 0 && g->unmask != NULL) {
-        weir_unmask_calls(g->unmask, &g->tools);
-        tell_foreign(g, p);
-    }
-    return rc;
-}
-
 int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p)
 {
     *p = (struct weir_checked_piece){0};
-    if (g->fault.origin != WEIR_FAULT_NONE) {
-        return g->fault.err;
-    }
-    if (g->has_last) {
-        return pop_last(g, p);
-    }
     int rc = weir_guard_pop(g->guard, &p->piece);
     if (rc != 0 || g->o.request->policy->action == WEIR_POLICY_ANNOTATE) {
         return rc;
     }
-    if (p->piece.what != WEIR_GUARD_TEXT) {
-        if (g->unmask != NULL && p->piece.taken_back_cp != 0) {
-            weir_unmask_leave(g->unmask, p->piece.channel, WEIR_SLICE(""), p->piece.taken_back_cp,
-                              &g->unmasked);
+    switch (p->piece.what) {
+    case WEIR_GUARD_TEXT:
+        if (!weir_guard_has_judged(g->guard, &p->piece)) {
+            return fail_promise(g, weir_channel_name(p->piece.channel));
         }
-        g->last = p->piece;
-        g->has_last = true;
-        return pop_last(g, p);
+        leave_logprobs(g, p);
+        return 0;
+    case WEIR_GUARD_CLEAR:
+        return check_calls(g);
+    case WEIR_GUARD_BLOCKED:
+    default:
+        g->is_blocked = true;
+        return 0;
     }
-    if (!weir_guard_has_judged(g->guard, &p->piece)) {
-        return fail_promise(g, weir_channel_name(p->piece.channel));
-    }
-    leave_logprobs(g, p);
-    if (g->unmask != NULL) {
-        put_values(g, p);
-    }
-    return 0;
 }
 
 struct weir_checked_no weir_checked_no(const struct weir_checked *g, bool is_alone)

@@ -46,15 +46,6 @@ struct weir_checked {
     struct weir_buf filters;       /* what Azure's filters say of it: JSON members; they leave
                                       with the next event */
     bool has_content;              /* some was said */
-    struct weir_unmask *unmask;    /* on routes that mask, or NULL */
-    struct weir_buf unmasked;      /* of the piece popped last: with values … */
-    struct weir_detection *moved;  /* … and where its findings are in that */
-    const struct weir_detection **moved_list;
-    size_t cap_moved;
-    struct weir_guard_piece last; /* waits until what is held back in some channel has left */
-    bool has_last;
-    size_t n_flushed; /* channels that were asked for that */
-    bool has_told_foreign;
     bool has_left[WEIR_CHANNEL_TEXTS]; /* some text of it has left */
     bool is_blocked;
     size_t n_odd; /* members that did not have their form, to be counted */
@@ -91,7 +82,6 @@ struct weir_checked_piece {
     struct weir_guard_piece piece;
     struct weir_slice logprobs;
     struct weir_slice entries; /* the same without what is around its list */
-    bool has_foreign;          /* said once: tokens of ours were said that stand for nothing here */
 };
 int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p);
 

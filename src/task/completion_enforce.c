@@ -13,6 +13,7 @@
 #include "talk/half.h"
 #include "talk/known.h"
 #include "task/completion_stream_int.h"
+#include "task/unmask.h"
 
 #include <stdlib.h>
 
@@ -184,7 +185,7 @@ static struct weir_slice write_found(const struct weir_cs_choice *choice,
 static struct weir_slice warnings_of(const struct weir_checked_piece *p)
 {
     bool is_told = p->piece.n_findings != 0 && p->piece.channel != WEIR_CHANNEL_WHOLE;
-    if (p->has_foreign) {
+    if (p->piece.has_foreign) {
         return is_told ? WEIR_SLICE("[" WEIR_EVENT_UNSUITABLE_OUTPUT "," WEIR_UNMASK_WARNING "]")
                        : WEIR_SLICE("[" WEIR_UNMASK_WARNING "]");
     }

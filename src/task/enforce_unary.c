@@ -19,6 +19,7 @@
 #include "talk/known.h"
 #include "task/checked.h"
 #include "task/results.h"
+#include "task/unmask.h"
 #include "wire/json_write.h"
 
 enum {
@@ -345,7 +346,7 @@ static void take_piece(struct said *c, const struct weir_checked_piece *p)
         weir_results_append(found, WEIR_RESULTS_TERSE, piece->findings[i], found->n != 0);
     }
     c->is_changed = c->is_changed || piece->is_changed;
-    c->run->has_foreign = c->run->has_foreign || p->has_foreign;
+    c->run->has_foreign = c->run->has_foreign || p->piece.has_foreign;
     c->run->n_found += piece->n_findings;
     c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
     if (piece->what != WEIR_GUARD_TEXT) {

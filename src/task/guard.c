@@ -6,9 +6,11 @@
 #include "base/utf8.h"
 #include "io/loop.h"
 #include "task/called.h"
+#include "task/guard_values.h"
 #include "task/redact.h"
 #include "task/scan.h"
 #include "task/seen.h"
+#include "task/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,7 @@ struct weir_guard {
     const struct weir_detection **told_list;
     struct weir_redact_span *spans;
     size_t cap_told;
+    struct weir_guard_values values; /* on routes that mask */
     struct weir_detection *sifted; /* findings that are not in tokens */
     const struct weir_detection **sifted_list;
     size_t cap_sifted;
@@ -90,6 +93,13 @@ struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
     g->holds_all = weir_path_has_whole(options->plan);
     g->releasing = NO_CHANNEL;
     g->drop.fn = on_drop;
+    if (options->policy != NULL && options->policy->map != NULL) {
+        g->values.unmask =
+            weir_unmask_new(&(struct weir_unmask_options){.mask = options->policy->map,
+                                                          .policy = options->policy->mask,
+                                                          .is_json = options->keeps_json,
+                                                          .keeps_tokens = options->keeps_tokens});
+    }
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         weir_buf_init(&g->channels[i].whole, options->max_held_bytes);
     }
@@ -112,6 +122,7 @@ void weir_guard_free(struct weir_guard *g)
     free(g->told);
     free(g->told_list);
     free(g->spans);
+    weir_guard_values_dispose(&g->values);
     free(g->sifted);
     free(g->sifted_list);
     free(g->stretches);
@@ -168,14 +179,13 @@ static void note_whole(const struct weir_guard *g, enum weir_task_step_kind kind
     }
 }
 
-int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t frame,
-                    struct weir_slice text)
+static int push_text(struct weir_guard *g, enum weir_channel channel, uint64_t frame,
+                     struct weir_slice text)
 {
     struct channel *c = &g->channels[channel];
-    if (g->is_blocked || g->has_stop || text.n == 0) {
+    if (text.n == 0) {
         return 0;
     }
-    WEIR_ASSERT(!g->has_ended);
     release(g);
     if (!g->holds_all) {
         return weir_path_push(path_of(g, channel), frame, text, NULL);
@@ -187,6 +197,35 @@ int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t fr
     c->n_whole_cp += weir_utf8_count(text);
     note_whole(g, WEIR_TASK_STEP_RAW, channel, start_cp);
     return weir_buf_append(&c->whole, text);
+}
+
+int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t frame,
+                    struct weir_slice text)
+{
+    if (g->is_blocked || g->has_stop) {
+        return 0;
+    }
+    WEIR_ASSERT(!g->has_ended || text.n == 0);
+    if (g->values.unmask != NULL && text.n != 0) {
+        if (!weir_utf8_is_valid(text)) {
+            return WEIR_EBAD;
+        }
+        text = weir_unmask_take(g->values.unmask, channel, text);
+    }
+    return push_text(g, channel, frame, text);
+}
+
+/* The beginnings of tokens that were none. */
+static void push_rest(struct weir_guard *g)
+{
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        enum weir_channel channel = (enum weir_channel)i;
+        struct weir_slice rest = weir_unmask_rest(g->values.unmask, channel);
+        if (push_text(g, channel, 0, rest) != 0) {
+            g->fault =
+                weir_source_limit_fault(g->options.task->arena, g->options.max_held_bytes);
+        }
+    }
 }
 
 size_t weir_guard_length_cp(const struct weir_guard *g, enum weir_channel channel)
@@ -263,7 +302,7 @@ static bool add_calls(struct weir_guard *g, const struct weir_guard_ending *endi
         return false;
     }
     const struct weir_mask *mask =
-        g->options.unmask != NULL ? weir_unmask_mask(g->options.unmask) : NULL;
+        g->values.unmask != NULL ? weir_unmask_mask(g->values.unmask) : NULL;
     g->called = weir_called_new(&(struct weir_called_options){.arena = g->options.task->arena,
                                                               .plan = g->options.plan,
                                                               .policy = g->options.policy,
@@ -294,6 +333,10 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
 {
     if (g->is_blocked || g->has_stop || g->has_ended) {
         return;
+    }
+    if (g->values.unmask != NULL) {
+        push_rest(g);
+        weir_unmask_count_calls(g->values.unmask, ending->calls);
     }
     release(g);
     g->has_ended = true;
@@ -463,7 +506,7 @@ static void sift(struct weir_guard *g, struct weir_guard_piece *piece)
     for (size_t i = 0; i < piece->n_findings; i++) {
         struct weir_detection *d = &g->sifted[n];
         *d = *piece->findings[i];
-        if (weir_redact_can(d) && !weir_unmask_judge(g->options.unmask, piece->channel, d)) {
+        if (weir_redact_can(d) && !weir_unmask_judge(g->values.unmask, piece->channel, d)) {
             continue;
         }
         bool is_grown = d->start_cp < piece->findings[i]->start_cp;
@@ -480,7 +523,7 @@ static void tell(struct weir_guard *g, struct weir_slice text, struct weir_guard
 {
     piece->what = WEIR_GUARD_TEXT;
     piece->text = text;
-    if (g->options.unmask != NULL) {
+    if (g->values.unmask != NULL) {
         piece->taken_back_cp = 0;
         keep_told(g, piece);
         add_stretch(g, text, false);
@@ -491,7 +534,7 @@ static void tell(struct weir_guard *g, struct weir_slice text, struct weir_guard
 static void decide(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
 {
     g->n_stretches = 0;
-    if (g->options.unmask != NULL && piece->n_findings != 0) {
+    if (g->values.unmask != NULL && piece->n_findings != 0) {
         sift(g, piece);
     }
     if (weir_policy_on_output(g->options.policy) == WEIR_POLICY_ANNOTATE) {
@@ -676,7 +719,7 @@ static void note_seen(const struct weir_guard *g, const struct weir_guard_piece 
     weir_seen_findings(g->options.policy, &where, piece->findings, piece->n_findings);
 }
 
-int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
+static int pop(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     if (g->is_blocked) {
         return WEIR_EAGAIN;
@@ -696,6 +739,25 @@ int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
     return rc;
 }
 
+int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    if (g->values.unmask == NULL) {
+        return pop(g, piece);
+    }
+    int rc = g->values.has_last ? 0 : pop(g, piece);
+    if (rc == 0 && !g->values.has_last && piece->what == WEIR_GUARD_TEXT) {
+        weir_guard_values_put(&g->values, piece);
+        return 0;
+    }
+    if (rc == 0 && !g->values.has_last) {
+        weir_guard_values_end(&g->values, piece);
+    }
+    if (rc == 0) {
+        weir_guard_values_next(&g->values, g, piece);
+    }
+    return rc;
+}
+
 const struct weir_fault *weir_guard_fault(const struct weir_guard *g)
 {
     return &g->fault;
@@ -703,7 +765,7 @@ const struct weir_fault *weir_guard_fault(const struct weir_guard *g)
 
 bool weir_guard_is_done(const struct weir_guard *g)
 {
-    return g->is_blocked || g->is_clear;
+    return (g->is_blocked || g->is_clear) && !g->values.has_last;
 }
 
 /* ---- the promise ---- */
@@ -732,7 +794,12 @@ bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls)
     if (g->called == NULL || g->is_scanning || g->fault.origin != WEIR_FAULT_NONE) {
         return false;
     }
-    return weir_called_has_judged(g->called, calls) && weir_called_replace(g->called, calls);
+    bool may_leave =
+        weir_called_has_judged(g->called, calls) && weir_called_replace(g->called, calls);
+    if (may_leave && g->values.unmask != NULL) {
+        weir_unmask_calls(g->values.unmask, calls);
+    }
+    return may_leave;
 }
 
 bool weir_guard_has_judged_texts(const struct weir_guard *g, const struct weir_slice *texts,

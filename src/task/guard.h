@@ -6,7 +6,6 @@
 #include "task/path.h"
 #include "task/plan.h"
 #include "task/policy.h"
-#include "task/unmask.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +35,7 @@ struct weir_guard_options {
     size_t max_held_bytes;      /* per channel: see path.h */
     uint64_t choice;            /* its index, for the watcher (task/trace.h) */
     bool keeps_json;            /* the content is JSON and stays that where it is redacted */
-    struct weir_unmask *unmask; /* on routes that mask: knows the tokens in the text; or NULL */
+    bool keeps_tokens; /* on routes that mask: no values are put back here */
     bool is_unary; /* channels leave one after the other, so that timing does not matter */
     /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
@@ -70,6 +69,7 @@ struct weir_guard_piece {
      * (see weir_detection_name). */
     const struct weir_detection *const *findings;
     size_t n_findings;
+    bool has_foreign; /* said once: tokens of ours were said that stand for nothing here */
     struct weir_slice entries; /* of tool calls: the findings as entries of `detections.output`,
                                   commas between them */
 };

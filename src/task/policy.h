@@ -13,6 +13,7 @@
  */
 struct weir_seal;
 struct weir_seen;
+struct weir_mask;
 
 enum weir_policy_action {
     WEIR_POLICY_ANNOTATE,
@@ -72,8 +73,10 @@ struct weir_policy {
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];
     struct weir_metric_counter dropped; /* members nobody here knows */
     const struct weir_seal *seal;       /* of thinking that is changed; NULL: there is no key */
-    /* Of one request, in that request's copy of the policy: what is seen of it (task/seen.h). */
+    /* Of one request, in that request's copy of the policy: what is seen of it (task/seen.h), and
+     * where the route masks its tokens (talk/mask.h). */
     struct weir_seen *seen;
+    struct weir_mask *map;
 };
 
 static inline const char *weir_policy_outcome_name(enum weir_policy_outcome outcome)

@@ -239,6 +239,10 @@ void weir_unmask_leave(struct weir_unmask *u, enum weir_channel channel, struct 
                        size_t n_back, struct weir_buf *out)
 {
     struct weir_restore *r = &u->channels[channel].restore;
+    if (u->o.keeps_tokens) {
+        weir_buf_append(out, text);
+        return;
+    }
     weir_restore_take_back(r, n_back);
     weir_restore_feed(r, text, out);
 }
@@ -256,15 +260,22 @@ size_t weir_unmask_map(const struct weir_unmask *u, enum weir_channel channel, s
     return weir_restore_map(&u->channels[channel].restore, at_cp);
 }
 
+void weir_unmask_count_calls(struct weir_unmask *u, const struct weir_tools *calls)
+{
+    for (size_t i = 0; calls != NULL && i < calls->n; i++) {
+        struct weir_mask_foreign foreign = {0};
+        struct weir_slice text = weir_buf_slice(&calls->items[i].arguments);
+        count(u, weir_mask_foreign_feed(&foreign, u->o.mask, text));
+        count(u, weir_mask_foreign_end(&foreign, u->o.mask));
+    }
+}
+
 void weir_unmask_calls(struct weir_unmask *u, struct weir_tools *calls)
 {
-    for (size_t i = 0; i < calls->n; i++) {
+    for (size_t i = 0; i < calls->n && !u->o.keeps_tokens; i++) {
         struct weir_tool *call = &calls->items[i];
-        struct weir_mask_foreign foreign = {0};
         struct weir_restore r;
         struct weir_buf out = {0};
-        count(u, weir_mask_foreign_feed(&foreign, u->o.mask, weir_buf_slice(&call->arguments)));
-        count(u, weir_mask_foreign_end(&foreign, u->o.mask));
         weir_restore_init(&r, u->o.mask, &u->o.policy->hosts, !call->is_custom);
         weir_restore_feed(&r, weir_buf_slice(&call->arguments), &out);
         weir_restore_end(&r, &out);

@@ -47,7 +47,8 @@ bool weir_unmask_spans_judge(const struct weir_unmask_spans *s, struct weir_dete
 struct weir_unmask_options {
     const struct weir_mask *mask;
     const struct weir_policy_mask *policy;
-    bool is_json; /* the content is JSON */
+    bool is_json;      /* the content is JSON */
+    bool keeps_tokens; /* none becomes a value */
 };
 
 struct weir_unmask *weir_unmask_new(const struct weir_unmask_options *options);
@@ -96,7 +97,9 @@ bool weir_unmask_flush(struct weir_unmask *u, enum weir_channel channel, struct 
 /* Where a place of the guard's text stands in what leaves; of the text that left last. */
 size_t weir_unmask_map(const struct weir_unmask *u, enum weir_channel channel, size_t at_cp);
 
-/* Tool calls, which have been judged: values in their arguments. */
+/* Tool calls: counts foreign tokens in them; and, when they have been judged, puts values into their
+ * arguments. */
+void weir_unmask_count_calls(struct weir_unmask *u, const struct weir_tools *calls);
 void weir_unmask_calls(struct weir_unmask *u, struct weir_tools *calls);
 
 #endif
