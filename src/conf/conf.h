@@ -169,6 +169,14 @@ enum weir_conf_activation {
     WEIR_CONF_ACTIVATION_SIGMOID,
 };
 
+/* Texts of different requests in one call of a detector, for each worker. */
+struct weir_conf_batch {
+    uint32_t in_flight;
+    uint32_t max_items; /* 0: the protocol's own; 1: nothing is batched */
+    uint64_t max_bytes;
+    uint32_t wait_us;
+};
+
 /* What a service calls something, and what it is called here. */
 struct weir_conf_label {
     struct weir_conf_text name;
@@ -197,6 +205,10 @@ struct weir_conf_detector {
     enum weir_conf_activation activation;
     struct weir_conf_text api_version;
     bool shield;
+    struct weir_conf_batch batch;
+    uint32_t max_concurrent; /* calls at once per worker; 0: as many as there are connections */
+    uint32_t max_waiting;    /* calls, or texts to be batched, that wait for them */
+    uint32_t timeout_ms;     /* of a whole call; 0: the service's own */
     const struct weir_conf_chunker *chunker; /* NULL only where the type needs none */
     bool reads_along; /* built-in, no `chunker_id`: in streams; `chunker` is for whole texts */
     double default_threshold;

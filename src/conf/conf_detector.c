@@ -303,6 +303,10 @@ static const struct weir_conf_key detector_keys[] = {
     WEIR_CONF_KEY(T, activation, ENUM, .words = activations),
     WEIR_CONF_KEY(T, api_version, TEXT),
     WEIR_CONF_KEY(T, shield, BOOL),
+    WEIR_CONF_KEY(T, batch, OBJECT, .object = &weir_conf__batch_object),
+    WEIR_CONF_KEY(T, max_concurrent, U32, .min = 1, .max = 100000),
+    WEIR_CONF_KEY(T, max_waiting, U32, .min = 0, .max = 1000000),
+    WEIR_CONF_KEY_AS("timeout", T, timeout_ms, SECONDS, .min = 0.001, .max = 86400),
     WEIR_CONF_KEY_CALL("builtin", on_detector_builtin),
     WEIR_CONF_KEY_CALL("params", on_detector_params),
     WEIR_CONF_KEY_CALL("chunker_id", on_detector_chunker),
@@ -384,6 +388,7 @@ static void read_detector(struct weir_conf_reader *r, const struct weir_conf_nod
     d->id = weir_conf__keep(r, key);
     d->default_threshold = 0.5;
     d->cache = true;
+    weir_conf__batch_defaults(d);
     d->params = WEIR_SLICE("{}");
     d->params_at = d->id.at;
     if (is_entry(r, key, n)) {

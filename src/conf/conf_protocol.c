@@ -12,6 +12,32 @@ const char *weir_conf_protocol_name(enum weir_conf_protocol protocol)
     return weir_conf__protocols[protocol];
 }
 
+/* ---- how much at once */
+
+enum { MAX_WAITING = 1000, MAX_BATCH_BYTES = 1 << 20 };
+
+#define T struct weir_conf_batch
+static const struct weir_conf_key batch_keys[] = {
+    WEIR_CONF_KEY(T, in_flight, U32, .min = 1, .max = 1000),
+    WEIR_CONF_KEY(T, max_items, U32, .min = 1, .max = 1024),
+    WEIR_CONF_KEY(T, max_bytes, U64, .min = 1024, .max = 1073741824),
+    WEIR_CONF_KEY(T, wait_us, U32, .min = 0, .max = 1000000),
+};
+#undef T
+const struct weir_conf_object weir_conf__batch_object = {WEIR_CONF_OBJECT(batch_keys)};
+
+void weir_conf__batch_defaults(struct weir_conf_detector *d)
+{
+    d->batch = (struct weir_conf_batch){.in_flight = 1, .max_bytes = MAX_BATCH_BYTES};
+    d->max_waiting = MAX_WAITING;
+}
+
+static bool has_arrays(enum weir_conf_protocol protocol)
+{
+    return protocol != WEIR_CONF_PROTOCOL_PRESIDIO &&
+           protocol != WEIR_CONF_PROTOCOL_AZURE_CONTENT_SAFETY;
+}
+
 /* ---- labels */
 
 #define T struct weir_conf_label
@@ -102,6 +128,10 @@ static const struct {
     {"activation", P(OIP)},
     {"api_version", P(AZURE_CONTENT_SAFETY)},
     {"shield", P(AZURE_CONTENT_SAFETY)},
+    {"max_concurrent", ~0u},
+    {"max_waiting", ~0u},
+    {"timeout", ~0u},
+    {"batch", ~0u},
 };
 
 void weir_conf__check_protocol(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -119,6 +149,13 @@ void weir_conf__check_protocol(struct weir_conf_reader *r, const struct weir_con
     }
     if (is_builtin && weir_conf__get(n, "protocol") != NULL) {
         weir_conf__error(r, n, "a built-in detector has no `protocol`");
+    }
+    if (d->batch.max_items > 1 && !has_arrays(d->protocol)) {
+        weir_conf__error(r, weir_conf__get(n, "batch"),
+                         "protocol `%s` takes one text a request: it cannot be batched", name);
+    }
+    if (d->batch.max_items > 1 && d->type != WEIR_CONF_TEXT_CONTENTS) {
+        weir_conf__error(r, weir_conf__get(n, "batch"), "only `text_contents` can be batched");
     }
     bool is_classifier =
         d->protocol == WEIR_CONF_PROTOCOL_TEI || d->protocol == WEIR_CONF_PROTOCOL_VLLM_CLASSIFY;

@@ -50,6 +50,8 @@ void weir_conf__detectors_section(struct weir_conf_reader *r, const struct weir_
                                   void *conf);
 /* Of a detector that is a service (conf_protocol.c). */
 extern const char *const weir_conf__protocols[];
+extern const struct weir_conf_object weir_conf__batch_object;
+void weir_conf__batch_defaults(struct weir_conf_detector *d);
 void weir_conf__on_labels(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target);
 void weir_conf__on_entities(struct weir_conf_reader *r, const struct weir_conf_node *n,
                             void *target);

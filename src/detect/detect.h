@@ -57,6 +57,7 @@ struct weir_detect_env {
     const struct weir_call_context *context;
     size_t max_body_bytes;          /* of an answer */
     struct weir_verdicts *verdicts; /* what the worker knows already; NULL: nothing */
+    struct weir_desks *desks;       /* the worker's, detect/desk.h; NULL: nothing is batched */
 };
 
 struct weir_detect_list {
@@ -68,6 +69,12 @@ struct weir_detect_call;
 struct weir_detector;
 
 typedef void (*weir_detect_done_fn)(void *ctx, struct weir_detect_call *call);
+
+/* Who is told. */
+struct weir_detect_waiter {
+    weir_detect_done_fn on_done;
+    void *ctx;
+};
 
 struct weir_detect_ops {
     struct weir_detect_call *(*start)(const struct weir_detector *d,
@@ -100,8 +107,8 @@ struct weir_detector {
 struct weir_detect_call {
     const struct weir_detector *detector;
     bool is_done;
-    bool is_known;                        /* it goes through detect/known.h */
-    struct weir_fault fault;              /* origin NONE: it worked */
+    void (*free)(struct weir_detect_call *call); /* instead of the detector's; NULL: that one */
+    struct weir_fault fault;                     /* origin NONE: it worked */
     const struct weir_detect_list *lists; /* one per content; one in all for the other types */
     size_t n_lists;
 };
@@ -112,7 +119,6 @@ struct weir_detect_call *weir_known_start(const struct weir_detector *d,
                                           const struct weir_detect_env *env,
                                           const struct weir_detect_input *input,
                                           weir_detect_done_fn on_done, void *ctx);
-void weir_known_free(struct weir_detect_call *call);
 
 static inline struct weir_detect_call *weir_detect_start(const struct weir_detector *d,
                                                          const struct weir_detect_env *env,
@@ -128,8 +134,8 @@ static inline struct weir_detect_call *weir_detect_start(const struct weir_detec
 /* NULL is fine. */
 static inline void weir_detect_free(struct weir_detect_call *call)
 {
-    if (call != NULL && call->is_known) {
-        weir_known_free(call);
+    if (call != NULL && call->free != NULL) {
+        call->free(call);
     } else if (call != NULL) {
         call->detector->ops->free(call);
     }

@@ -466,6 +466,16 @@ bool weir_known_wants(const struct weir_detector *d, const struct weir_detect_en
                                        input->contents[0].n >= d->keep_from_bytes);
 }
 
+static void free_call(struct weir_detect_call *call)
+{
+    struct known_call *c = (struct known_call *)call;
+    weir_list_remove(&c->link);
+    leave_all(c);
+    weir_detect_free(c->own);
+    weir_arena_dispose(&c->arena);
+    free(c);
+}
+
 struct weir_detect_call *weir_known_start(const struct weir_detector *d,
                                           const struct weir_detect_env *env,
                                           const struct weir_detect_input *input,
@@ -473,7 +483,7 @@ struct weir_detect_call *weir_known_start(const struct weir_detector *d,
 {
     struct known_call *c = weir_mem_zalloc(sizeof *c);
     c->base.detector = d;
-    c->base.is_known = true;
+    c->base.free = free_call;
     c->verdicts = env->verdicts;
     c->env = *env;
     c->input = *input;
@@ -497,14 +507,4 @@ struct weir_detect_call *weir_known_start(const struct weir_detector *d,
         c->base.is_done = c->n_waiting == 0;
     }
     return &c->base;
-}
-
-void weir_known_free(struct weir_detect_call *call)
-{
-    struct known_call *c = (struct known_call *)call;
-    weir_list_remove(&c->link);
-    leave_all(c);
-    weir_detect_free(c->own);
-    weir_arena_dispose(&c->arena);
-    free(c);
 }

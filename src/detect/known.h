@@ -5,7 +5,7 @@
 
 /*
  * Asking a detector through the worker's memory (detect/verdicts.h). Its functions are declared in
- * detect/detect.h, for weir_detect_start and weir_detect_free alone.
+ * detect/detect.h, for weir_detect_start alone.
  *
  *   every text ─┬─ its verdict is kept ─────────────► copied
  *               ├─ the same is being asked already ──► waits for that question

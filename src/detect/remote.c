@@ -182,10 +182,10 @@ static void cut(struct remote_call *c)
     }
 }
 
-static struct weir_detect_call *start(const struct weir_detector *d,
-                                      const struct weir_detect_env *env,
-                                      const struct weir_detect_input *input,
-                                      weir_detect_done_fn on_done, void *ctx)
+static struct weir_detect_call *send_now(const struct weir_detector *d,
+                                         const struct weir_detect_env *env,
+                                         const struct weir_detect_input *input,
+                                         weir_detect_done_fn on_done, void *ctx)
 {
     struct remote_call *c = weir_mem_zalloc(sizeof *c);
     c->base.detector = d;
@@ -197,6 +197,21 @@ static struct weir_detect_call *start(const struct weir_detector *d,
     cut(c);
     begin_pieces(c);
     return &c->base;
+}
+
+static struct weir_detect_call *start(const struct weir_detector *d,
+                                      const struct weir_detect_env *env,
+                                      const struct weir_detect_input *input,
+                                      weir_detect_done_fn on_done, void *ctx)
+{
+    const struct weir_detect_remote *r = (const struct weir_detect_remote *)d;
+    bool is_batched = env->desks != NULL && r->batch.max_items > 1 &&
+                      input->type == WEIR_DETECT_CONTENTS && input->n_contents != 0;
+    if (is_batched) {
+        struct weir_detect_waiter waiter = {on_done, ctx};
+        return weir_desk_start(d, &r->batch, env, input, waiter);
+    }
+    return send_now(d, env, input, on_done, ctx);
 }
 
 static void free_call(struct weir_detect_call *call)
@@ -225,4 +240,11 @@ void weir_detect_remote_set(struct weir_detect_remote *r, const struct weir_prot
     r->protocol = protocol;
     r->options = *options;
     r->max_texts = protocol->max_texts;
+}
+
+void weir_detect_remote_batch(struct weir_detect_remote *r, const struct weir_desk_options *batch)
+{
+    r->batch = *batch;
+    r->batch.send = send_now;
+    r->max_texts = batch->max_items;
 }

@@ -2,6 +2,7 @@
 #define WEIR_DETECT_REMOTE_H
 
 #include "client/target.h"
+#include "detect/desk.h"
 #include "detect/detect.h"
 #include "detect/protocol.h"
 
@@ -19,6 +20,7 @@ struct weir_detect_remote {
     const struct weir_protocol *protocol;
     struct weir_protocol_options options;
     size_t max_texts; /* of one request; 0: any number */
+    struct weir_desk_options batch;
 };
 
 /* Speaks `fms`. All is borrowed. */
@@ -27,5 +29,8 @@ void weir_detect_remote_init(struct weir_detect_remote *r, struct weir_slice id,
 /* Another protocol than fms. */
 void weir_detect_remote_set(struct weir_detect_remote *r, const struct weir_protocol *protocol,
                             const struct weir_protocol_options *options);
+/* Texts of different requests go together from now on; max_items is also how many texts a request
+ * has at most. `send` is set here. */
+void weir_detect_remote_batch(struct weir_detect_remote *r, const struct weir_desk_options *batch);
 
 #endif

@@ -108,12 +108,23 @@ void weir_problem_write_messages(struct weir_buf *out, const struct weir_problem
 
 static const struct weir_http_field LATER = {{"retry-after", 11}, {"1", 1}};
 
-static struct weir_problem overload(int err)
+static struct weir_problem overload(struct weir_http_stream *s, const struct weir_fault *f)
 {
-    const char *words = err == WEIR_EFULL ? weir_account_full_words(NULL)
-                                          : "too many requests wait for a service: try again";
-    return (struct weir_problem){
-        .status = 503, .details = weir_slice_cstr(words), .fields = &LATER, .n_fields = 1};
+    bool is_detector = f->origin == WEIR_FAULT_DETECTOR && f->err == WEIR_EBUSY;
+    const char *words = f->err == WEIR_EFULL ? weir_account_full_words(NULL)
+                                             : "too many requests wait for a service: try again";
+    if (is_detector) {
+        words =
+            weir_arena_printf(&s->arena, "too many requests wait for detector `%.*s`: try again",
+                              (int)f->id.n, f->id.p);
+    }
+    return (struct weir_problem){.status = 503,
+                                 .details = weir_slice_cstr(words),
+                                 .type = is_detector ? "guardrail_error" : NULL,
+                                 .code = is_detector ? WEIR_SLICE("\"detector_overloaded\"")
+                                                     : WEIR_SLICE(""),
+                                 .fields = &LATER,
+                                 .n_fields = 1};
 }
 
 /* Which of several servers it was; "the model server" where there is one. */
@@ -199,7 +210,7 @@ static struct weir_problem of_guard(struct weir_http_stream *s, const struct wei
 struct weir_problem weir_problem_on_route(struct weir_http_stream *s, const struct weir_fault *f)
 {
     if (f->err == WEIR_EFULL || f->err == WEIR_EBUSY) {
-        return overload(f->err);
+        return overload(s, f);
     }
     switch (f->origin) {
     case WEIR_FAULT_DETECTOR:

@@ -71,6 +71,23 @@ static struct weir_conf_service service_of(const struct weir_conf_detector *d)
     return s;
 }
 
+/* `max_waiting` is for calls that wait for `max_concurrent`. */
+static const struct weir_target *target_of(struct weir_services *b,
+                                           const struct weir_conf_detector *d,
+                                           const struct weir_conf_service *service)
+{
+    struct weir_target *t = weir_arena_alloc(b->arena, sizeof *t);
+    *t = *weir_services__target(b, d->id.s, service, WEIR_TARGET_HTTP, "detector");
+    if (d->max_concurrent != 0) {
+        t->max_concurrent = d->max_concurrent;
+        t->max_waiting = d->max_waiting;
+    }
+    if (d->timeout_ms != 0) {
+        t->request_timeout_ms = d->timeout_ms;
+    }
+    return t;
+}
+
 /* Azure has no path for its health: the list of block lists needs the key and nothing else. */
 static void probe_azure(struct weir_services *b, struct weir_probe_service *probe,
                         const struct weir_protocol_options *o)
@@ -111,6 +128,24 @@ void weir_services__keep_verdicts(struct weir_detector *detector,
     }
 }
 
+/* The detector API is not batched unless the configuration says so: its servers need not be
+ * classifiers. */
+static void batch_texts(struct weir_detect_remote *r, const struct weir_conf_detector *d)
+{
+    struct weir_desk_options o = {.in_flight = d->batch.in_flight,
+                                  .max_items = d->batch.max_items,
+                                  .max_bytes = d->batch.max_bytes,
+                                  .wait_ms = (d->batch.wait_us + 999) / 1000,
+                                  .max_waiting = d->max_waiting};
+    if (o.max_items == 0) {
+        o.max_items = r->protocol->max_texts;
+    }
+    if (o.max_items > 1) {
+        weir_desk_count(&o, d->id.s);
+        weir_detect_remote_batch(r, &o);
+    }
+}
+
 const struct weir_detector *weir_services__remote_detector(struct weir_services *b,
                                                            const struct weir_conf_detector *d,
                                                            enum weir_detect_type type)
@@ -133,10 +168,9 @@ const struct weir_detector *weir_services__remote_detector(struct weir_services 
         complain(b, d, missing);
         return NULL;
     }
-    weir_detect_remote_init(
-        r, d->id.s, type,
-        weir_services__target(b, d->id.s, &service, WEIR_TARGET_HTTP, "detector"));
+    weir_detect_remote_init(r, d->id.s, type, target_of(b, d, &service));
     weir_detect_remote_set(r, protocol, &options);
+    batch_texts(r, d);
     add_probe(b, d, r);
     weir_services__keep_verdicts(&r->base, d, 0);
     return &r->base;

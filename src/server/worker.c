@@ -71,7 +71,8 @@ static void on_request(void *ctx, struct weir_http_stream *s)
         .call = {.log = &r->log, .account = s->arena.account, .model_report = &r->model_report},
         .arena = &s->arena,
         .scratch = &w->scratch,
-        .verdicts = &w->verdicts};
+        .verdicts = &w->verdicts,
+        .desks = &w->desks};
     weir_passthrough_collect(r, s);
     weir_api_begin(s);
 }
@@ -162,6 +163,7 @@ int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *ho
     }
     w->client = weir_client_new(&w->loop);
     weir_verdicts_init(&w->verdicts, &w->loop);
+    weir_desks_init(&w->desks, &w->loop);
     if (w->traces != NULL) {
         w->export = weir_export_worker_new(w->traces, &w->loop);
     }
@@ -302,6 +304,7 @@ void weir_worker_dispose(struct weir_worker *w)
     }
     weir_loop_cancel(&w->loop, &w->last_words);
     weir_http_endpoint_abort(&w->endpoint);
+    weir_desks_dispose(&w->desks);
     weir_client_close(w->client, nothing, NULL);
     w->client = NULL;
     weir_loop_dispose(&w->loop);

@@ -1,6 +1,7 @@
 #ifndef WEIR_SERVER_WORKER_H
 #define WEIR_SERVER_WORKER_H
 
+#include "detect/desk.h"
 #include "detect/verdicts.h"
 #include "http/endpoint.h"
 #include "io/listener.h"
@@ -24,6 +25,7 @@ struct weir_worker {
     struct weir_client *client; /* the outgoing side */
     struct weir_task_scratch scratch;
     struct weir_verdicts verdicts;
+    struct weir_desks desks;
     struct weir_export_send *traces;   /* where spans go; NULL: none are kept. Set before init */
     struct weir_export_worker *export; /* NULL with it */
     struct weir_env *env; /* the current one; a reference, changed on this thread only */

@@ -57,6 +57,7 @@ struct weir_task_ctx {
     struct weir_arena *arena;            /* the request's: everything a task makes goes with it */
     struct weir_task_scratch *scratch;   /* the worker's */
     struct weir_verdicts *verdicts;      /* the worker's; NULL: none are kept */
+    struct weir_desks *desks;            /* the worker's; NULL: nothing is batched */
     const struct weir_task_trace *trace; /* the stream's watcher; NULL: none */
     unsigned n_full_chunkers; /* chunkers of the task's paths that take no more for now */
 };
@@ -68,7 +69,8 @@ static inline struct weir_detect_env weir_task_detect_env(const struct weir_task
                                     .client = task->client,
                                     .context = &task->call,
                                     .max_body_bytes = task->env->max_service_body_bytes,
-                                    .verdicts = task->verdicts};
+                                    .verdicts = task->verdicts,
+                                    .desks = task->desks};
 }
 
 #endif

@@ -5,6 +5,7 @@ import socket
 import threading
 
 import harness
+import httpx
 import judges
 import pytest
 import service as services
@@ -47,6 +48,9 @@ class World:
         for line in self.weir.health.get("/metrics").text.splitlines():
             if line.startswith(name + " ") or line.startswith(name + "{"):
                 yield float(line.rsplit(" ", 1)[1])
+
+    def n_misses(self):
+        return sum(value for value in self.gauge('weir_detector_cache_total{detector="judge",result="miss"}'))
 
     def assert_nothing_left(self):
         """No call under way, nothing held, the next question is answered."""
@@ -320,3 +324,124 @@ def test_labels_are_asked_for(weir):
     done = weir.run("--check-config", "--config", weir.write_config({"detectors": {"judge": detector}}))
     assert done.returncode == 0
     assert b"every label of its model is a finding" in done.stdout + done.stderr
+
+
+# --- how much at once ---
+
+
+def batched(kind, **batch):
+    return pytest.param(kind, batch, id=kind.__name__.lower())
+
+
+BATCHED = pytest.mark.parametrize("kind,batch", [
+    batched(judges.Tei), batched(judges.Vllm), batched(judges.Moderation), batched(judges.Oip),
+    batched(judges.Fms, max_items=32)])  # fmt: skip
+
+
+class Gate:
+    """Holds what a judge is asked until it is opened."""
+
+    def __init__(self, judge):
+        self.judge, self.opened = judge, threading.Event()
+        judge.answer = self.serve
+
+    def serve(self, request):
+        if request.method == "POST":
+            self.opened.wait(harness.PATIENCE)
+        return self.judge.serve_one(request)
+
+
+def together(w, texts):
+    """All at once, while the first holds the only call; {text: answer}."""
+    gate = Gate(w.judge)
+    answers = {}
+
+    def ask(text):
+        with httpx.Client(base_url=w.weir.url(), timeout=harness.PATIENCE) as client:
+            body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+            answers[text] = client.post(f"/block{CHAT}", json=body)
+
+    threads = [threading.Thread(target=ask, args=["the first"])]
+    threads[0].start()
+    harness.wait_until(lambda: len(w.judge.requests) == 1, "the first question")
+    threads += [threading.Thread(target=ask, args=[text]) for text in texts]
+    for thread in threads[1:]:
+        thread.start()
+    harness.wait_until(lambda: sum(w.gauge('weir_http_connections{listener="api"}')) >= len(threads),
+                       "everybody")  # fmt: skip
+    harness.wait_until(lambda: w.n_misses() == len(threads), "every question to wait")
+    gate.opened.set()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+@BATCHED
+def test_texts_of_different_requests_go_together(weir, kind, batch):
+    w = World(weir, kind(), detector={"batch": batch} if batch else None, cache={})
+    texts = [f"{'bad' if i % 3 == 0 else 'good'} text {i}" for i in range(40)]
+    answers = together(w, texts)
+    for text in texts:
+        assert answers[text].status_code == (400 if "bad" in text else 200), text
+    assert w.judge.sizes == [1, 32, 8]
+    metrics = w.weir.health.get("/metrics").text
+    assert 'weir_detector_batch_size_count{detector="judge"} 3' in metrics
+    assert 'weir_detector_batch_size_sum{detector="judge"} 41' in metrics
+    assert 'weir_detector_batch_wait_seconds_count{detector="judge"} 41' in metrics
+
+
+@BATCHED
+def test_one_bad_text_fails_one_request(weir, kind, batch):
+    w = World(weir, kind(), detector={"batch": batch} if batch else None, cache={})
+    w.judge.poison = "poison"
+    texts = [f"text {i}" for i in range(9)] + ["the poison"]
+    answers = together(w, texts)
+    for text in texts:
+        assert answers[text].status_code == (502 if "poison" in text else 200), text
+    assert answers["the poison"].json()["error"]["code"] == "detector_failed"
+
+
+def test_it_can_be_turned_off(weir):
+    """The texts of one request still go together."""
+    w = World(weir, judges.Tei(), detector={"batch": {"max_items": 1}})
+    assert w.say("one", "two", "three").status_code == 200
+    assert w.judge.sizes == [3]
+    assert "weir_detector_batch_size" not in w.weir.health.get("/metrics").text
+
+
+def test_who_waits_too_long_in_line_is_refused(weir):
+    """At most two texts wait for the one call; the others are told to come later."""
+    w = World(weir, judges.Tei(), detector={"max_waiting": 2, "cache": False})
+    gate = Gate(w.judge)
+    bodies = [json.dumps({"model": "m", "messages": [{"role": "user", "content": f"text {i}"}]}).encode()
+              for i in range(4)]  # fmt: skip
+    callers = [w.weir.raw() for _ in bodies]
+    for i, (caller, body) in enumerate(zip(callers, bodies)):
+        caller.request("POST", CHAT, [("content-type", "application/json")], body)
+        if i == 0:
+            harness.wait_until(lambda: len(w.judge.requests) == 1, "the first question")
+    late = [caller for caller in callers if caller_is_answered(caller)]
+    assert len(late) == 1
+    answer = late[0].read_response()
+    assert (answer.status, answer.json()["error"]["code"]) == (503, "detector_overloaded")
+    gate.opened.set()
+    assert all(caller.read_response().status == 200 for caller in callers if caller not in late)
+
+
+def caller_is_answered(caller):
+    caller.sock.settimeout(2)
+    try:
+        return bool(caller.fill())
+    except TimeoutError:
+        return False
+    finally:
+        caller.sock.settimeout(harness.PATIENCE)
+
+
+def test_a_detector_has_a_time_of_its_own(weir):
+    judge = judges.Tei()
+    w = World(weir, judge, detector={"timeout": 0.2})
+    judge.answer = lambda request: HANG
+    answer = w.say("hello")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "detector_failed")
+    w.assert_nothing_left()

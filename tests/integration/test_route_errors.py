@@ -290,6 +290,26 @@ def detector_fails(stage, weir, is_stream):
     return answers
 
 
+@row("more requests wait for a detector")
+def detector_overloaded(stage, weir, is_stream):
+    """One call at once, nobody may wait: the second request is refused while the first one's hangs."""
+    detector = Service(lambda request: HANG)
+    model = Service(says("Some words. And more of them."))
+    tree = config(model, detector=detector)
+    tree["detectors"]["far"] |= {"max_concurrent": 1, "max_waiting": 0}
+    w = weir(tree, args=["--workers", "1"])
+    body = json.dumps({**ASK, "stream": is_stream}).encode()
+    first = w.raw()
+    first.request("POST", f"/far{CHAT}", [("content-type", "application/json")], body)
+    harness.wait_until(lambda: detector.requests, "the first question")
+    answer = w.api.post(f"/far{CHAT}", json={**ASK, "stream": is_stream})
+    assert answer.headers["retry-after"] == "1"
+    assert "`far`" in error(answer)["message"]
+    first.close()
+    detector.close()
+    return [(answer, None)]
+
+
 def says(text):
     def answer(request):
         if request.json().get("stream"):
