@@ -285,6 +285,7 @@ static void on_detector_chunker(struct weir_conf_reader *r, const struct weir_co
                      weir_conf__hint(r, &near));
 }
 
+static const char *const presets[] = {"custom", "qwen3guard", NULL};
 static const char *const activations[] = {"none", "softmax", "sigmoid", NULL};
 
 #define T struct weir_conf_detector
@@ -303,6 +304,10 @@ static const struct weir_conf_key detector_keys[] = {
     WEIR_CONF_KEY(T, activation, ENUM, .words = activations),
     WEIR_CONF_KEY(T, api_version, TEXT),
     WEIR_CONF_KEY(T, shield, BOOL),
+    WEIR_CONF_KEY(T, preset, ENUM, .words = presets),
+    WEIR_CONF_KEY_CALL("messages", weir_conf__on_messages),
+    WEIR_CONF_KEY(T, verdict, TEXT),
+    WEIR_CONF_KEY_CALL("positive", weir_conf__on_positive),
     WEIR_CONF_KEY(T, batch, OBJECT, .object = &weir_conf__batch_object),
     WEIR_CONF_KEY(T, max_concurrent, U32, .min = 1, .max = 100000),
     WEIR_CONF_KEY(T, max_waiting, U32, .min = 0, .max = 1000000),

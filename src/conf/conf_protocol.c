@@ -5,7 +5,8 @@ enum { MAX_LABELS = 1000, MAX_ENTITIES = 1000 };
 
 const char *const weir_conf__protocols[] = {
     "fms",      "tei", "vllm_classify",        "openai_moderation",
-    "presidio", "oip", "azure_content_safety", NULL};
+    "presidio", "oip", "azure_content_safety", "chat_judge",
+    NULL};
 
 const char *weir_conf_protocol_name(enum weir_conf_protocol protocol)
 {
@@ -35,7 +36,8 @@ void weir_conf__batch_defaults(struct weir_conf_detector *d)
 static bool has_arrays(enum weir_conf_protocol protocol)
 {
     return protocol != WEIR_CONF_PROTOCOL_PRESIDIO &&
-           protocol != WEIR_CONF_PROTOCOL_AZURE_CONTENT_SAFETY;
+           protocol != WEIR_CONF_PROTOCOL_AZURE_CONTENT_SAFETY &&
+           protocol != WEIR_CONF_PROTOCOL_CHAT_JUDGE;
 }
 
 /* ---- labels */
@@ -79,6 +81,38 @@ void weir_conf__on_labels(struct weir_conf_reader *r, const struct weir_conf_nod
     d->n_labels = n->n;
 }
 
+#define T struct weir_conf_message
+static const struct weir_conf_key message_keys[] = {
+    WEIR_CONF_KEY(T, role, TEXT, .is_required = true),
+    WEIR_CONF_KEY(T, content, TEXT, .is_required = true),
+};
+#undef T
+static const struct weir_conf_object message_object = {WEIR_CONF_OBJECT(message_keys)};
+
+void weir_conf__on_messages(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target)
+{
+    struct weir_conf_detector *d = target;
+    if (!weir_conf__want_list(r, n, "messages")) {
+        return;
+    }
+    struct weir_conf_message *messages = weir_arena_array(r->arena, n->n, sizeof *messages);
+    for (size_t i = 0; i < n->n; i++) {
+        if (weir_conf__want_mapping(r, n->items[i], "messages")) {
+            weir_conf__decode(r, &message_object, n->items[i], &messages[i]);
+        }
+    }
+    d->messages = messages;
+    d->n_messages = n->n;
+}
+
+void weir_conf__on_positive(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target)
+{
+    struct weir_conf_detector *d = target;
+    d->positive = weir_conf__want_texts(r, n, "positive", MAX_LABELS);
+}
+
 void weir_conf__on_entities(struct weir_conf_reader *r, const struct weir_conf_node *n,
                             void *target)
 {
@@ -119,8 +153,8 @@ static const struct {
     unsigned protocols;
 } belongs[] = {
     {"labels", ~P(FMS)},
-    {"model", P(VLLM_CLASSIFY) | P(OPENAI_MODERATION) | P(OIP)},
-    {"provider", P(OPENAI_MODERATION)},
+    {"model", P(VLLM_CLASSIFY) | P(OPENAI_MODERATION) | P(OIP) | P(CHAT_JUDGE)},
+    {"provider", P(OPENAI_MODERATION) | P(CHAT_JUDGE)},
     {"language", P(PRESIDIO)},
     {"entities", P(PRESIDIO)},
     {"input_name", P(OIP)},
@@ -128,6 +162,10 @@ static const struct {
     {"activation", P(OIP)},
     {"api_version", P(AZURE_CONTENT_SAFETY)},
     {"shield", P(AZURE_CONTENT_SAFETY)},
+    {"preset", P(CHAT_JUDGE)},
+    {"messages", P(CHAT_JUDGE)},
+    {"verdict", P(CHAT_JUDGE)},
+    {"positive", P(CHAT_JUDGE)},
     {"max_concurrent", ~0u},
     {"max_waiting", ~0u},
     {"timeout", ~0u},

@@ -53,6 +53,10 @@ extern const char *const weir_conf__protocols[];
 extern const struct weir_conf_object weir_conf__batch_object;
 void weir_conf__batch_defaults(struct weir_conf_detector *d);
 void weir_conf__on_labels(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target);
+void weir_conf__on_messages(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target);
+void weir_conf__on_positive(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            void *target);
 void weir_conf__on_entities(struct weir_conf_reader *r, const struct weir_conf_node *n,
                             void *target);
 void weir_conf__on_detector_provider(struct weir_conf_reader *r, const struct weir_conf_node *n,

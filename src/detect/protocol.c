@@ -8,6 +8,7 @@ static const struct weir_protocol *const protocols[] = {
     &weir_protocol_presidio,
     &weir_protocol_oip,
     &weir_protocol_azure_content_safety,
+    &weir_protocol_chat_judge,
 };
 
 enum { N_PROTOCOLS = sizeof protocols / sizeof protocols[0] };

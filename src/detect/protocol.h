@@ -22,6 +22,7 @@
  *   presidio                /analyze                           1
  *   oip                     /v2/models/MODEL/infer             32
  *   azure_content_safety    /contentsafety/text:analyze, …     1
+ *   chat_judge              /v1/chat/completions               1
  *
  * A new protocol is one file with a `const struct weir_protocol` and one line in the table of
  * protocol.c. An answer that does not fit its contract is WEIR_EPEER with a reason, never "nothing
@@ -42,6 +43,23 @@ enum weir_protocol_activation {
     WEIR_ACTIVATION_SIGMOID,
 };
 
+/* How a judge's words are read. */
+enum weir_judge_preset {
+    WEIR_JUDGE_CUSTOM,     /* by a pattern */
+    WEIR_JUDGE_QWEN3GUARD, /* "Safety: …", "Categories: …" */
+};
+
+struct weir_judge_message {
+    struct weir_slice role;
+    struct weir_slice content; /* with `{text}` in it */
+};
+
+/* The pattern that finds a verdict, with one group for its word. NULL with the reason in `why`. The
+ * result is const, for any thread. */
+struct weir_judge_pattern;
+struct weir_judge_pattern *weir_judge_pattern_new(struct weir_slice pattern, struct weir_buf *why);
+void weir_judge_pattern_free(struct weir_judge_pattern *p); /* NULL is fine */
+
 /* Of one detector, from the configuration; all is borrowed. What is not set is empty. */
 struct weir_protocol_options {
     const struct weir_protocol_label *labels;
@@ -57,6 +75,12 @@ struct weir_protocol_options {
     struct weir_slice api_version; /* azure_content_safety */
     struct weir_slice key;         /* azure_content_safety; secret */
     bool is_shield;                /* azure_content_safety: text:shieldPrompt */
+    enum weir_judge_preset preset; /* chat_judge, and the rest */
+    const struct weir_judge_message *messages;
+    size_t n_messages;
+    const struct weir_judge_pattern *verdict; /* custom */
+    const struct weir_slice *positive;        /* custom: words that are a finding */
+    size_t n_positive;
 };
 
 /* One request. `input` has only the texts of it. */
@@ -97,6 +121,7 @@ extern const struct weir_protocol weir_protocol_openai_moderation;
 extern const struct weir_protocol weir_protocol_presidio;
 extern const struct weir_protocol weir_protocol_oip;
 extern const struct weir_protocol weir_protocol_azure_content_safety;
+extern const struct weir_protocol weir_protocol_chat_judge;
 
 /* NULL: there is none of this name. */
 const struct weir_protocol *weir_protocol_find(struct weir_slice name);

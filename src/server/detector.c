@@ -24,14 +24,45 @@ static const struct weir_protocol_label *labels_of(struct weir_services *b,
     return labels;
 }
 
-static const struct weir_slice *entities_of(struct weir_services *b,
-                                            const struct weir_conf_detector *d)
+static const struct weir_slice *slices_of(struct weir_services *b,
+                                          const struct weir_conf_list *list)
 {
-    struct weir_slice *entities = weir_arena_array(b->arena, d->entities.n, sizeof *entities);
-    for (size_t i = 0; i < d->entities.n; i++) {
-        entities[i] = d->entities.items[i].s;
+    struct weir_slice *slices = weir_arena_array(b->arena, list->n, sizeof *slices);
+    for (size_t i = 0; i < list->n; i++) {
+        slices[i] = list->items[i].s;
     }
-    return entities;
+    return slices;
+}
+
+static const struct weir_judge_message *messages_of(struct weir_services *b,
+                                                    const struct weir_conf_detector *d)
+{
+    struct weir_judge_message *messages =
+        weir_arena_array(b->arena, d->n_messages, sizeof *messages);
+    for (size_t i = 0; i < d->n_messages; i++) {
+        messages[i] = (struct weir_judge_message){d->messages[i].role.s, d->messages[i].content.s};
+    }
+    return messages;
+}
+
+static void free_pattern(void *ctx)
+{
+    weir_judge_pattern_free(ctx);
+}
+
+static const struct weir_judge_pattern *verdict_of(struct weir_services *b,
+                                                   const struct weir_conf_detector *d)
+{
+    struct weir_buf why = {0};
+    struct weir_judge_pattern *p =
+        d->verdict.s.n != 0 ? weir_judge_pattern_new(d->verdict.s, &why) : NULL;
+    if (p != NULL) {
+        weir_arena_defer(b->arena, free_pattern, p);
+    } else if (why.n != 0) {
+        complain(b, d, weir_buf_cstr(&why));
+    }
+    weir_buf_dispose(&why);
+    return p;
 }
 
 static struct weir_protocol_options options_of(struct weir_services *b,
@@ -43,13 +74,19 @@ static struct weir_protocol_options options_of(struct weir_services *b,
         .params = d->params,
         .model = d->model.s,
         .language = d->language.s,
-        .entities = entities_of(b, d),
+        .entities = slices_of(b, &d->entities),
         .n_entities = d->entities.n,
         .input_name = d->input_name.s,
         .output_name = d->output_name.s,
         .activation = (enum weir_protocol_activation)d->activation,
         .api_version = d->api_version.s,
         .is_shield = d->shield,
+        .preset = (enum weir_judge_preset)d->preset,
+        .messages = messages_of(b, d),
+        .n_messages = d->n_messages,
+        .verdict = verdict_of(b, d),
+        .positive = slices_of(b, &d->positive),
+        .n_positive = d->positive.n,
     };
 }
 

@@ -271,6 +271,60 @@ class Shield(Azure):
                 "documentsAnalysis": []}  # fmt: skip
 
 
+class Qwen(Judge):
+    """A guard model behind a chat endpoint, saying what its card says it says."""
+
+    protocol, path, health, max_texts = "chat_judge", "/v1/chat/completions", "/v1/models", 1
+    extra = {"preset": "qwen3guard", "model": "guard",
+             "labels": {"Violent": {"detection": "badness", "detection_type": "test"}}}  # fmt: skip
+
+    def texts_of(self, request, body):
+        only(body, model=str, messages=list, temperature=int, max_tokens=int, stream=bool)
+        if body["model"] != "guard":
+            raise Refused(404, {"error": {"message": "no such model", "type": "NotFoundError",
+                                          "param": None, "code": 404}})  # fmt: skip
+        assert body["stream"] is False
+        for message in body["messages"]:
+            only(message, role=str, content=str)
+        return [self.text_in(body["messages"])]
+
+    def text_in(self, messages):
+        [message] = messages
+        assert message["role"] == "user"
+        return message["content"]
+
+    def refusal(self, words):
+        return 400, {"error": {"message": words, "type": "BadRequestError", "param": None, "code": 400}}
+
+    def overload(self):
+        return reply({"error": {"message": "busy", "type": "x", "param": None, "code": 429}}, 429)
+
+    def says(self, text):
+        return "Safety: Unsafe\nCategories: Violent" if self.is_bad(text) else "Safety: Safe\nCategories: None"
+
+    def answer_for(self, texts):
+        return {"id": "c-1", "object": "chat.completion", "created": 1, "model": "guard",
+                "choices": [{"index": 0, "finish_reason": "stop", "logprobs": None,
+                             "message": {"role": "assistant", "content": self.says(texts[0])}}],
+                "usage": {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}}  # fmt: skip
+
+
+class Custom(Qwen):
+    """Any model, told in words what to say."""
+
+    extra = {"preset": "custom", "model": "guard", "verdict": r"^\s*(yes|no)\b", "positive": ["yes"],
+             "messages": [{"role": "system", "content": "Is it bad? Answer yes or no."},
+                          {"role": "user", "content": "<{text}>"}],
+             "labels": {"yes": {"detection": "badness", "detection_type": "test"}}}  # fmt: skip
+
+    def text_in(self, messages):
+        assert [message["role"] for message in messages] == ["system", "user"]
+        return messages[1]["content"].removeprefix("<").removesuffix(">")
+
+    def says(self, text):
+        return " Yes, it is." if self.is_bad(text) else "No."
+
+
 class Fms(Judge):
     protocol, path = "fms", "/api/v1/text/contents"
 
@@ -291,6 +345,6 @@ class Fms(Judge):
                 for text in texts]  # fmt: skip
 
 
-ALL = [Fms, Tei, Vllm, Moderation, Presidio, Oip, Azure, Shield]
+ALL = [Fms, Tei, Vllm, Moderation, Presidio, Oip, Azure, Shield, Qwen, Custom]
 
 

@@ -93,7 +93,7 @@ def test_many_texts_go_in_as_few_requests_as_it_takes(weir, kind):
     answer = w.say(*texts)
     assert answer.status_code == 200, answer.text
     assert sorted(w.judge.texts) == sorted(texts)
-    most = {judges.Fms: 70, judges.Presidio: 1, judges.Azure: 1, judges.Shield: 1}.get(kind, 32)
+    most = 70 if kind is judges.Fms else 1 if kind.max_texts == 1 else 32
     assert max(w.judge.sizes) == most
     assert len(w.judge.sizes) == -(-70 // most)
     assert w.sent()[:69] == texts[:69]
@@ -303,6 +303,12 @@ PROBLEMS = {
     "azure without version": ({"protocol": "azure_content_safety", "labels": {}}, "`api_version` is missing"),
     "oip without labels": ({"protocol": "oip", "labels": {}, "model": "m", "input_name": "a",
                             "output_name": "b"}, "`labels` is missing"),
+    "a judge without a verdict": ({"protocol": "chat_judge", "labels": {}, "model": "m"},
+                                  "`verdict` and `positive` are missing"),
+    "a verdict that is no pattern": ({"protocol": "chat_judge", "labels": {}, "model": "m",
+                                      "verdict": "(", "positive": ["x"]}, "not a regular expression"),
+    "batches of one": ({"protocol": "presidio", "labels": {}, "batch": {"max_items": 8}},
+                       "takes one text a request"),
     "unknown provider": ({"protocol": "openai_moderation", "labels": {}, "provider": "nobody"},
                          "provider `nobody` does not exist"),
 }  # fmt: skip
@@ -324,6 +330,22 @@ def test_labels_are_asked_for(weir):
     done = weir.run("--check-config", "--config", weir.write_config({"detectors": {"judge": detector}}))
     assert done.returncode == 0
     assert b"every label of its model is a finding" in done.stdout + done.stderr
+
+
+def test_a_judge_of_conversations(weir):
+    """text_chat: the conversation as it stands is the judge's question."""
+    judge = judges.Qwen()
+    judge.text_in = lambda messages: " / ".join(f"{m['role']}: {m['content']}" for m in messages)
+    detector = {**judge.config(), "type": "text_chat"}
+    del detector["chunker_id"]
+    w = weir({"detectors": {"judge": detector}})
+    for last, n in (("fine", 0), ("bad", 1)):
+        messages = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"},
+                    {"role": "user", "content": last}]  # fmt: skip
+        body = {"messages": messages, "detectors": {"judge": {}}}
+        answer = w.api.post("/api/v2/text/detection/chat", json=body)
+        assert [d["detection"] for d in answer.json()["detections"]] == ["badness"] * n
+        assert judge.texts[-1] == f"user: hello / assistant: hi / user: {last}"
 
 
 # --- how much at once ---

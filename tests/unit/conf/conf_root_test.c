@@ -101,7 +101,8 @@ static void test_cache(void **state)
         DEMO "cache: {max_bytes: -1MiB, ttl: 0}\n",
         "c.yaml:2: error: `max_bytes` must be a size such as `64MiB`, or a number of bytes, from "
         "1KiB to 1024GiB, not the text `-1MiB`\n"
-        "c.yaml:2: error: `ttl` must be a number of seconds from 0.001 to 86400, not the number `0`\n");
+        "c.yaml:2: error: `ttl` must be a number of seconds from 0.001 to 86400, not the number "
+        "`0`\n");
 }
 
 static void test_limits(void **state)

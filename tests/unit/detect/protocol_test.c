@@ -341,6 +341,104 @@ static void test_azure(void **state)
     expect_nonsense("{}", "`userPromptAnalysis` is missing");
 }
 
+/* What a judge said, as an answer: `said` is JSON without its quotes. */
+static const char *said(const char *words)
+{
+    return weir_arena_printf(&arena,
+                             "{\"id\":\"c\",\"choices\":[{\"index\":0,\"message\":{\"role\":"
+                             "\"assistant\",\"content\":\"%s\"},\"finish_reason\":\"stop\"}]}",
+                             words);
+}
+
+static void test_chat_judge_qwen3guard(void **state)
+{
+    (void)state;
+    protocol = &weir_protocol_chat_judge;
+    options.preset = WEIR_JUDGE_QWEN3GUARD;
+    assert_non_null(protocol->check(&options));
+    options.model = WEIR_SLICE("guard");
+    assert_null(protocol->check(&options));
+    input.contents = texts + 1;
+    input.n_contents = 1;
+    expect_request("/v1/chat/completions",
+                   "{\"model\":\"guard\",\"messages\":[{\"role\":\"user\",\"content\":"
+                   "\"zw\xc3\xb6lf\"}],\"temperature\":0,\"max_tokens\":128,\"stream\":false}");
+    expect_answer(said("Safety: Safe\\nCategories: None"), "");
+    expect_answer(said("Safety: Unsafe\\nCategories: Violent, Suicide & Self-Harm"),
+                  "0:Violent/judge@0-5=1.000;0:Suicide & Self-Harm/judge@0-5=1.000;");
+    expect_answer(said("\\nSafety: Controversial \\nCategories: PII\\nRefusal: No"),
+                  "0:PII/judge@0-5=0.500;");
+    expect_answer(said("Safety: Unsafe\\nCategories: None"), "0:Unsafe/judge@0-5=1.000;");
+    input.threshold = 0.6;
+    expect_answer(said("Safety: Controversial\\nCategories: PII"), "");
+    expect_nonsense(said("I cannot say. Safety: Safe"), "no verdict in what the judge said");
+    expect_nonsense(said(""), "no verdict in what the judge said");
+    expect_nonsense(said("Safety: Safeish"), "no verdict in what the judge said");
+    expect_nonsense("{\"choices\":[]}", "`choices` is empty");
+    expect_nonsense("{\"choices\":[{\"message\":{\"content\":null}}]}", "`content` is missing");
+    expect_nonsense("{\"choices\":[{\"text\":\"Safety: Safe\"}]}", "`message` is missing");
+    expect_error("{\"error\":{\"message\":\"no such model\"}}", "no such model");
+    input.type = WEIR_DETECT_CHAT;
+    input.messages = WEIR_SLICE("[{\"role\": \"user\", \"content\": [1e3]}]");
+    expect_request("/v1/chat/completions",
+                   "{\"model\":\"guard\",\"messages\":[{\"role\":\"user\",\"content\":[1e3]}],"
+                   "\"temperature\":0,\"max_tokens\":128,\"stream\":false}");
+    struct weir_protocol_ask a = ask();
+    struct weir_detect_answer answer;
+    const char *unsafe = said("Safety: Unsafe\\nCategories: Violent");
+    input.threshold = 0.5;
+    assert_int_equal(protocol->read(&answer, weir_slice_cstr(unsafe), &a), 0);
+    assert_int_equal(answer.n_lists, 1);
+    assert_int_equal(answer.lists[0].n, 1);
+    assert_false(answer.lists[0].items[0].has_span);
+}
+
+static void test_chat_judge_custom(void **state)
+{
+    static const struct weir_judge_message messages[] = {
+        {WEIR_SLICE("system"), WEIR_SLICE("Answer yes or no.")},
+        {WEIR_SLICE("user"), WEIR_SLICE("Is {text} bad? Again: {text}")}};
+    static const struct weir_slice positive[] = {WEIR_SLICE("yes")};
+    static const struct weir_protocol_label labels[] = {
+        {.name = WEIR_SLICE("yes"), .detection = WEIR_SLICE("bad")}};
+    struct weir_buf why = {0};
+    (void)state;
+    protocol = &weir_protocol_chat_judge;
+    options.model = WEIR_SLICE("m");
+    assert_non_null(protocol->check(&options));
+    assert_null(weir_judge_pattern_new(WEIR_SLICE("("), &why));
+    assert_true(why.n != 0);
+    weir_buf_clear(&why);
+    assert_null(weir_judge_pattern_new(WEIR_SLICE("yes"), &why));
+    assert_true(why.n != 0);
+    weir_buf_dispose(&why);
+    struct weir_judge_pattern *verdict =
+        weir_judge_pattern_new(WEIR_SLICE("^\\s*(yes|no)\\b"), NULL);
+    options.verdict = verdict;
+    options.positive = positive;
+    options.n_positive = 1;
+    options.messages = messages;
+    options.n_messages = 2;
+    options.labels = labels;
+    options.n_labels = 1;
+    options.params = WEIR_SLICE("{\"max_tokens\":5,\"model\":\"other\"}");
+    assert_null(protocol->check(&options));
+    texts[0] = WEIR_SLICE("{text}");
+    input.n_contents = 1;
+    expect_request("/v1/chat/completions",
+                   "{\"model\":\"m\",\"messages\":[{\"role\":\"system\",\"content\":\"Answer yes "
+                   "or no.\"},{\"role\":\"user\",\"content\":\"Is {text} bad? Again: {text}\"}],"
+                   "\"temperature\":0,\"stream\":false,\"max_tokens\":5}");
+    texts[0] = WEIR_SLICE("one \"1\"");
+    expect_answer(said(" YES, it is"), "0:bad/judge@0-7=1.000;");
+    expect_answer(said("no"), "");
+    expect_nonsense(said("nobody knows"), "no verdict in what the judge said");
+    expect_nonsense(said("maybe yes"), "no verdict in what the judge said");
+    options.preset = WEIR_JUDGE_QWEN3GUARD;
+    assert_non_null(protocol->check(&options));
+    weir_judge_pattern_free(verdict);
+}
+
 /* The configuration's words and this table are the same. */
 static void test_the_table(void **state)
 {
@@ -364,6 +462,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_presidio, setup, teardown),
         cmocka_unit_test_setup_teardown(test_oip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_azure, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_chat_judge_qwen3guard, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_chat_judge_custom, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_table, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
