@@ -1,7 +1,7 @@
 /*
  * The output detectors of the embedded default (detect/reading.h) on streams of tokens: how long a
  * token is held, in tokens and code points, on English, German, Japanese and code; what a token
- * costs; what the readers of a channel take. Usage: read_bench [ROUNDS]
+ * costs; what the readers of a channel take. Usage: read_bench [ROUNDS [TEXT]], TEXT being 0 to 3
  *
  * Tokens are cut as tokenizers do it: a word with the blank before it, at most eight letters of it,
  * signs by themselves, two letters of Japanese.
@@ -215,7 +215,10 @@ int main(int argc, char **argv)
             return 1;
         }
     }
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    size_t n_texts = sizeof texts / sizeof texts[0];
+    size_t first = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    n_texts = argc > 2 && first < n_texts ? first + 1 : n_texts;
+    for (size_t i = first; i < n_texts; i++) {
         struct weir_buf text = {0};
         while (text.n + strlen(texts[i].text) < TEXT_BYTES) {
             weir_buf_append(&text, weir_slice_cstr(texts[i].text));

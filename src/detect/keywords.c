@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "detect/ascii.h"
 #include "detect/fold.h"
+#include "detect/rest.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -48,9 +49,11 @@ struct settings {
     char *spellings; /* of all terms: in one block, because freeing many would hold a loop up */
     size_t n_spelled;
     uint64_t seed;
-    bool is_word[256];     /* of a byte of ASCII */
-    bool starts[256][256]; /* may a term begin with these two bytes? */
-    bool firsts[256];      /* and with this one? */
+    bool is_word[256];            /* of a byte of ASCII */
+    bool starts[256][256];        /* may a term begin with these two bytes? */
+    bool firsts[256];             /* and with this one? */
+    struct weir_rest_words words; /* what terms begin with */
+    bool never_rests;             /* some are too short for that */
 };
 
 static void free_settings(void *p)
@@ -207,22 +210,53 @@ static uint32_t add_edge(struct settings *s, uint32_t from, uint32_t cp)
     return e->to;
 }
 
+/* The plain bytes that a term begins with: four, or three and a blank. A term that goes on with
+ * other characters begins in the word that these are in. */
+static void note_plain(struct settings *s, const uint32_t begin[], size_t n_cp)
+{
+    char gram[WEIR_REST_GRAM];
+    size_t n = 0;
+    while (n < n_cp && n < WEIR_REST_GRAM && begin[n] < 128 && weir_rest_codes[begin[n]] != 0) {
+        gram[n] = (char)begin[n];
+        n++;
+    }
+    bool has_blank = memchr(gram, ' ', n < 3 ? n : 3) != NULL || memchr(gram, ',', n) != NULL;
+    if (n < n_cp && n < WEIR_REST_GRAM && !has_blank) {
+        return;
+    }
+    if (has_blank || n < 3) {
+        s->never_rests = true;
+        return;
+    }
+    static const char ends[] = " ,.'-!";
+    for (size_t i = 0; n == 3 && ends[i] != '\0'; i++) {
+        gram[3] = ends[i];
+        weir_rest_add(&s->words, weir_slice_make(gram, WEIR_REST_GRAM));
+    }
+    if (n == WEIR_REST_GRAM) {
+        weir_rest_add(&s->words, weir_slice_make(gram, n));
+    }
+}
+
 static void add_term(struct settings *s, struct weir_slice term, bool is_allowed)
 {
     uint32_t node = 0;
-    uint32_t begin[2] = {0};
+    uint32_t begin[WEIR_REST_GRAM] = {0};
     size_t n_cp = 0;
     for (size_t at = 0; at < term.n;) {
         struct folded f;
         next_folded(term, &at, &f);
         for (size_t i = 0; i < f.n; i++, n_cp++) {
             node = add_edge(s, node, f.cps[i]);
-            if (n_cp < 2) {
+            if (n_cp < WEIR_REST_GRAM) {
                 begin[n_cp] = f.cps[i];
             }
         }
     }
     note_beginning(s, begin[0], begin[1], n_cp == 1);
+    if (!is_allowed) {
+        note_plain(s, begin, n_cp);
+    }
     char *spelling = s->spellings + s->n_spelled;
     memcpy(spelling, term.p, term.n);
     s->n_spelled += term.n;
@@ -493,6 +527,7 @@ struct reader {
     struct place seen; /* offsets count from the beginning of the whole text */
     struct place read;
     size_t word_byte; /* no word that is folded as one lies around it; read.at or before it */
+    size_t to_byte;   /* the end of what has been read */
     struct weir_fold_state before; /* of that */
 };
 
@@ -601,6 +636,7 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     struct reader *r = state;
     const struct settings *s = settings;
     struct place before = r->seen;
+    r->to_byte = t->from_byte + t->text.n;
     struct walk w = {
         .s = s, .text = t->text, .n_source = t->text.n, .place = moved_back(r->seen, t->from_byte)};
     if (s->n_terms == 0) {
@@ -624,8 +660,27 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     return rc;
 }
 
-static const struct weir_reader_ops reader = {
-    .size = reader_size, .init = reader_init, .dispose = reader_dispose, .read = reader_read};
+/* No term has begun. */
+static bool can_rest(const void *state, const void *settings)
+{
+    const struct settings *s = settings;
+    const struct reader *r = state;
+    return s->n_terms == 0 ||
+           (!s->never_rests && r->seen.at >= r->to_byte && r->read.at >= r->to_byte);
+}
+
+static const struct weir_rest_words *words_of(const void *settings)
+{
+    const struct settings *s = settings;
+    return &s->words;
+}
+
+static const struct weir_reader_ops reader = {.size = reader_size,
+                                              .init = reader_init,
+                                              .dispose = reader_dispose,
+                                              .read = reader_read,
+                                              .can_rest = can_rest,
+                                              .words = words_of};
 
 static const char *const members[] = {"deny", "allow", NULL};
 

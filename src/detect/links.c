@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "detect/links_int.h"
+#include "detect/rest.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,6 +44,8 @@ static bool add_allowed(struct weir_links__settings *s, struct weir_slice entry,
     return true;
 }
 
+static struct weir_rest_words words; /* all other signs have bytes that are not plain */
+
 static struct weir_patterns *compile(struct weir_buf *why)
 {
     struct weir_pattern *list = weir_mem_array(weir_links__n_signs, sizeof *list);
@@ -58,6 +61,7 @@ static int prepare(struct weir_buf *why)
 {
     pthread_mutex_lock(&compile_lock);
     compiled = compiled != NULL ? compiled : compile(why);
+    weir_rest_add(&words, WEIR_SLICE("www."));
     int rc = compiled != NULL ? 0 : WEIR_EUNSUPPORTED;
     pthread_mutex_unlock(&compile_lock);
     return rc;
@@ -89,6 +93,11 @@ static struct weir_seek_rule rule(const void *settings, unsigned id)
     return (struct weir_seek_rule){.group = 0, .back = weir_links__signs[id].back};
 }
 
+static const enum weir_seek_trigger triggers[256] = {
+    [':'] = WEIR_SEEK_TRIGGER, ['('] = WEIR_SEEK_TRIGGER, ['='] = WEIR_SEEK_TRIGGER,
+    ['@'] = WEIR_SEEK_TRIGGER, ['.'] = WEIR_SEEK_AFTER_W,
+};
+
 static struct weir_seek_rules rules_of(const void *settings)
 {
     return (struct weir_seek_rules){.patterns = compiled,
@@ -96,7 +105,7 @@ static struct weir_seek_rules rules_of(const void *settings)
                                     .judge = weir_links__judge,
                                     .settings = settings,
                                     .type = "link",
-                                    .triggers = ":.(=@",
+                                    .triggers = triggers,
                                     .n_groups = 1};
 }
 
@@ -172,8 +181,25 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     return rc;
 }
 
-static const struct weir_reader_ops reader = {
-    .size = reader_size, .init = reader_init, .dispose = reader_dispose, .read = reader_read};
+static const struct weir_rest_words *words_of(const void *settings)
+{
+    (void)settings;
+    return &words;
+}
+
+static bool can_rest(const void *state, const void *settings)
+{
+    (void)settings;
+    const struct reader *r = state;
+    return r->seek.n == 0 && r->image_byte == SIZE_MAX;
+}
+
+static const struct weir_reader_ops reader = {.size = reader_size,
+                                              .init = reader_init,
+                                              .dispose = reader_dispose,
+                                              .read = reader_read,
+                                              .can_rest = can_rest,
+                                              .words = words_of};
 
 static const char *const members[] = {"allow", NULL};
 

@@ -569,6 +569,7 @@ static bool judge_defined(struct look *k)
 {
     struct weir_slice t = k->head;
     struct target g = {.from = skip_blanks(t, k->l->end), .has_escapes = true};
+    k->l->from = g.from;
     bool is_bracketed = weir_ascii_at(t, g.from) == '<';
     g.from += is_bracketed;
     if (!is_worth_it(t, g.from)) {
@@ -643,6 +644,7 @@ static bool judge_attribute(struct look *k)
     struct weir_slice t = k->head;
     struct value v = value_at(t, k->l->end);
     struct target *g = &v.target;
+    k->l->from = g->from;
     bool is_several = is_of_several(t, k->l->end);
     if (!is_several && !is_worth_it(t, g->from)) {
         return false;
@@ -666,6 +668,7 @@ static bool judge_attribute(struct look *k)
 static bool judge_style(struct look *k)
 {
     struct value v = value_at(k->head, k->l->end);
+    k->l->from = v.target.from;
     if (!is_worth_it(k->head, v.target.from)) {
         return false;
     }

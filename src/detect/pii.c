@@ -42,6 +42,13 @@ static const struct weir_pattern patterns[] = {
     {"GIR ?0AA", false, true},
     {"[A-Z]{2}\\d\\d ?[A-Z0-9]{4} ?[A-Z0-9]{4}", true, true},
 };
+static const enum weir_seek_trigger triggers[256] = {
+    ['0'] = WEIR_SEEK_TRIGGER, ['1'] = WEIR_SEEK_TRIGGER, ['2'] = WEIR_SEEK_TRIGGER,
+    ['3'] = WEIR_SEEK_TRIGGER, ['4'] = WEIR_SEEK_TRIGGER, ['5'] = WEIR_SEEK_TRIGGER,
+    ['6'] = WEIR_SEEK_TRIGGER, ['7'] = WEIR_SEEK_TRIGGER, ['8'] = WEIR_SEEK_TRIGGER,
+    ['9'] = WEIR_SEEK_TRIGGER, ['@'] = WEIR_SEEK_TRIGGER, [':'] = WEIR_SEEK_TRIGGER,
+};
+
 static const unsigned char kind_of[] = {EMAIL, EMAIL, CARD,      IPV4,      IPV6,
                                         PHONE, SSN,   POST_CODE, POST_CODE, IBAN};
 _Static_assert(sizeof patterns / sizeof patterns[0] == sizeof kind_of, "a kind each");
@@ -149,6 +156,11 @@ static bool judge(const void *settings, unsigned id, struct weir_seek_look *l)
     return is_found;
 }
 
+bool weir_pii_is_numeric(uint64_t mask)
+{
+    return !is_id(mask) && (mask >> POST_CODE & 1) == 0; /* GIR 0AA */
+}
+
 struct weir_pii_seek weir_pii_seek(uint64_t mask, bool is_ids)
 {
     return (struct weir_pii_seek){.mask = mask, .is_ids = is_ids};
@@ -167,7 +179,7 @@ struct weir_seek_rules weir_pii_rules(const struct weir_pii_seek *seek)
         .judge = judge,
         .settings = seek,
         .type = "pii",
-        .triggers = seek->is_ids ? NULL : "0123456789@:",
+        .triggers = seek->is_ids ? NULL : triggers,
         .n_groups = seek->is_ids ? weir_pii__n_ids : N_KINDS,
     };
 }

@@ -50,6 +50,9 @@ struct weir_pii_seek {
 };
 
 bool weir_pii_has(uint64_t mask, bool is_ids);
+
+/* Do findings of all kinds begin in a word that has a digit or an @? */
+bool weir_pii_is_numeric(uint64_t mask);
 struct weir_pii_seek weir_pii_seek(uint64_t mask, bool is_ids);
 struct weir_seek_rules weir_pii_rules(const struct weir_pii_seek *seek);
 

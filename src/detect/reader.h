@@ -29,6 +29,8 @@ enum {
     WEIR_READER_CONTEXT = 256,      /* bytes before low_byte that are kept */
 };
 
+struct weir_rest_words;
+
 /* The text as far as it is kept and has come. It ends between code points. */
 struct weir_reader_text {
     struct weir_slice text;
@@ -56,6 +58,11 @@ struct weir_reader_ops {
                 struct weir_reader_out *out);
     /* Can these settings read along? NULL: all can. */
     bool (*can_read)(const void *settings);
+    /* Is nothing open but the word being written, so that words of letters need not be shown to it
+     * one by one (detect/rest.h)? NULL: it wants to see all. */
+    bool (*can_rest)(const void *state, const void *settings);
+    /* The words that it wants to see at once; NULL: there are none. */
+    const struct weir_rest_words *(*words)(const void *settings);
 };
 
 #endif

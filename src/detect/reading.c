@@ -1,6 +1,9 @@
 /*
  * The text that readers still need is in one buffer: WEIR_READER_CONTEXT bytes before the lowest
  * of their low_bytes, and all that has come since. It is moved to the front only now and then.
+ *
+ * While all of them rest (detect/rest.h) the mark is the beginning of the word being written, the
+ * same for all.
  */
 #include "detect/reading.h"
 
@@ -11,11 +14,12 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/builtin_int.h"
+#include "detect/rest.h"
 #include "io/loop.h"
 
 #include <stdlib.h>
 
-enum { HTTP_UNPROCESSABLE = 422, SLACK_BYTES = 128 };
+enum { HTTP_UNPROCESSABLE = 422, SLACK_BYTES = 128, MAX_REST = 256, MAX_LISTS = 8 };
 
 struct one {
     struct weir_reading *reading;
@@ -47,6 +51,16 @@ struct weir_reading {
     size_t n;
     size_t n_waiting; /* for their parameters */
     struct weir_arena arena;
+    struct weir_rest rest;
+    size_t rest_byte;    /* where readers began to rest, with what has been read before it */
+    size_t rest_mark;    /* the mark of all */
+    size_t rest_mark_cp; /* the same in code points */
+    bool can_rest;       /* as the text stands */
+    bool is_resting;     /* with the last push */
+    bool never_rests;    /* some reader wants to see all */
+    bool is_gathered;    /* what they want to see */
+    unsigned char n_lists;
+    const struct weir_rest_words *lists[MAX_LISTS];
     bool has_ended;
 };
 
@@ -184,6 +198,83 @@ bool weir_reading_is_ready(const struct weir_reading *r)
     return r->n_waiting == 0;
 }
 
+/* ---- resting */
+
+/* Once all parameters are there. */
+static void gather_words(struct weir_reading *r)
+{
+    for (size_t i = 0; i < r->n && !r->never_rests; i++) {
+        const struct one *o = &r->ones[i];
+        const struct weir_reader_ops *ops = o->made != NULL ? o->made->kind->reader : NULL;
+        r->never_rests = ops == NULL || ops->can_rest == NULL || r->n_lists == MAX_LISTS;
+        const struct weir_rest_words *words =
+            !r->never_rests && ops->words != NULL ? ops->words(o->made->settings) : NULL;
+        if (words != NULL) {
+            r->lists[r->n_lists++] = words;
+        }
+    }
+}
+
+/* After all have read: is nothing open but the word being written? */
+static void look_for_rest(struct weir_reading *r)
+{
+    bool is_plain;
+    struct weir_slice text = weir_buf_slice(&r->text);
+    size_t word = r->from_byte + weir_rest_word(text, &is_plain);
+    r->can_rest = is_plain;
+    for (size_t i = 0; i < r->n && r->can_rest; i++) {
+        const struct one *o = &r->ones[i];
+        r->can_rest = o->fault == NULL && o->raw.n == 0 && o->low_byte >= word &&
+                      o->made->kind->reader->can_rest(o->state, o->made->settings);
+    }
+    if (r->can_rest) {
+        const struct one *o = &r->ones[0];
+        r->rest = (struct weir_rest){0};
+        r->rest_byte = r->from_byte + text.n;
+        r->rest_mark = word;
+        r->rest_mark_cp = o->mark_cp - (o->mark_byte - word); /* ASCII */
+        for (size_t i = text.n > WEIR_REST_GRAM ? text.n - WEIR_REST_GRAM : 0; i < text.n; i++) {
+            unsigned char code = weir_rest_codes[(unsigned char)text.p[i]];
+            r->rest.gram = r->rest.gram << 5 | (uint32_t)(code != 0 ? code - 1 : 31);
+        }
+    }
+}
+
+/* The text was added. Need nobody look at it yet? */
+static bool rest_on(struct weir_reading *r, struct weir_slice part)
+{
+    size_t to_byte = r->from_byte + r->text.n;
+    r->can_rest = r->can_rest && to_byte - r->rest_byte < MAX_REST &&
+                  weir_rest_is_plain(&r->rest, part, r->lists, r->n_lists);
+    if (!r->can_rest) {
+        return false;
+    }
+    size_t n = part.n;
+    while (n > 0 && weir_rest_codes[(unsigned char)part.p[n - 1]] != WEIR_REST_BLANK &&
+           part.p[n - 1] != ',') {
+        n--;
+    }
+    if (n > 0) {
+        size_t mark = to_byte - part.n + n;
+        r->rest_mark_cp += mark - r->rest_mark;
+        r->rest_mark = mark;
+    }
+    r->can_rest = to_byte - r->rest_mark <= WEIR_REST_WORD;
+    return r->can_rest;
+}
+
+/* Readers read again: what was promised for them is theirs now. */
+static void wake(struct weir_reading *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        struct one *o = &r->ones[i];
+        if (r->rest_mark > o->mark_byte) {
+            o->mark_byte = r->rest_mark;
+            o->mark_cp = r->rest_mark_cp;
+        }
+    }
+}
+
 /* ---- reading */
 
 static struct weir_slice between(const struct weir_reading *r, size_t from_byte, size_t to_byte)
@@ -192,7 +283,8 @@ static struct weir_slice between(const struct weir_reading *r, size_t from_byte,
                           to_byte - r->from_byte);
 }
 
-/* Spans may overlap across kinds, but their starts only grow, and none lies before the mark. */
+/* Spans may overlap across kinds, but their starts only grow, and none lies before the mark: a
+ * reader that promised too much tells what is left of a finding. */
 static void fill(struct one *o)
 {
     const struct weir_reading *r = o->reading;
@@ -204,10 +296,12 @@ static void fill(struct one *o)
     }
     for (size_t i = 0; i < o->settled.n; i++) {
         const struct weir_found_span *s = &o->settled.spans[i];
-        WEIR_ASSERT(s->start_byte >= at_byte);
-        at_cp += weir_utf8_count(between(r, at_byte, s->start_byte));
-        at_byte = s->start_byte;
-        struct weir_slice text = between(r, s->start_byte, s->end_byte);
+        if (s->start_byte > at_byte) {
+            at_cp += weir_utf8_count(between(r, at_byte, s->start_byte));
+            at_byte = s->start_byte;
+        }
+        size_t end_byte = s->end_byte > at_byte ? s->end_byte : at_byte;
+        struct weir_slice text = between(r, at_byte, end_byte);
         o->items[i] = (struct weir_detection){
             .has_span = true,
             .start_cp = at_cp,
@@ -234,9 +328,10 @@ static void settle(struct one *o, size_t low_byte)
         o->quiet_byte = first_byte < o->quiet_byte ? first_byte : o->quiet_byte;
         fill(o);
     }
-    WEIR_ASSERT(mark_byte >= o->mark_byte);
-    o->mark_cp += weir_utf8_count(between(r, o->mark_byte, mark_byte));
-    o->mark_byte = mark_byte;
+    if (mark_byte > o->mark_byte) { /* where it rested, a reader may hold more than it needs */
+        o->mark_cp += weir_utf8_count(between(r, o->mark_byte, mark_byte));
+        o->mark_byte = mark_byte;
+    }
 }
 
 static int read_on(struct one *o, const struct weir_reader_text *t)
@@ -275,6 +370,16 @@ static int read_all(struct weir_reading *r)
     return rc;
 }
 
+static int read_again(struct weir_reading *r)
+{
+    if (r->is_resting) {
+        wake(r);
+    }
+    int rc = read_all(r);
+    r->is_resting = false;
+    return rc;
+}
+
 /* Before text is added, since what was found last points into it. */
 static void let_go(struct weir_reading *r)
 {
@@ -295,26 +400,44 @@ static void let_go(struct weir_reading *r)
 int weir_reading_push(struct weir_reading *r, struct weir_slice text)
 {
     WEIR_ASSERT(r->n_waiting == 0 && !r->has_ended);
-    let_go(r);
+    if (!r->is_gathered) {
+        r->is_gathered = true;
+        gather_words(r);
+    }
+    if (!r->can_rest) {
+        let_go(r);
+    }
     weir_buf_append(&r->text, text);
-    return read_all(r);
+    if (rest_on(r, text)) {
+        r->is_resting = true;
+        return 0;
+    }
+    int rc = read_again(r);
+    if (rc == 0 && !r->never_rests) {
+        look_for_rest(r);
+    }
+    return rc;
 }
 
 int weir_reading_end(struct weir_reading *r)
 {
     WEIR_ASSERT(r->n_waiting == 0 && !r->has_ended);
     r->has_ended = true;
-    return read_all(r);
+    return read_again(r);
 }
 
 size_t weir_reading_mark_cp(const struct weir_reading *r, size_t index)
 {
-    return r->ones[index].mark_cp;
+    size_t own_cp = r->ones[index].mark_cp;
+    return r->is_resting && r->rest_mark_cp > own_cp ? r->rest_mark_cp : own_cp;
 }
 
 size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index)
 {
     const struct one *o = &r->ones[index];
+    if (r->is_resting) {
+        return r->rest_mark_cp + r->from_byte + r->text.n - r->rest_mark;
+    }
     size_t more_cp =
         o->quiet_byte > o->mark_byte ? weir_utf8_count(between(r, o->mark_byte, o->quiet_byte)) : 0;
     return o->mark_cp + more_cp;
@@ -323,7 +446,7 @@ size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index)
 struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t index)
 {
     const struct one *o = &r->ones[index];
-    return (struct weir_detect_list){.items = o->items, .n = o->settled.n};
+    return (struct weir_detect_list){.items = o->items, .n = r->is_resting ? 0 : o->settled.n};
 }
 
 const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t index)

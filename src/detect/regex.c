@@ -229,11 +229,20 @@ static bool can_read(const void *settings)
     return true;
 }
 
+/* What is usual has a digit or an @ in it, and its words before it; the rest wants to see all. */
+static bool can_rest(const void *state, const void *settings)
+{
+    const struct settings *s = settings;
+    const struct reader *r = state;
+    return s->n_customs == 0 && weir_pii_is_numeric(s->mask) && r->kinds[0].n == 0;
+}
+
 static const struct weir_reader_ops reader = {.size = reader_size,
                                               .init = reader_init,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
-                                              .can_read = can_read};
+                                              .can_read = can_read,
+                                              .can_rest = can_rest};
 
 static const char *const members[] = {"regex", NULL};
 

@@ -1,8 +1,10 @@
 #include "detect/secrets.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "detect/ascii.h"
+#include "detect/rest.h"
 #include "detect/secrets_int.h"
 
 #include <pthread.h>
@@ -14,6 +16,26 @@ static struct weir_patterns *compiled; /* as long as the process */
 static pthread_mutex_t compile_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned char *backs; /* of the shapes: from a finding's beginning to its prefix's end */
+
+static struct weir_rest_words words; /* what patterns end with */
+
+/* A pattern that ends with less than three plain bytes has a sign before them that nobody rests
+ * on, or is the beginning of a token that has digits (SK…, AC…). */
+static void add_end(struct weir_slice literal)
+{
+    size_t n = 0;
+    while (n < literal.n && n < WEIR_REST_GRAM &&
+           weir_rest_codes[(unsigned char)literal.p[literal.n - 1 - n]] != 0) {
+        n++;
+    }
+    if (n >= WEIR_REST_GRAM - 1) {
+        weir_rest_add(&words, weir_slice_sub(literal, literal.n - n, literal.n));
+    } else if (n != 0 && n < literal.n) {
+        bool is_plain;
+        weir_rest_word(weir_slice_sub(literal, literal.n - n - 1, literal.n - n), &is_plain);
+        WEIR_ASSERT(!is_plain);
+    }
+}
 
 static struct weir_patterns *compile(struct weir_buf *why)
 {
@@ -27,9 +49,12 @@ static struct weir_patterns *compile(struct weir_buf *why)
         bool is_name = prefix[n_prefix - 1] == '=' || prefix[n_prefix - 1] == ' ';
         backs[i] = is_name ? 0 : (unsigned char)n_prefix;
         list[i].expr = prefix;
+        add_end(weir_slice_cstr(prefix));
     }
     for (size_t i = 0; i < weir_secrets__n_judges; i++) {
-        list[weir_secrets__n_shapes + i] = weir_secrets__judges[i].pattern;
+        const struct weir_pattern *p = &weir_secrets__judges[i].pattern;
+        list[weir_secrets__n_shapes + i] = *p;
+        add_end(weir_slice_cstr(p->expr)); /* expressions too end with what they match */
     }
     struct weir_patterns *made = weir_patterns_new(list, n, why);
     free(list);
@@ -200,8 +225,25 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     return rc;
 }
 
-static const struct weir_reader_ops reader = {
-    .size = reader_size, .init = reader_init, .dispose = reader_dispose, .read = reader_read};
+static bool can_rest(const void *state, const void *settings)
+{
+    (void)settings;
+    const struct weir_seek *s = state;
+    return s->n == 0;
+}
+
+static const struct weir_rest_words *words_of(const void *settings)
+{
+    (void)settings;
+    return &words;
+}
+
+static const struct weir_reader_ops reader = {.size = reader_size,
+                                              .init = reader_init,
+                                              .dispose = reader_dispose,
+                                              .read = reader_read,
+                                              .can_rest = can_rest,
+                                              .words = words_of};
 
 static const char *const members[] = {NULL};
 

@@ -205,19 +205,21 @@ static bool is_word_only(struct weir_slice s)
 }
 
 /* Is there nothing to find, since what every match has is not there? */
-static bool is_quiet(struct weir_seek *s, const char *triggers, struct weir_slice part,
-                     size_t to_byte)
+static bool is_quiet(struct weir_seek *s, const enum weir_seek_trigger *triggers,
+                     struct weir_slice part, size_t to_byte)
 {
     if (triggers == NULL) {
         return false;
     }
     for (size_t i = part.n; i-- > 0;) {
-        if (part.p[i] != '\0' && strchr(triggers, part.p[i]) != NULL) {
+        enum weir_seek_trigger t = triggers[(unsigned char)part.p[i]];
+        bool is_after_w = i == 0 || weir_ascii_lower(part.p[i - 1]) == 'w';
+        if (t == WEIR_SEEK_TRIGGER || (t == WEIR_SEEK_AFTER_W && is_after_w)) {
             s->trigger_byte = to_byte - (part.n - i) + 1;
             return false;
         }
     }
-    return to_byte - s->trigger_byte > WEIR_SEEK_WIDTH;
+    return to_byte - part.n - s->trigger_byte > WEIR_SEEK_WIDTH; /* else a match may end in it */
 }
 
 /* Shows the new text to the patterns. */

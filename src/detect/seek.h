@@ -27,6 +27,12 @@ enum {
     WEIR_SEEK_WIDTH = 32,   /* bytes of a match, where there are triggers */
 };
 
+enum weir_seek_trigger {
+    WEIR_SEEK_DULL,
+    WEIR_SEEK_TRIGGER,
+    WEIR_SEEK_AFTER_W, /* a trigger after a w: of `www.`, while most dots end a sentence */
+};
+
 /* A candidate, and what became of it. Offsets are of `text`. */
 struct weir_seek_look {
     struct weir_slice text;
@@ -60,9 +66,9 @@ struct weir_seek_rules {
     bool (*judge)(const void *settings, unsigned id, struct weir_seek_look *l);
     const void *settings;
     const char *type; /* the findings' detection_type */
-    /* NULL, or bytes of which every match has one, the last WEIR_SEEK_WIDTH bytes at most before
-     * its end: text without them needs no look. Ends with NUL. */
-    const char *triggers;
+    /* NULL, or by byte: has every match one that is marked, WEIR_SEEK_WIDTH bytes at most before
+     * its end? Text without them needs no look. */
+    const enum weir_seek_trigger *triggers;
     size_t n_groups; /* of those that remember what was judged: 0, 1, … */
     bool is_piece;
 };

@@ -664,8 +664,19 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     return rc;
 }
 
-static const struct weir_reader_ops reader = {
-    .size = reader_size, .init = reader_init, .dispose = reader_dispose, .read = reader_read};
+/* Its at_byte is the end of what it has read, or a character that waits. */
+static bool can_rest(const void *state, const void *settings)
+{
+    (void)settings;
+    const struct reader *r = state;
+    return r->last.end_byte == 0 && r->at_byte >= r->scan.from_byte + r->scan.text.n;
+}
+
+static const struct weir_reader_ops reader = {.size = reader_size,
+                                              .init = reader_init,
+                                              .dispose = reader_dispose,
+                                              .read = reader_read,
+                                              .can_rest = can_rest};
 
 static const char *const members[] = {NULL};
 

@@ -77,6 +77,7 @@ static void test_long_addresses(void **state)
 {
     (void)state;
     enum { LONG = 3000 };
+    (void)state;
     static const struct {
         const char *before;
         const char *after;

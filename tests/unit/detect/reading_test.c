@@ -61,6 +61,11 @@ static struct reader readers[] = {
      "tour\","
      "\"the hell\",\"foolproof\",\"h\u0430cker tour\"]}",
      {{0}, NULL, {0}, NULL, 0}},
+    {"keywords of letters",
+     "keywords",
+     "{\"deny\":[\"idiot\",\"shut up\",\"fool\",\"damn\",\"the\",\"the password is\",\"get lost\","
+     "\"password\",\"instructions\",\"Straße\",\"previous instructions\",\"card\"]}",
+     {{0}, NULL, {0}, NULL, 0}},
     {"prompt_injection", "prompt_injection", "{}", {{0}, NULL, {0}, NULL, 0}},
     {"links", "links", "{\"allow\":[\"allowed.test\"]}", {{0}, NULL, {0}, NULL, 0}},
 };
