@@ -3,8 +3,9 @@
 
 Answers of 200 tokens from `weir-mock`, every token an event and a packet of its own, to many
 callers at once: through bench/relay (the floor), nginx, and weir without detectors (a), with the
-built-in sentence chunker and a built-in detector that finds nothing (b), and with a remote chunker
-and two remote detectors (c).
+built-in sentence chunker and a built-in detector that finds nothing (b), with a remote chunker
+and two remote detectors (c), and on a route with all output detectors of the embedded default, which
+read along and let every token go with the next one (d).
 
 Everything runs on one core, so that no wake-up crosses cores: that costs more than the work, and
 differs from run to run. The subjects take turns in short rounds.
@@ -28,6 +29,19 @@ MODEL = "openai: {{service: {{hostname: 127.0.0.1, port: {port}}}}}\ncompat: fms
 BUILTIN = """
 chunkers: {{sentences: {{builtin: sentence}}}}
 detectors: {{one: {{builtin: keywords, params: {{deny: [unlikely]}}, chunker_id: sentences}}}}
+"""
+ROUTE = """
+openai: {{service: {{hostname: 127.0.0.1, port: {port}}}}}
+detectors:
+  regex: {{builtin: regex, params: {{regex: [email, credit-card, phone, us-ssn, ipv4, ipv6, iban]}}}}
+  secrets: {{builtin: secrets}}
+  keywords: {{builtin: keywords, params: {{deny: [idiot, idiots, stupid, moron, fool, shut up, get lost]}}}}
+  unicode: {{builtin: unicode}}
+  links: {{builtin: links}}
+routes:
+  - name: default
+    output: {{regex: {{}}, secrets: {{}}, keywords: {{}}, unicode: {{}}, links: {{}}}}
+    on_detection: annotate
 """
 REMOTE = """
 chunkers:
@@ -68,9 +82,9 @@ class Subject:
         return {"model": "m", "messages": [said], "stream": True, "mock": mock, **self.members}
 
 
-def start_weir(*parts):
+def start_weir(*parts, model=MODEL):
     def start(mock_port, rate):
-        text = "".join(part.format(port=mock_port) for part in (MODEL, LIMITS, *parts))
+        text = "".join(part.format(port=mock_port) for part in (model, LIMITS, *parts))
         return peers.weir("--workers", "1", config=text)
 
     return start
@@ -95,6 +109,7 @@ SUBJECTS = [
             {"output": {"one": {}}}, "relay, every 15th"),
     Subject("(c) remote chunker, two remote detectors", start_weir(REMOTE), GUARDED,
             {"output": {"one": {}, "two": {}}}, "relay, every 15th"),
+    Subject("(d) all detectors of the default, reading along", start_weir(model=ROUTE)),
 ]  # fmt: skip
 
 

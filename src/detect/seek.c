@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/ascii.h"
+#include "obs/metric.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -101,6 +102,20 @@ static void remember(const struct run *r, unsigned group, const struct weir_seek
     }
 }
 
+/* A finding went on for longer than it is followed. */
+static void count_closed(const char *type)
+{
+    static const struct weir_metric_def def = {
+        .name = "weir_findings_closed_total",
+        .help = "Findings that were closed after 65,536 bytes though they went on.",
+        .type = WEIR_METRIC_COUNTER,
+        .labels = {"detection_type"},
+    };
+    struct weir_metric_counter counter =
+        weir_metric_counter(weir_metric_declare(&def), WEIR_METRIC_LABELS(weir_slice_cstr(type)));
+    weir_metric_add(counter, 1);
+}
+
 enum verdict { DECIDED, WAITS, AGAIN };
 
 static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, unsigned group,
@@ -127,6 +142,9 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, u
     }
     is_found = is_found && !(is_met && l.is_cut && !l.is_sure);
     remember(r, group, &l, is_found);
+    if (is_found && is_met && l.is_cut) {
+        count_closed(r->rules->type);
+    }
     *rc = is_found ? tell(r, &l) : 0;
     c->resume = r->t->from_byte + l.more;
     return is_found && l.more != 0 ? AGAIN : DECIDED;
