@@ -92,6 +92,37 @@ static void test_counters(void **state)
     weir_buf_dispose(&p.all);
 }
 
+static void test_names_of_a_convention(void **state)
+{
+    (void)state;
+    static const struct weir_metric_otlp names = {
+        "t.ai.tokens", "{token}", {"t.ai.model", "error.type"}};
+    struct weir_metric_family *f = weir_metric_declare(&(struct weir_metric_def){
+        .name = "t_ai_tokens_total",
+        .help = "Tokens.",
+        .type = WEIR_METRIC_COUNTER,
+        .labels = {"t_ai_model", "error_type"},
+        .otlp = &names,
+    });
+    struct weir_metric_labels labels = WEIR_METRIC_LABELS(WEIR_SLICE("m"), WEIR_SLICE(""));
+    weir_metric_add(weir_metric_counter(f, labels), 7);
+    struct pieces p = {0};
+    write_all(&p, 1 << 20);
+    assert_int_equal(find(&p, "t_ai_tokens_total").n, 0);
+    struct weir_slice metric = find(&p, "t.ai.tokens");
+    assert_true(weir_slice_eq_cstr(otlp_bytes(metric, 3), "{token}"));
+    struct weir_slice point = otlp_bytes(otlp_bytes(metric, SUM), 1);
+    assert_int_equal(otlp_number(point, 6), 7);
+    assert_true(otlp_attr_is(point, NUMBER_ATTR, "t.ai.model", "m"));
+    assert_int_equal(otlp_attr(point, NUMBER_ATTR, "error.type").n, 0); /* empty: left out */
+    weir_buf_dispose(&p.all);
+    struct weir_buf text = {0};
+    assert_int_equal(weir_metric_render_family(f, &text), 0);
+    assert_non_null(
+        strstr(weir_buf_cstr(&text), "t_ai_tokens_total{t_ai_model=\"m\",error_type=\"\"} 7\n"));
+    weir_buf_dispose(&text);
+}
+
 static void test_gauges(void **state)
 {
     (void)state;
@@ -178,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_names_of_a_convention),
         cmocka_unit_test(test_gauges),
         cmocka_unit_test(test_histograms),
         cmocka_unit_test(test_pieces_are_all_of_it),
