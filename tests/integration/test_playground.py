@@ -144,6 +144,7 @@ def test_a_stream_with_findings(seen):
     told = dict(zip(page["request_headers"], page["headers"]))
     assert told["x-weir-route"] == "default" and told["x-weir-policy"] == "annotate"
     assert "output=content" in told["x-weir-guarded"]
+    assert len(page["lines"]) > 5 and set(page["lines"]) == {1}  # no name is broken
     assert set(page["lanes"]) >= {"regex", "secrets"} and "pieces came" in page["timeline"]
     assert page["held"] == "Nothing is held back"
     assert page["events"].startswith('data: {"id"') and "weir-trace" not in page["events"]

@@ -122,7 +122,14 @@ const scenes = {
     }
     await page.locator("#events-card summary").click();
     await page.locator("#headers-box summary").click();
-    return { during };
+    const lines = await page.evaluate(() =>
+      [...document.querySelectorAll("#headers dt")].map((name) => {
+        const range = document.createRange();
+        range.selectNodeContents(name);
+        return range.getClientRects().length;
+      }),
+    );
+    return { during, lines };
   },
   async first(page) {
     return page.evaluate(() => ({
