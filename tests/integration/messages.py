@@ -71,8 +71,10 @@ def sse(events):
 def read(answer):
     """The events of an answer, each named as it says that it is."""
     events = []
-    for block in answer.split("\n\n")[:-1]:
-        lines = dict(line.split(": ", 1) for line in block.split("\n"))
+    for block in answer.replace("\r\n", "\n").split("\n\n")[:-1]:
+        lines = dict(line.split(": ", 1) for line in block.split("\n") if line[:1] not in ("", ":"))
+        if not lines:
+            continue  # a comment
         event = json.loads(lines["data"])
         assert lines["event"] == event["type"], block
         events.append(event)
@@ -104,6 +106,8 @@ def gather(events):
             result["usage"] = {**result["usage"], **event["usage"]}
     assert not is_open and events[-1]["type"] == "message_stop", events[-1]
     for block in content:
+        for name in block.keys() & {"text", "thinking"}:  # characters that came in two halves
+            block[name] = block[name].encode("utf-16", "surrogatepass").decode("utf-16")
         arguments = block.pop("json")
         if arguments:
             block["input"] = json.loads(arguments)

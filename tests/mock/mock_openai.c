@@ -4,6 +4,7 @@
 #include "mock/mock_provider.h"
 #include "mock/mock_reply.h"
 #include "mock/mock_script.h"
+#include "model/model.h"
 #include "route/reply.h"
 #include "wire/json_write.h"
 
@@ -88,6 +89,7 @@ static void read_tools(const struct weir_json *j, struct weir_mock_ask *ask,
     for (uint32_t at = weir_json_first(j, list); at != WEIR_JSON_NONE;
          at = weir_json_after(j, list, at)) {
         uint32_t function = weir_json_get(j, at, WEIR_SLICE("function"));
+        function = function != WEIR_JSON_NONE || !ask->is_messages ? function : at;
         uint32_t name = function != WEIR_JSON_NONE ? weir_json_get(j, function, WEIR_SLICE("name"))
                                                    : WEIR_JSON_NONE;
         if (name != WEIR_JSON_NONE && weir_json_type(j, name) == WEIR_JSON_STRING) {
@@ -170,8 +172,9 @@ static bool take_header(struct weir_http_stream *s)
 }
 
 /* Settings, then the request. False: a mistake was answered. */
-static bool take(struct weir_http_stream *s, const struct weir_json *body, bool is_chat)
+static bool take(struct weir_http_stream *s, const struct weir_json *body, enum weir_model_op op)
 {
+    bool is_chat = op != WEIR_MODEL_COMPLETION;
     struct weir_mock_request *r = weir_mock_request_of(s);
     struct weir_slice needed = is_chat ? WEIR_SLICE("messages") : WEIR_SLICE("prompt");
     if (weir_json_type(body, 0) != WEIR_JSON_OBJECT || is_missing(body, needed)) {
@@ -189,6 +192,7 @@ static bool take(struct weir_http_stream *s, const struct weir_json *body, bool 
     struct weir_mock_script *sc = weir_arena_alloc(&s->arena, sizeof *sc);
     struct weir_mock_mistake mistake;
     ask->is_chat = is_chat;
+    ask->is_messages = op == WEIR_MODEL_MESSAGES;
     read_ask(body, ask, &s->arena);
     add_wishes(&r->set, ask);
     if (weir_mock_provider_blocks(s, ask->last_text)) {
@@ -211,12 +215,17 @@ static bool take(struct weir_http_stream *s, const struct weir_json *body, bool 
 
 static bool take_chat(struct weir_http_stream *s, const struct weir_json *body)
 {
-    return take(s, body, true);
+    return take(s, body, WEIR_MODEL_CHAT);
+}
+
+static bool take_message(struct weir_http_stream *s, const struct weir_json *body)
+{
+    return take(s, body, WEIR_MODEL_MESSAGES);
 }
 
 static bool take_completion(struct weir_http_stream *s, const struct weir_json *body)
 {
-    return take(s, body, false);
+    return take(s, body, WEIR_MODEL_COMPLETION);
 }
 
 /* ---- answering ---- */
@@ -225,12 +234,18 @@ static void go(struct weir_http_stream *s, const struct weir_json *body)
 {
     struct weir_mock_script *sc = s->ctx;
     (void)body;
+    bool is_messages = sc->ask->is_messages;
+    if (sc->ask->is_stream && is_messages && sc->set->events.p == NULL) {
+        weir_mock_messages_start(s, sc);
+        return;
+    }
     if (sc->ask->is_stream) {
         weir_mock_stream_start(s, sc);
         return;
     }
     struct weir_buf answer = {0};
-    if (weir_mock_unary_write(sc, &answer) == 0) {
+    if ((is_messages ? weir_mock_messages_write(sc, &answer)
+                     : weir_mock_unary_write(sc, &answer)) == 0) {
         weir_mock_reply_json(s, weir_buf_slice(&answer));
     } else {
         weir_reply_error(s, 400, WEIR_SLICE("the answer would be too large; ask for fewer tokens"));
@@ -242,6 +257,14 @@ void weir_mock_openai_begin_chat(void *env, struct weir_http_stream *s)
 {
     static const struct weir_mock_role role = {
         .take = take_chat, .go = go, .fail = weir_mock_reply_openai_error};
+    (void)env;
+    weir_mock_reply_begin(s, &role);
+}
+
+void weir_mock_openai_begin_message(void *env, struct weir_http_stream *s)
+{
+    static const struct weir_mock_role role = {
+        .take = take_message, .go = go, .fail = weir_mock_reply_messages_error};
     (void)env;
     weir_mock_reply_begin(s, &role);
 }

@@ -8,6 +8,7 @@
  * the tokenizer. Settings are the member `mock` of the request.
  */
 void weir_mock_openai_begin_chat(void *env, struct weir_http_stream *s);
+void weir_mock_openai_begin_message(void *env, struct weir_http_stream *s); /* Anthropic's */
 void weir_mock_openai_begin_completion(void *env, struct weir_http_stream *s);
 void weir_mock_openai_begin_models(void *env, struct weir_http_stream *s);
 void weir_mock_openai_begin_tokenize(void *env, struct weir_http_stream *s);

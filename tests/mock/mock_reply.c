@@ -254,6 +254,15 @@ void weir_mock_reply_openai_error(struct weir_http_stream *s, int status, struct
     weir_buf_dispose(&body);
 }
 
+void weir_mock_reply_messages_error(struct weir_http_stream *s, int status,
+                                    struct weir_slice message)
+{
+    struct weir_buf body = {0};
+    weir_reply_error_body(&body, WEIR_REPLY_MESSAGES, status, message);
+    send_error(s, status, &body);
+    weir_buf_dispose(&body);
+}
+
 void weir_mock_reply_detector_error(struct weir_http_stream *s, int status,
                                     struct weir_slice message)
 {

@@ -46,9 +46,12 @@ void weir_mock_reply_send(struct weir_http_stream *s, const struct weir_mock_ans
 /* 200 with JSON, or with the setting `answer` in its place. */
 void weir_mock_reply_json(struct weir_http_stream *s, struct weir_slice json);
 
-/* Failures: OpenAI's shape, nested or flat as the setting `error` says, and the detectors'. */
+/* Failures: OpenAI's shape, nested or flat as the setting `error` says, Anthropic's, and the
+ * detectors'. */
 void weir_mock_reply_openai_error(struct weir_http_stream *s, int status,
                                   struct weir_slice message);
+void weir_mock_reply_messages_error(struct weir_http_stream *s, int status,
+                                    struct weir_slice message);
 void weir_mock_reply_detector_error(struct weir_http_stream *s, int status,
                                     struct weir_slice message);
 

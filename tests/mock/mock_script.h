@@ -42,7 +42,8 @@ struct weir_mock_part {
 
 /* What the request asks for. */
 struct weir_mock_ask {
-    bool is_chat;
+    bool is_chat;     /* also in Messages */
+    bool is_messages; /* Anthropic's */
     bool is_stream;
     struct weir_slice model; /* as JSON */
     uint32_t n;              /* choices */
@@ -120,6 +121,10 @@ void weir_mock_stream_start(struct weir_http_stream *s, struct weir_mock_script 
 
 /* mock_unary.c: the same in one body. 0, or WEIR_ELIMIT when it would be too large. */
 int weir_mock_unary_write(struct weir_mock_script *sc, struct weir_buf *out);
+
+/* mock_messages.c: both, in Anthropic's Messages. */
+void weir_mock_messages_start(struct weir_http_stream *s, struct weir_mock_script *sc);
+int weir_mock_messages_write(struct weir_mock_script *sc, struct weir_buf *out);
 
 /*
  * mock_event.c: the text of events. `head` is everything up to the choices and must be made first.

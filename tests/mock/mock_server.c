@@ -121,6 +121,7 @@ static const struct weir_route_entry TABLE[] = {
     {"/health", WEIR_HTTP_GET, begin_health, NULL},
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_mock_openai_begin_chat, NULL},
     {"/v1/completions", WEIR_HTTP_POST, weir_mock_openai_begin_completion, NULL},
+    {"/v1/messages", WEIR_HTTP_POST, weir_mock_openai_begin_message, NULL},
     {"/v1/models", WEIR_HTTP_GET, weir_mock_openai_begin_models, NULL},
     {"/v1/embeddings", WEIR_HTTP_POST, weir_mock_provider_begin_embeddings, NULL},
     {"/v1/rerank", WEIR_HTTP_POST, weir_mock_provider_begin_rerank, NULL},
