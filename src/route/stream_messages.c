@@ -136,6 +136,72 @@ void weir_stream_messages_unpack(struct weir_slice chunk, struct weir_buf *event
     weir_json_tape_dispose(&tape);
 }
 
+/* ---- the gate ---- */
+
+void weir_stream_messages_dispose(struct weir_stream_messages *g)
+{
+    weir_buf_dispose(&g->start);
+    weir_buf_dispose(&g->input);
+}
+
+static enum weir_stream_messages_next keep(struct weir_stream_messages *g,
+                                           const struct weir_json *json,
+                                           const struct weir_messages_event *e)
+{
+    bool is_call = e->kind == WEIR_MESSAGES_TOOL;
+    if (e->what == WEIR_MESSAGES_BLOCK && is_call && !g->holds) {
+        weir_buf_clear(&g->start);
+        weir_buf_clear(&g->input);
+        weir_buf_append(&g->start, json->src);
+        g->index = e->index;
+        g->holds = true;
+        return WEIR_STREAM_MESSAGES_HELD;
+    }
+    if (e->what == WEIR_MESSAGES_DELTA && is_call && g->holds && e->index == g->index &&
+        (e->text == WEIR_JSON_NONE || g->input.n + json->nodes[e->text].n <= g->max_bytes)) {
+        if (e->text != WEIR_JSON_NONE) {
+            weir_json_string_append(json, e->text, &g->input);
+        }
+        return WEIR_STREAM_MESSAGES_HELD;
+    }
+    return g->holds ? WEIR_STREAM_MESSAGES_RELEASE : WEIR_STREAM_MESSAGES_PASS;
+}
+
+enum weir_stream_messages_next weir_stream_messages_look(struct weir_stream_messages *g,
+                                                         struct weir_slice event)
+{
+    static const char type[] = "\"content_block_";
+    struct weir_json_tape tape = {0};
+    struct weir_json json;
+    struct weir_messages_event e;
+    const char *why;
+    enum weir_stream_messages_next next =
+        g->holds ? WEIR_STREAM_MESSAGES_RELEASE : WEIR_STREAM_MESSAGES_PASS;
+    if (!g->is_on || (!g->holds && memmem(event.p, event.n, type, sizeof type - 1) == NULL)) {
+        return WEIR_STREAM_MESSAGES_PASS;
+    }
+    if (weir_json_parse_reuse(&json, event, NULL, &tape, NULL) == 0 &&
+        weir_messages_read(&json, &e, &why) == 0) {
+        bool is_beside = e.what == WEIR_MESSAGES_PING;
+        next = is_beside ? WEIR_STREAM_MESSAGES_PASS : keep(g, &json, &e);
+    }
+    weir_json_tape_dispose(&tape);
+    return next;
+}
+
+void weir_stream_messages_release(struct weir_stream_messages *g, struct weir_slice *start,
+                                  struct weir_buf *delta)
+{
+    *start = weir_buf_slice(&g->start);
+    g->holds = false;
+    if (g->input.n != 0) {
+        weir_messages_write_delta(&(struct weir_messages_delta){.index = g->index,
+                                                                .kind = WEIR_MESSAGES_TOOL,
+                                                                .text = weir_buf_slice(&g->input)},
+                                  delta);
+    }
+}
+
 struct weir_slice weir_stream_messages_type(struct weir_slice event)
 {
     struct weir_json_tape tape = {0};

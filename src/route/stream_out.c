@@ -321,8 +321,7 @@ static enum weir_flow sent_plain(struct weir_stream_out *o, size_t n_bytes)
 
 /* The chain joins OpenAI's chunks: texts of a message travel through it as such, and everything
  * else is opaque to it. */
-static enum weir_flow push_message(struct weir_stream_out *o, struct weir_slice json,
-                                   uint64_t n_said)
+static enum weir_flow push_packed(struct weir_stream_out *o, struct weir_slice json)
 {
     struct weir_buf chunk = {0};
     bool is_text = weir_stream_messages_pack(json, &chunk);
@@ -330,10 +329,34 @@ static enum weir_flow push_message(struct weir_stream_out *o, struct weir_slice 
         push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK,
                                      .is_opaque = !is_text,
                                      .is_guarded = is_text && o->options.joins_findings,
-                                     .n_said = o->options.joins_findings ? n_said : 0,
+                                     .n_said = o->options.joins_findings ? o->base.n_said : 0,
                                      .data = is_text ? weir_buf_slice(&chunk) : json});
     weir_buf_dispose(&chunk);
     return flow;
+}
+
+static enum weir_flow push_message(struct weir_stream_out *o, struct weir_slice json)
+{
+    struct weir_slice start;
+    struct weir_buf delta = {0};
+    const struct weir_out_raw *raw = o->raw;
+    switch (weir_stream_messages_look(&o->calls, json)) {
+    case WEIR_STREAM_MESSAGES_HELD:
+        return answer(o);
+    case WEIR_STREAM_MESSAGES_RELEASE:
+        o->raw = NULL;
+        weir_stream_messages_release(&o->calls, &start, &delta);
+        push_packed(o, start);
+        if (delta.n != 0) {
+            push_packed(o, weir_buf_slice(&delta));
+        }
+        weir_buf_dispose(&delta);
+        o->raw = raw;
+        break;
+    case WEIR_STREAM_MESSAGES_PASS:
+        break;
+    }
+    return push_packed(o, json);
 }
 
 static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
@@ -343,7 +366,7 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
         return WEIR_FLOW_OK;
     }
     if (o->chain != NULL && o->options.is_messages) {
-        return push_message(o, json, base->n_said);
+        return push_message(o, json);
     }
     if (o->chain != NULL) {
         return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK,
@@ -369,7 +392,7 @@ static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *
     o->raw = event;
     enum weir_flow flow =
         o->options.is_messages
-            ? push_message(o, event->json, base->n_said)
+            ? push_message(o, event->json)
             : push(o, &(struct weir_event){
                           .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
     o->raw = NULL;
@@ -544,6 +567,7 @@ static void undo(void *ctx)
     weir_loop_unpost(&o->room);
     weir_chain_free(o->chain);
     o->chain = NULL;
+    weir_stream_messages_dispose(&o->calls);
     weir_stream_stats_buffered(0, o->buffered.bytes);
     weir_account_set(&o->buffered, 0);
     weir_buf_dispose(&o->scratch);
@@ -562,7 +586,11 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
     o->room.fn = on_room;
     o->last_sent_ms = weir_loop_now_ms(s->loop);
     if (options->batching != NULL && options->batching->is_used) {
+        const struct weir_batch_options *business = &options->batching->chain.business;
         o->chain = weir_chain_new(&options->batching->chain, on_chain, o);
+        o->calls.is_on = options->is_messages && business->mode == WEIR_BATCH_ON &&
+                         business->tool_call_gate != WEIR_BATCH_GATE_OFF;
+        o->calls.max_bytes = business->max_tool_args_bytes;
     }
     weir_list_append(&running, &o->link);
     weir_arena_defer(&s->arena, undo, o);

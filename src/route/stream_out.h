@@ -7,6 +7,7 @@
 #include "io/loop.h"
 #include "route/batching.h"
 #include "route/reply.h"
+#include "route/stream_messages.h"
 #include "task/out.h"
 
 #include <stdbool.h>
@@ -63,6 +64,7 @@ struct weir_stream_out {
     struct weir_timer timer;
     struct weir_post room;              /* resumes the task from outside of its calls */
     struct weir_account_share buffered; /* what the chain holds */
+    struct weir_stream_messages calls;  /* of a message: its tool calls, where they are gated */
     struct weir_buf scratch;            /* an event on its way to the stream */
     const struct weir_out_raw *raw;     /* pushed into the chain just now, if it has own bytes */
     struct weir_problem problem;        /* while an error passes the chain */

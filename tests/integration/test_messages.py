@@ -21,6 +21,8 @@ ROUTES = [
     {"name": "open-batched", "unguarded": True,
      "streaming": {"batching": {"mode": "on", "min_chars_per_emit": 400,
                                 "flush_on_sentence": False}}},
+    {"name": "gated", "output": {"pii": {}}, "streaming": {"coalescer": {"mode": "on"}}},
+    {"name": "open-gated", "unguarded": True, "streaming": {"coalescer": {"mode": "on"}}},
     {"name": "talks", "output": {"whole": {}}},
 ]  # fmt: skip
 GUARDED = ["redact", "block", None]
@@ -392,3 +394,15 @@ def test_batching_joins_the_deltas_of_a_block(gateway, server, route):
             "content_block_delta", "message_delta"]  # fmt: skip
     assert messages.gather(left) == expected
     assert len(left) * 5 < len(said)
+
+
+@pytest.mark.parametrize("route", ["gated", "open-gated"])
+def test_the_gate_keeps_a_call_until_it_is_whole(gateway, server, route):
+    said = messages.message(text(0, "Hi"), tool(1, "a", '{"x"', ":", "1}"), {"type": "ping"},
+                            tool(2, "b"), text(3, "end"))  # fmt: skip
+    left = streamed(gateway, server, route, said)
+    assert messages.gather(left) == messages.gather(said)
+    pieces = [e["delta"]["partial_json"] for e in left if "partial_json" in e.get("delta", {})]
+    assert pieces == ['{"x":1}']
+    kinds = [e["type"] for e in left if e.get("index") == 1]
+    assert kinds == ["content_block_start", "content_block_delta", "content_block_stop"]
