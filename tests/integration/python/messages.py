@@ -38,12 +38,13 @@ WAYS = {"create": create, "events": events, "stream": stream, "count": count}
 
 
 def run(job):
-    client = anthropic.Anthropic(base_url=job["url"], api_key="k", max_retries=0)
+    client = anthropic.Anthropic(base_url=job["url"], api_key=job.get("key", "k"), max_retries=0)
     try:
         return WAYS[job["way"]](client, job["ask"])
     except anthropic.APIError as error:
         status = getattr(error, "status_code", None)
-        return {"error": type(error).__name__, "status": status, "message": str(error)}
+        return {"error": type(error).__name__, "status": status, "message": str(error),
+                "request_id": getattr(error, "request_id", None), "body": error.body}
 
 
 json.dump([run(job) for job in json.load(sys.stdin)], sys.stdout)
