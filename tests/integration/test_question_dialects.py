@@ -196,13 +196,28 @@ def test_media_of_messages(world, path):
 @pytest.mark.parametrize("path", RESPONSES)
 def test_what_the_server_keeps(world, path):
     """Open by default; a list without `server_history` closes it."""
-    states = [{"previous_response_id": "resp_1"}, {"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}},
+    states = [{"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}},
               {"prompt": {"id": "pmpt_1"}}, {"input": [{"type": "item_reference", "id": "msg_1"}]}]  # fmt: skip
-    for state in states[1:]:
+    for state in states:
         body = {"model": "m", "input": "Hi", **state}
         assert world.seen("redact", body, path) == body
         answer, sent = world.ask("shut", body, path)
         assert answer.status_code == 422 and sent is None and "server_history" in answer.text
+
+
+@pytest.mark.parametrize("path", RESPONSES)
+def test_nothing_is_kept_by_the_server_where_findings_are_stopped(world, path):
+    """What was stored through one route could be read through another."""
+    wanted = ({"store": True}, {"background": True}, {"previous_response_id": "resp_1"}, {"store": "yes"})
+    for more in wanted:
+        body = {"model": "m", "input": "Hi", **more}
+        for route in ("redact", "block"):
+            answer, sent = world.ask(route, body, path)
+            assert answer.status_code == 400 and sent is None
+            assert f"`/{next(iter(more))}`" in answer.json()["error"]["message"]
+        assert world.seen("default", body, path) == body
+    kept = {"model": "m", "input": "Hi", "store": False, "background": None, "previous_response_id": None}
+    assert world.seen("redact", kept, path) == kept
 
 
 @pytest.mark.parametrize("path", RESPONSES)
