@@ -36,6 +36,7 @@ struct weir_task_completion {
     uint64_t n_choices;     /* that were asked for; 0: one */
     bool may_be_given_more; /* the request does not say how many */
     bool asks_json;         /* the caller wants the answer to be JSON */
+    bool stores_nothing;    /* Responses, where enforced: an absent `store` is sent as false */
 };
 
 /* How its answer is read and written. */

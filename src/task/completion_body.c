@@ -45,6 +45,14 @@ static void remove_ours(struct weir_json_edit *e, const struct weir_task_complet
     }
 }
 
+/* The model server's default is to keep what it answers. */
+static void forbid_store(struct weir_json_edit *e, const struct weir_task_completion *r)
+{
+    if (r->stores_nothing && weir_json_get_set(r->json, 0, WEIR_SLICE("store")) == WEIR_JSON_NONE) {
+        weir_json_edit_set(e, 0, WEIR_SLICE("store"), WEIR_SLICE("false"));
+    }
+}
+
 static bool is_first(const struct weir_task_completion *r, struct weir_slice name)
 {
     return weir_slice_eq(name, WEIR_SLICE("stream")) || weir_slice_eq(name, WEIR_SLICE("model")) ||
@@ -129,6 +137,7 @@ struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
     struct weir_buf out = {0};
     weir_json_edit_begin(&e, r->json);
     remove_ours(&e, r);
+    forbid_store(&e, r);
     size_t n_ours = e.n;
     weir_input_edit(input, &e);
     bool is_changed = e.n != n_ours;
