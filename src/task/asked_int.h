@@ -132,7 +132,8 @@ struct weir_asked_telling {
     struct weir_pointer inner; /* of the document at hand */
     struct weir_buf path;      /* disposed of by the owner */
     uint32_t item;       /* where enforced: a member of this item whose name has a finding … */
-    uint32_t gone_until; /* … ends before this node */
+    uint32_t gone_until; /* … ends before this node … */
+    bool is_outer;       /* … of the request: items behind it may lie in it, too */
 };
 
 /* The members `path` and `results` of an entry. Of an answer the path is that inside of the

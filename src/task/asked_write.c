@@ -45,14 +45,17 @@ static void find_path(struct weir_asked_telling *t, const struct weir_asked_hit 
 void weir_asked__write_path(struct weir_asked_telling *t, const struct weir_asked_hit *hit)
 {
     const struct weir_walk_item *item = weir_asked__item(t->a, hit);
-    bool is_gone = t->item == hit->item && hit->node < t->gone_until;
+    bool is_inner = item->kind == WEIR_WALK_DOCUMENT;
+    bool is_gone = t->item == hit->item
+                       ? hit->node < t->gone_until
+                       : t->is_outer && (is_inner ? item->node : hit->node) < t->gone_until;
     if (!is_gone) {
         find_path(t, hit);
     }
     if (!is_gone && hit->is_key && weir_policy_enforces(t->a->o.policy)) {
-        const struct weir_json *json =
-            item->kind == WEIR_WALK_DOCUMENT ? item->document : t->a->o.json;
+        const struct weir_json *json = is_inner ? item->document : t->a->o.json;
         t->item = hit->item;
+        t->is_outer = !is_inner;
         t->gone_until = json->nodes[hit->node + 1].next;
         while (t->path.n != 0 && t->path.p[--t->path.n] != '/') {
         }
