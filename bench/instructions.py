@@ -52,8 +52,9 @@ WARM_SENTENCES = 2  # before counting begins
 class Case:
     """A route, what the model says on it, and on how many streams."""
 
-    def __init__(self, name, route, n_streams=STREAMS):
+    def __init__(self, name, route, n_streams=STREAMS, dialect=lockstep.Chat):
         self.name = name
+        self.dialect = dialect
         self.n_streams = n_streams
         # Of one stream more is counted: what a timer does in between then weighs as little.
         self.n_sentences = 4 if n_streams > 1 else 20
@@ -72,6 +73,10 @@ def all_cases():
             yield Case(f"{policy}-{where}", route)
             if policy != "block":  # a finding ends that stream
                 yield Case(f"{policy}-{where}-found", route)
+    for policy in ("annotate", "block", "redact"):
+        route = {"output": OUTPUT["builtin"], "on_detection": policy}
+        yield Case(f"messages-{policy}", route, dialect=lockstep.Messages)
+    yield Case("messages-passed", unguarded, dialect=lockstep.Messages)
     yield Case("redact-remote-alone", {"output": OUTPUT["remote"], "on_detection": "redact"}, 1)
 
 
@@ -158,8 +163,8 @@ def measure_all(cases, binary):
         counter = callgrind.Counter(server.pid, server.folder)
         counter.switch_on()
         for case in cases:
-            path = f"/{case.name}/v1/chat/completions"
-            with lockstep.Streams(model, server, [mock], path, case.n_streams) as streams:
+            of = [case.name, case.n_streams, case.dialect]
+            with lockstep.Streams(model, server, [mock], *of) as streams:
                 found[case.name] = measure(case, streams, counter)
     return found
 

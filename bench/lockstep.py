@@ -104,6 +104,49 @@ def event(delta, finish=None):
     return chunk(b"data: " + json.dumps(said, separators=(",", ":")).encode() + b"\n\n")
 
 
+class Chat:
+    """How a model server says it: OpenAI's chat completions."""
+
+    path = "/v1/chat/completions"
+    last = b"[DONE]"
+
+    def begin(self):
+        return event({"role": "assistant", "content": ""})
+
+    def token(self, text):
+        return event({"content": text})
+
+    def end(self):
+        return event({}, "stop"), chunk(b"data: [DONE]\n\n")
+
+
+class Messages:
+    """Anthropic's Messages, as vLLM writes them."""
+
+    path = "/v1/messages"
+    last = b"message_stop"
+
+    def event(self, kind, **members):
+        data = json.dumps({"type": kind, **members}, separators=(",", ":"))
+        return chunk(f"event: {kind}\ndata: {data}\n\n".encode())
+
+    def begin(self):
+        message = {"id": "msg_2c5a6f919629051600000001", "type": "message", "role": "assistant"}
+        message |= {"content": [], "model": "granite-3.1-8b-instruct"}
+        message |= {"usage": {"input_tokens": 7, "output_tokens": 0}}
+        block = {"type": "text", "text": ""}
+        opened = self.event("content_block_start", index=0, content_block=block)
+        return self.event("message_start", message=message) + opened
+
+    def token(self, text):
+        return self.event("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+
+    def end(self):
+        stop = {"stop_reason": "end_turn"}
+        ending = self.event("message_delta", delta=stop, usage={"output_tokens": 9})
+        return self.event("content_block_stop", index=0) + ending, self.event("message_stop")
+
+
 class Model:
     """The model server's listening socket."""
 
@@ -151,12 +194,14 @@ class Stream:
 class Streams:
     """So many at once. `server` and `others` are peers (bench/peers.py)."""
 
-    def __init__(self, model, server, others, path, n):
+    def __init__(self, model, server, others, route, n, dialect=Chat):
+        self.dialect = dialect()
+        path = f"/{route}{dialect.path}"
         self.server = server.pid
         self.pids = [server.pid, *(peer.pid for peer in others)]
         self.streams = [Stream(model, server.ports["api"], path) for _ in range(n)]
         self.send(HEAD)
-        self.send(event({"role": "assistant", "content": ""}))
+        self.send(self.dialect.begin())
 
     def __enter__(self):
         return self
@@ -177,7 +222,7 @@ class Streams:
 
     def say(self, tokens):
         for token in tokens:
-            self.send(event({"content": token}))
+            self.send(self.dialect.token(token))
 
     def n_events(self):
         """That have reached the callers."""
@@ -185,9 +230,10 @@ class Streams:
 
     def finish(self):
         """Ends the answers. Returns what each caller got."""
-        self.send(event({}, "stop"))
-        self.send(chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+        ending, last = self.dialect.end()
+        self.send(ending)
+        self.send(last + b"0\r\n\r\n")
         for stream in self.streams:
-            if not stream.got.endswith(b"0\r\n\r\n") or b"[DONE]" not in stream.got:
+            if not stream.got.endswith(b"0\r\n\r\n") or self.dialect.last not in stream.got:
                 raise RuntimeError(f"a stream did not end: {bytes(stream.got[-2000:])}")
         return [bytes(stream.got) for stream in self.streams]

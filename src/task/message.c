@@ -169,7 +169,6 @@ static void finish_whole(struct weir_msg *m)
     }
     if (m->has_output) {
         weir_msg__take_whole(m);
-        weir_msg__advance(m);
     } else {
         weir_msg__answer(m, false);
     }
@@ -265,6 +264,7 @@ static void undo(void *ctx)
     m->is_over = true;
     weir_source_end(&m->source);
     weir_loop_unpost(&m->cleanup);
+    weir_loop_unpost(&m->step);
     weir_msg__stop_model(m);
     weir_row_free(m->row);
     while ((link = weir_list_first(&m->found)) != NULL) {

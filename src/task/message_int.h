@@ -8,7 +8,8 @@
 #include "task/source.h"
 
 /*
- * Inside: the life of a request (message.c), what arrives, into the row (message_take.c), what
+ * Inside: the life of a request (message.c), what arrives, into the row (message_take.c,
+ * message_any.c), what
  * leaves as events (message_stream.c) or as a whole (message_unary.c), what is said instead and
  * what is told (message_say.c).
  */
@@ -83,6 +84,9 @@ struct weir_msg {
     weir_task_done_fn done;
     void *ctx;
     struct weir_json answer;
+    uint32_t next_block;       /* that is to be looked at, or WEIR_JSON_NONE … */
+    struct weir_slice rest;    /* … and what is left of the text before it */
+    struct weir_post step;     /* gives the row more */
     struct weir_buf content;   /* blocks, commas between them */
     struct weir_buf shown;     /* the block that is put together, empty at first … */
     struct weir_buf text;      /* … what it says … */
@@ -100,6 +104,12 @@ void weir_msg__count(struct weir_msg *m); /* what became of the answer */
 /* message_take.c */
 void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, struct weir_slice raw);
 void weir_msg__take_whole(struct weir_msg *m);
+
+/* message_any.c */
+/* A value as two texts: as it is written, and as lines (talk/tree.h). Returns 2. */
+size_t weir_msg__add_texts(struct weir_msg *m, const struct weir_json *json, uint32_t at,
+                           struct weir_slice *texts);
+void weir_msg__close_any(struct weir_msg *m); /* the events of `block` are looked at */
 
 /* message_stream.c, message_unary.c */
 extern const struct weir_row_ops weir_msg__stream_ops;

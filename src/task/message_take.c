@@ -4,8 +4,8 @@
  * told; where it blocks or redacts, everything is taken apart and only what is known goes on.
  */
 #include "base/err.h"
+#include "base/utf8.h"
 #include "talk/form.h"
-#include "talk/tree.h"
 #include "task/message_int.h"
 #include "task/seen.h"
 #include "wire/json_edit.h"
@@ -52,17 +52,7 @@ static void add_line(struct weir_msg *m, enum weir_msg_tag tag, struct weir_slic
                   &(struct weir_row_line){.tag = (int)tag, .number = m->index, .json = json});
 }
 
-/* ---- JSON as text: as it is written, and as lines ---- */
-
-static size_t add_texts(struct weir_msg *m, const struct weir_json *json, uint32_t at,
-                        struct weir_slice *texts)
-{
-    struct weir_tree tree;
-    weir_tree_read(&tree, json, WEIR_JSON_NONE, at, WEIR_TREE_ANY, m->task->arena);
-    texts[0] = weir_json_raw(json, at);
-    texts[1] = tree.lines;
-    return 2;
-}
+/* ---- JSON as text ---- */
 
 /* A text that should be JSON. */
 static size_t add_document(struct weir_msg *m, struct weir_slice text, struct weir_slice *texts)
@@ -70,7 +60,7 @@ static size_t add_document(struct weir_msg *m, struct weir_slice text, struct we
     struct weir_json *json = weir_arena_alloc(m->task->arena, sizeof *json);
     if (text.n != 0 && weir_json_parse(json, weir_arena_dup(m->task->arena, text), NULL,
                                        m->task->arena, NULL) == 0) {
-        return add_texts(m, json, 0, texts);
+        return weir_msg__add_texts(m, json, 0, texts);
     }
     texts[0] = text;
     return 1;
@@ -80,11 +70,11 @@ static void judge_json(const struct came *c, uint32_t at, const struct weir_row_
                        enum weir_row_rule rule)
 {
     struct weir_slice texts[2];
-    weir_row_judge(c->m->row,
-                   &(struct weir_row_judge){.line = *line,
-                                            .texts = texts,
-                                            .n_texts = add_texts(c->m, c->json, at, texts),
-                                            .rule = rule});
+    weir_row_judge(c->m->row, &(struct weir_row_judge){
+                                  .line = *line,
+                                  .texts = texts,
+                                  .n_texts = weir_msg__add_texts(c->m, c->json, at, texts),
+                                  .rule = rule});
 }
 
 /* ---- blocks ---- */
@@ -170,7 +160,12 @@ static void open_place(const struct came *c, uint32_t block, uint32_t text)
                     .keeps_json = !is_thinking && m->request.asks_json,
                     .is_aside = !m->enforces && (is_thinking || !m->is_stream),
                     .blocks = is_thinking && m->request.policy->seal == NULL});
-    say(c, text, false);
+    if (m->is_stream) {
+        say(c, text, false);
+    } else if (text != WEIR_JSON_NONE) {
+        keep_thought(c, text);
+        m->rest = weir_json_string(c->json, text, m->task->arena);
+    }
     if (!is_thinking) {
         take_citations(c, block);
         return;
@@ -317,111 +312,6 @@ static void close_call(struct weir_msg *m)
                       .tag = WEIR_MSG_CALL, .number = m->index, .json = weir_buf_slice(&m->block)});
 }
 
-/* ---- blocks that are JSON ---- */
-
-/* Such a block's events, read again: each is looked at by itself, and what a client would put
- * together of them as one text: strings of the same name, behind each other. */
-struct any {
-    struct weir_msg *m;
-    struct weir_json *events;
-    uint32_t *bodies; /* of each: the block, or the delta */
-    size_t n;
-    struct weir_slice *texts;
-    size_t n_texts;
-};
-
-enum { MAX_NAMES = 16 }; /* of strings in such a block */
-
-static uint32_t body_of(const struct weir_json *event)
-{
-    uint32_t block = weir_json_get_set(event, 0, WEIR_SLICE("content_block"));
-    uint32_t delta = weir_json_get_set(event, 0, WEIR_SLICE("delta"));
-    return block != WEIR_JSON_NONE ? block : delta != WEIR_JSON_NONE ? delta : 0;
-}
-
-static bool is_joined(const struct weir_json *json, uint32_t key)
-{
-    return weir_json_type(json, key + 1) == WEIR_JSON_STRING &&
-           !weir_json_string_eq(json, key, WEIR_SLICE("type"));
-}
-
-/* The strings of that name in all events. */
-static struct weir_slice join(const struct any *a, struct weir_slice name)
-{
-    struct weir_buf out = {0};
-    for (size_t i = 0; i < a->n; i++) {
-        uint32_t at = weir_json_get_set(&a->events[i], a->bodies[i], name);
-        if (at != WEIR_JSON_NONE && weir_json_type(&a->events[i], at) == WEIR_JSON_STRING) {
-            weir_json_string_append(&a->events[i], at, &out);
-        }
-    }
-    return weir_arena_take_buf(a->m->task->arena, &out);
-}
-
-/* False: there are too many names. */
-static bool join_all(struct any *a)
-{
-    struct weir_slice names[MAX_NAMES];
-    size_t n = 0;
-    for (size_t i = 0; i < a->n; i++) {
-        const struct weir_json *json = &a->events[i];
-        uint32_t key = weir_json_first(json, a->bodies[i]);
-        for (; key != WEIR_JSON_NONE; key = weir_json_after(json, a->bodies[i], key)) {
-            size_t k = 0;
-            while (k < n && !weir_json_string_eq(json, key, names[k])) {
-                k++;
-            }
-            if (k < n || !is_joined(json, key)) {
-                continue;
-            }
-            if (n == MAX_NAMES) {
-                return false;
-            }
-            names[n++] = weir_json_string(json, key, a->m->task->arena);
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        a->texts[a->n_texts++] = join(a, names[i]);
-    }
-    return true;
-}
-
-static void read_any(struct any *a, struct weir_slice lines)
-{
-    struct weir_arena *arena = a->m->task->arena;
-    size_t n_lines = 1;
-    for (size_t i = 0; i < lines.n; i++) {
-        n_lines += lines.p[i] == '\n';
-    }
-    a->events = weir_arena_array(arena, n_lines, sizeof *a->events);
-    a->bodies = weir_arena_array(arena, n_lines, sizeof *a->bodies);
-    a->texts = weir_arena_array(arena, 2 * n_lines + MAX_NAMES, sizeof *a->texts);
-    lines = weir_arena_dup(arena, lines);
-    while (lines.n != 0) {
-        struct weir_json *json = &a->events[a->n];
-        if (weir_json_parse(json, weir_slice_cut(&lines, '\n'), NULL, arena, NULL) == 0) {
-            a->n_texts += add_texts(a->m, json, 0, &a->texts[a->n_texts]);
-            a->bodies[a->n++] = body_of(json);
-        }
-    }
-}
-
-static void close_any(struct weir_msg *m)
-{
-    struct any a = {.m = m};
-    read_any(&a, weir_buf_slice(&m->block));
-    if (!join_all(&a)) {
-        weir_msg__fail_model(m, "a block of an unknown kind has too many members");
-        return;
-    }
-    weir_row_judge(m->row, &(struct weir_row_judge){.line = {.tag = WEIR_MSG_WHOLE,
-                                                             .number = m->index,
-                                                             .json = weir_buf_slice(&m->block)},
-                                                    .texts = a.texts,
-                                                    .n_texts = a.n_texts,
-                                                    .rule = WEIR_ROW_BLOCKS});
-}
-
 /* And what was thought behind it, for the seal. */
 static void add_signature(struct weir_msg *m)
 {
@@ -450,7 +340,7 @@ static void close_known(struct weir_msg *m)
         add_line(m, WEIR_MSG_STOP, WEIR_SLICE(""));
         break;
     default:
-        close_any(m);
+        weir_msg__close_any(m);
     }
 }
 
@@ -712,6 +602,60 @@ void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, stru
 
 /* ---- a whole message ---- */
 
+enum { FEED_BYTES = 64 * 1024 }; /* given to the row before others have their turn */
+
+/* The next block is opened, or the last one closed, or all of it ended. */
+static void go_on(struct weir_msg *m)
+{
+    struct came c = {.m = m, .json = &m->answer};
+    const struct weir_json *json = &m->answer;
+    uint32_t content = weir_json_get_set(json, 0, WEIR_SLICE("content"));
+    uint32_t at = m->next_block;
+    uint32_t text;
+    if (m->is_open) {
+        close_block(m, NULL);
+    } else if (at == WEIR_JSON_NONE) {
+        take_ending(&c, 0);
+        weir_row_end(m->row);
+        m->has_ended = true;
+    } else if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
+        weir_msg__fail_model(m, "a block is not an object");
+    } else {
+        enum weir_messages_kind kind = weir_messages_kind_of(json, at, &text);
+        m->next_block = weir_json_after(json, content, at);
+        open_block(&c, at, kind, text);
+    }
+}
+
+static void feed(struct weir_msg *m)
+{
+    size_t n_given = 0;
+    while (!m->is_over && !m->has_ended && n_given < FEED_BYTES) {
+        size_t n = weir_utf8_floor(m->rest, FEED_BYTES);
+        if (n != 0) {
+            weir_row_add(m->row, m->place, weir_slice_sub(m->rest, 0, n));
+            m->rest = weir_slice_sub(m->rest, n, m->rest.n);
+            n_given += n;
+        } else {
+            go_on(m);
+            n_given++;
+        }
+    }
+    if (m->has_ended) {
+        weir_msg__advance(m);
+    } else if (!m->is_over) {
+        weir_loop_step(m->task->loop, &m->step);
+    }
+}
+
+static void on_step(struct weir_post *step)
+{
+    struct weir_msg *m = WEIR_LIST_ENTRY(step, struct weir_msg, step);
+    if (!m->is_over) {
+        feed(m);
+    }
+}
+
 void weir_msg__take_whole(struct weir_msg *m)
 {
     const struct weir_json *json = &m->answer;
@@ -726,21 +670,7 @@ void weir_msg__take_whole(struct weir_msg *m)
         drop(m, weir_messages_write_head(json, 0, m->request.model_id, &m->head));
         keep_usage(&c, usage);
     }
-    uint32_t at = weir_json_first(json, content);
-    for (; at != WEIR_JSON_NONE && !m->is_over; at = weir_json_after(json, content, at)) {
-        uint32_t text;
-        if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
-            weir_msg__fail_model(m, "a block is not an object");
-            return;
-        }
-        enum weir_messages_kind kind = weir_messages_kind_of(json, at, &text);
-        open_block(&c, at, kind, text);
-        if (!m->is_over) {
-            close_block(m, NULL);
-        }
-    }
-    if (!m->is_over) {
-        take_ending(&c, 0);
-        weir_row_end(m->row);
-    }
+    m->next_block = weir_json_first(json, content);
+    m->step.fn = on_step;
+    feed(m);
 }

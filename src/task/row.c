@@ -303,6 +303,11 @@ bool weir_row_say(struct weir_row *row, struct weir_row_place *place,
                     said->raw);
 }
 
+bool weir_row_add(struct weir_row *row, struct weir_row_place *place, struct weir_slice text)
+{
+    return !row->is_over && add_text(place, text, WEIR_SLICE(""), WEIR_SLICE(""));
+}
+
 void weir_row_close(struct weir_row *row, struct weir_row_place *place)
 {
     if (row->is_over) {

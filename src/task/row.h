@@ -109,6 +109,9 @@ struct weir_row_said {
 bool weir_row_say(struct weir_row *row, struct weir_row_place *place,
                   const struct weir_row_said *said);
 
+/* The same of a text. */
+bool weir_row_add(struct weir_row *row, struct weir_row_place *place, struct weir_slice text);
+
 /* Nothing more is said there; what comes behind waits until all of it has left. */
 void weir_row_close(struct weir_row *row, struct weir_row_place *place);
 
