@@ -39,8 +39,6 @@ struct weir_guard {
     struct weir_scan *scan;     /* what is looked at when the choice has ended; NULL: nothing yet */
     struct weir_scan_group *groups[N_GROUPS];
     struct weir_called *called; /* the tool calls; NULL: none, or not yet */
-    struct weir_slice *texts;   /* others: copies in the request's arena, as they were sent … */
-    size_t n_texts;             /* … to be judged: the group of tools */
     struct weir_buf out;
     /* Of the piece popped last. */
     struct weir_detection *told;
@@ -312,23 +310,6 @@ static bool add_calls(struct weir_guard *g, const struct weir_guard_ending *endi
     return weir_called_add(g->called, g->scan);
 }
 
-/* What is under judgement must not move: the scan gets copies. */
-static bool add_texts(struct weir_guard *g, const struct weir_guard_ending *ending)
-{
-    struct weir_arena *arena = g->options.task->arena;
-    if (ending->n_texts == 0) {
-        return false;
-    }
-    g->groups[WEIR_CHANNEL_TOOLS] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
-    g->texts = weir_arena_array(arena, ending->n_texts, sizeof *g->texts);
-    g->n_texts = ending->n_texts;
-    for (size_t i = 0; i < ending->n_texts; i++) {
-        g->texts[i] = weir_arena_dup(arena, ending->texts[i]);
-        weir_scan_add_text(g->groups[WEIR_CHANNEL_TOOLS], g->options.plan, g->texts[i]);
-    }
-    return true;
-}
-
 void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending)
 {
     if (g->is_blocked || g->has_stop || g->has_ended) {
@@ -345,13 +326,11 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
             weir_path_end(g->channels[i].path);
         }
     }
-    bool has_calls = ending->calls != NULL && ending->calls->n != 0;
-    if (!g->holds_all && !has_calls && ending->n_texts == 0) {
+    if (!g->holds_all && (ending->calls == NULL || ending->calls->n == 0)) {
         return;
     }
     g->scan = weir_scan_new(g->options.task, on_scanned, g);
     bool has_any = g->holds_all && add_wholes(g, ending);
-    has_any = add_texts(g, ending) || has_any;
     g->is_scanning = add_calls(g, ending) || has_any;
     if (g->is_scanning) {
         weir_scan_start(g->scan);
@@ -605,17 +584,16 @@ static bool has_left(const struct weir_guard *g)
 
 /* Does the scan say something about the choice that has no place in a text? It ends it, or is told.
  */
-static bool is_refused(struct weir_guard *g, enum weir_channel channel,
-                       struct weir_guard_piece *piece)
+static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
 {
-    const struct weir_scan_group *group = g->groups[channel];
+    const struct weir_scan_group *group = g->groups[WEIR_CHANNEL_WHOLE];
     if (group == NULL || group->n_found == 0) {
         return false;
     }
     *piece = (struct weir_guard_piece){
-        .channel = channel, .findings = group->found, .n_findings = group->n_found};
+        .channel = WEIR_CHANNEL_WHOLE, .findings = group->found, .n_findings = group->n_found};
     if (g->options.policy->action == WEIR_POLICY_ANNOTATE) {
-        g->groups[channel] = NULL; /* told once */
+        g->groups[WEIR_CHANNEL_WHOLE] = NULL; /* told once */
         return true;
     }
     keep_told(g, piece);
@@ -691,12 +669,12 @@ static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
     if (g->fault.origin != WEIR_FAULT_NONE) {
         return g->fault.err;
     }
-    if (is_refused(g, WEIR_CHANNEL_WHOLE, piece)) {
+    if (is_refused(g, piece)) {
         return 0;
     }
     int rc = g->holds_all ? pop_whole(g, piece) : WEIR_EAGAIN;
     if (rc == WEIR_EAGAIN && has_left(g)) {
-        if (!pop_kept(g, piece) && !is_refused(g, WEIR_CHANNEL_TOOLS, piece)) {
+        if (!pop_kept(g, piece)) {
             pop_calls(g, piece);
         }
         return 0;
@@ -800,25 +778,6 @@ bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls)
         weir_unmask_calls(g->values.unmask, calls);
     }
     return may_leave;
-}
-
-bool weir_guard_has_judged_texts(const struct weir_guard *g, const struct weir_slice *texts,
-                                 size_t n_texts)
-{
-    const struct weir_scan_group *group = g->groups[WEIR_CHANNEL_TOOLS];
-    if (n_texts == 0) {
-        return true;
-    }
-    if (group == NULL || g->is_scanning || group->n_found != 0 ||
-        g->fault.origin != WEIR_FAULT_NONE || n_texts != g->n_texts) {
-        return false;
-    }
-    for (size_t i = 0; i < n_texts; i++) {
-        if (!weir_slice_eq(texts[i], g->texts[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 enum weir_path_wait weir_guard_waits(const struct weir_guard *g)

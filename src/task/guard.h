@@ -77,8 +77,6 @@ struct weir_guard_piece {
 /* What is only known when a choice has ended. Lives in the request's arena. */
 struct weir_guard_ending {
     const struct weir_tools *calls; /* copied; NULL: none */
-    const struct weir_slice *texts; /* others that are looked at, each by itself: copied */
-    size_t n_texts;
     struct weir_slice messages; /* for text_chat: the history with the generated message, JSON */
     struct weir_slice tools;    /* for text_chat: the request's tools, JSON; empty: none */
     struct weir_slice prompt;   /* for text_generation */
@@ -116,10 +114,6 @@ bool weir_guard_is_done(const struct weir_guard *guard);
  */
 bool weir_guard_has_judged(struct weir_guard *guard, const struct weir_guard_piece *piece);
 bool weir_guard_let_go(struct weir_guard *guard, struct weir_tools *calls);
-/* The other texts: are they the ones that were judged, with every answer there and nothing found?
- */
-bool weir_guard_has_judged_texts(const struct weir_guard *guard, const struct weir_slice *texts,
-                                 size_t n_texts);
 
 /* What is at work that can release something: see weir_path_waits. */
 enum weir_path_wait weir_guard_waits(const struct weir_guard *guard);

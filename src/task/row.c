@@ -5,6 +5,8 @@
 #include "base/utf8.h"
 #include "talk/half.h"
 #include "task/promise.h"
+#include "task/scan.h"
+#include "task/seen.h"
 #include "task/source.h"
 
 #include <stdlib.h>
@@ -14,13 +16,21 @@ struct weir_row_place {
     struct weir_row *row;
     struct weir_row_place_options o;
     struct weir_guard *guard;
-    const struct weir_slice *texts; /* of a judged line: as they were sent to be judged … */
-    size_t n_texts;
-    size_t left_cp; /* of a text: that has left */
-    int tag;        /* … of the line */
+    size_t left_cp; /* of its text, that has left */
     uint16_t half;  /* see talk/half.h */
     bool is_changed;
     bool is_over; /* the guard has said its last */
+};
+
+/* The texts of a line, under judgement. In the request's arena. */
+struct judged {
+    struct weir_list link;
+    struct weir_row *row;
+    uint64_t number;
+    int tag;
+    struct weir_scan *scan;
+    struct weir_scan_group *group;
+    bool is_done;
 };
 
 enum kind { LINE, TEXT, CLOSE, JUDGED, WAIT };
@@ -28,7 +38,8 @@ enum kind { LINE, TEXT, CLOSE, JUDGED, WAIT };
 struct item {
     struct weir_list link;
     enum kind kind;
-    struct weir_row_place *place; /* not of a LINE */
+    struct weir_row_place *place; /* TEXT, CLOSE */
+    struct judged *judged;        /* JUDGED */
     enum weir_row_rule rule;
     int tag;
     uint64_t number;
@@ -46,9 +57,10 @@ struct weir_row {
     struct weir_row_options o;
     struct weir_policy blocking; /* the route's, as a place has it that blocks */
     struct weir_list items;
-    struct weir_list places; /* that have not left, asides included */
-    struct weir_list done;   /* to be swept */
-    struct weir_post sweep;  /* frees them: not from inside their own calls */
+    struct weir_list places;  /* that have not left, asides included */
+    struct weir_list judging; /* lines that have not left, and those of which findings are told */
+    struct weir_list done;    /* to be swept */
+    struct weir_post sweep;   /* frees them: not from inside their own calls */
     struct weir_buf text;
     size_t held_bytes;
     bool has_ended;
@@ -88,12 +100,20 @@ static void free_items(struct weir_row *row)
     }
 }
 
+static void cancel_judging(struct weir_row *row)
+{
+    for (struct weir_list *at = row->judging.next; at != &row->judging; at = at->next) {
+        weir_scan_cancel(WEIR_LIST_ENTRY(at, struct judged, link)->scan);
+    }
+}
+
 static void on_sweep(struct weir_post *post)
 {
     struct weir_row *row = WEIR_LIST_ENTRY(post, struct weir_row, sweep);
     free_places(&row->done);
     if (row->is_over) {
         free_places(&row->places);
+        cancel_judging(row);
     }
 }
 
@@ -106,6 +126,7 @@ struct weir_row *weir_row_new(const struct weir_row_options *options)
     row->sweep.fn = on_sweep;
     weir_list_init(&row->items);
     weir_list_init(&row->places);
+    weir_list_init(&row->judging);
     weir_list_init(&row->done);
     return row;
 }
@@ -119,6 +140,7 @@ void weir_row_free(struct weir_row *row)
     free_items(row);
     free_places(&row->done);
     free_places(&row->places);
+    cancel_judging(row);
     weir_buf_dispose(&row->text);
     free(row);
 }
@@ -130,7 +152,8 @@ size_t weir_row_held(const struct weir_row *row)
 
 enum weir_path_wait weir_row_waits(const struct weir_row *row)
 {
-    enum weir_path_wait most = WEIR_PATH_IDLE;
+    enum weir_path_wait most =
+        weir_list_is_empty(&row->judging) ? WEIR_PATH_IDLE : WEIR_PATH_ON_DETECTOR;
     for (struct weir_list *at = row->places.next; at != &row->places; at = at->next) {
         const struct weir_row_place *place = WEIR_LIST_ENTRY(at, struct weir_row_place, link);
         enum weir_path_wait one = weir_guard_waits(place->guard);
@@ -334,43 +357,56 @@ void weir_row_line(struct weir_row *row, const struct weir_row_line *line)
     }
 }
 
-void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
+static void on_judged(void *ctx, struct weir_scan *scan)
+{
+    struct judged *judged = ctx;
+    struct weir_row *row = judged->row;
+    (void)scan;
+    judged->is_done = true;
+    if (!row->is_over) {
+        row->o.ops->progress(row->o.ctx);
+    }
+}
+
+/* NULL: there is no text in it. */
+static struct judged *start_judging(struct weir_row *row, const struct weir_row_judge *judge)
 {
     struct weir_arena *arena = row->o.task->arena;
-    struct weir_slice *texts = weir_arena_array(arena, judge->n_texts, sizeof *texts);
-    size_t n = 0;
+    struct judged *judged = weir_arena_zalloc(arena, sizeof *judged);
+    judged->row = row;
+    judged->number = judge->line.number;
+    judged->tag = judge->line.tag;
     for (size_t i = 0; i < judge->n_texts; i++) {
-        if (judge->texts[i].n != 0) {
-            texts[n++] = weir_arena_dup(arena, judge->texts[i]);
+        if (judge->texts[i].n == 0) {
+            continue;
         }
-    }
-    if (n == 0 || row->is_over) {
-        if (judge->line.json.n != 0) {
-            weir_row_line(row, &judge->line);
+        if (judged->scan == NULL) {
+            judged->scan = weir_scan_new(row->o.task, on_judged, judged);
+            judged->group = weir_scan_add_group(judged->scan, WEIR_RESULTS_NONE);
         }
-        return;
+        /* What is under judgement must not move. */
+        weir_scan_add_text(judged->group, row->o.plan, weir_arena_dup(arena, judge->texts[i]));
     }
-    /* What is found in it decides by the rule, and not by the guard: that only says it. */
-    struct weir_row_place *place =
-        new_place(row, &(struct weir_row_place_options){.number = judge->line.number,
-                                                        .channel = WEIR_CHANNEL_TOOLS,
-                                                        .is_aside = is_annotating(row),
-                                                        .blocks = true});
-    place->tag = judge->line.tag;
-    place->texts = texts;
-    place->n_texts = n;
-    weir_guard_end(place->guard, &(struct weir_guard_ending){.texts = texts, .n_texts = n});
-    if (is_annotating(row)) {
-        if (judge->line.json.n != 0) {
-            weir_row_line(row, &judge->line);
-        }
-        return;
+    if (judged->scan == NULL) {
+        return NULL;
     }
-    struct item *item = add_item(row, JUDGED, judge->line.json, WEIR_SLICE(""));
-    item->place = place;
-    item->rule = judge->rule;
-    item->tag = judge->line.tag;
-    item->number = judge->line.number;
+    weir_list_append(&row->judging, &judged->link);
+    weir_scan_start(judged->scan);
+    return judged;
+}
+
+void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
+{
+    struct judged *judged = row->is_over ? NULL : start_judging(row, judge);
+    if (judged != NULL && !is_annotating(row)) {
+        struct item *item = add_item(row, JUDGED, judge->line.json, WEIR_SLICE(""));
+        item->judged = judged;
+        item->rule = judge->rule;
+        item->tag = judge->line.tag;
+        item->number = judge->line.number;
+    } else if (judge->line.json.n != 0) {
+        weir_row_line(row, &judge->line);
+    }
 }
 
 void weir_row_wait(struct weir_row *row)
@@ -392,7 +428,6 @@ static struct weir_row_found found_of(const struct weir_row_place *place,
 {
     return (struct weir_row_found){.number = place->o.number,
                                    .channel = piece->channel,
-                                   .tag = place->tag,
                                    .findings = piece->findings,
                                    .n_findings = piece->n_findings};
 }
@@ -533,35 +568,98 @@ static bool let_go(struct weir_row_place *place, size_t until_cp)
     return !place->row->is_over && (place->is_over || place->left_cp >= until_cp);
 }
 
-/* False: its judgement has not come. */
+/* ---- judged lines ---- */
+
+/* As it is told where the route enforces: named so that it does not tell what it hides. In the
+ * arena. */
+static const struct weir_detection *const *told_of(const struct judged *judged)
+{
+    struct weir_row *row = judged->row;
+    size_t n = judged->group->n_found;
+    struct weir_detection *told = weir_arena_array(row->o.task->arena, n, sizeof *told);
+    const struct weir_detection **list = weir_arena_array(row->o.task->arena, n, sizeof *list);
+    if (is_annotating(row)) {
+        return judged->group->found;
+    }
+    for (size_t i = 0; i < n; i++) {
+        told[i] = *judged->group->found[i];
+        told[i].detection = weir_detection_name(judged->group->found[i]);
+        told[i].metadata = WEIR_SLICE("");
+        list[i] = &told[i];
+    }
+    return list;
+}
+
+static struct weir_row_found judged_found(const struct judged *judged)
+{
+    return (struct weir_row_found){.number = judged->number,
+                                   .channel = WEIR_CHANNEL_TOOLS,
+                                   .tag = judged->tag,
+                                   .findings = told_of(judged),
+                                   .n_findings = judged->group->n_found};
+}
+
+/* The answer is there. False: the row has failed. */
+static bool is_answered(struct judged *judged)
+{
+    const struct weir_fault *fault = weir_scan_fault(judged->scan);
+    weir_list_remove(&judged->link);
+    if (fault != NULL) {
+        fail(judged->row, fault);
+    }
+    return fault == NULL;
+}
+
+static void note_seen(const struct judged *judged, enum weir_policy_outcome action)
+{
+    struct weir_seen_where where = {.side = WEIR_POLICY_OUTPUT,
+                                    .channel = weir_channel_name(WEIR_CHANNEL_TOOLS),
+                                    .action = action};
+    weir_seen_findings(judged->row->o.policy, &where, judged->group->found, judged->group->n_found);
+}
+
+/* False: its judgement has not come, or the row is over. */
 static bool let_go_judged(struct weir_row *row, const struct item *item)
 {
-    struct weir_row_place *place = item->place;
-    struct weir_guard_piece piece;
-    bool is_found = false;
-    while (!place->is_over) {
-        if (!pop(place, &piece)) {
-            return false;
-        }
-        is_found = piece.n_findings != 0;
-    }
-    bool is_replacing = row->o.policy->action == WEIR_POLICY_REDACT;
-    if (is_found && (item->rule == WEIR_ROW_BLOCKS || !is_replacing)) {
-        block(place, &piece);
+    struct judged *judged = item->judged;
+    if (!judged->is_done || !is_answered(judged)) {
         return false;
     }
-    if (!is_found && !weir_guard_has_judged_texts(place->guard, place->texts, place->n_texts)) {
-        fail_promise(place, "a line");
+    bool is_found = judged->group->n_found != 0;
+    bool is_replacing = row->o.policy->action == WEIR_POLICY_REDACT;
+    bool is_blocked = is_found && (item->rule == WEIR_ROW_BLOCKS || !is_replacing);
+    struct weir_row_found found = judged_found(judged);
+    if (is_found) {
+        note_seen(judged, is_blocked ? WEIR_POLICY_BLOCKED : WEIR_POLICY_REDACTED);
+    }
+    if (is_blocked) {
+        finish(row);
+        row->o.ops->blocked(row->o.ctx, &found);
         return false;
     }
     if (is_found) {
-        tell(place, &piece);
+        row->o.ops->found(row->o.ctx, &found);
     }
     if (!is_found || item->rule == WEIR_ROW_TOUCHES) {
         send_line(row, item, is_found);
     }
-    retire(place);
     return true;
+}
+
+/* Annotate: true when nothing is under judgement any more. */
+static bool tell_judged(struct weir_row *row)
+{
+    struct weir_list *link = row->judging.next;
+    while (link != &row->judging && !row->is_over) {
+        struct judged *judged = WEIR_LIST_ENTRY(link, struct judged, link);
+        link = link->next;
+        if (judged->is_done && is_answered(judged) && judged->group->n_found != 0) {
+            struct weir_row_found found = judged_found(judged);
+            note_seen(judged, WEIR_POLICY_ANNOTATED);
+            row->o.ops->found(row->o.ctx, &found);
+        }
+    }
+    return weir_list_is_empty(&row->judging);
 }
 
 /* What is found in asides, as it becomes known. True: nothing is under way there any more. */
@@ -583,6 +681,9 @@ static bool drain_asides(struct weir_row *row)
         if (place->is_over && !row->is_over) {
             retire(place);
         }
+    }
+    if (is_annotating(row) && !row->is_over) {
+        is_all = tell_judged(row) && is_all;
     }
     return is_all && !row->is_over;
 }
@@ -629,7 +730,8 @@ void weir_row_drain(struct weir_row *row)
     if (!row->is_over) {
         (void)drain_asides(row);
     }
-    bool is_empty = weir_list_is_empty(&row->items) && weir_list_is_empty(&row->places);
+    bool is_empty = weir_list_is_empty(&row->items) && weir_list_is_empty(&row->places) &&
+                    weir_list_is_empty(&row->judging);
     if (!row->is_over && row->has_ended && is_empty) {
         row->is_over = true;
         row->o.ops->left(row->o.ctx);
