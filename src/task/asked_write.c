@@ -128,7 +128,6 @@ void weir_asked_visit(const struct weir_asked *a, weir_asked_visit_fn fn, void *
             fn(ctx, weir_asked__item(a, &a->hits[a->places[i].first]), &told[k]);
         }
     }
-    weir_asked__note_chat(a, policy);
 }
 
 struct noting {
@@ -148,6 +147,7 @@ void weir_asked_note(const struct weir_asked *a, const struct weir_policy *polic
 {
     struct noting n = {policy, {WEIR_POLICY_INPUT, "content", outcome}};
     weir_asked_visit(a, note_one, &n);
+    weir_asked__note_chat(a, policy);
 }
 
 void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)
