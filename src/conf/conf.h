@@ -159,7 +159,7 @@ enum weir_conf_history { /* what becomes of tool calls and results that make no 
                          WEIR_CONF_HISTORY_REJECT,
                          WEIR_CONF_HISTORY_MERGE, /* repeated ones are left out */
 };
-enum weir_conf_unknown { WEIR_CONF_UNKNOWN_DROP, WEIR_CONF_UNKNOWN_PASS };
+enum weir_conf_unknown { WEIR_CONF_UNKNOWN_DROP, WEIR_CONF_UNKNOWN_PASS, WEIR_CONF_UNKNOWN_CHECK };
 enum weir_conf_message_role { /* bits of input_roles and of a detector's when.roles */
                               WEIR_CONF_USER = 1,
                               WEIR_CONF_SYSTEM = 2,

@@ -14,7 +14,7 @@ enum {
 
 static const char *const action_words[] = {"annotate", "block", "redact", "mask", NULL};
 static const char *const history_words[] = {"off", "warn", "reject", "merge", NULL};
-static const char *const unknown_words[] = {"drop", "pass", NULL};
+static const char *const unknown_words[] = {"drop", "pass", "check", NULL};
 static const char *const block_words[] = {"message", "refusal", "error", NULL};
 static const char *const ending_words[] = {"content_filter", "completed", NULL};
 static const char *const role_words[] = {"user",     "system",    "developer", "tool",

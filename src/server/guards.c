@@ -257,6 +257,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
         .fallback = conf->fallback_message.s,
         .redact_with = conf->redact_with.s,
         .keeps_unknown = (conf->unguarded & WEIR_CONF_HOLE_UNKNOWN_MEMBERS) != 0,
+        .checks_unknown = conf->unknown_members == WEIR_CONF_UNKNOWN_CHECK,
         .unguarded = holes_of(conf->unguarded),
         .input_roles = roles_of(conf->input_roles),
         .looks_at_all = conf->input_scope == WEIR_CONF_SCOPE_ALL,

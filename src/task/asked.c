@@ -70,6 +70,14 @@ static struct weir_asked_view *add_view(struct weir_asked *a, enum weir_asked_vi
     return view;
 }
 
+void weir_asked__add_joined(struct weir_asked *a, struct weir_slice text,
+                            const struct weir_asked_piece *pieces, size_t n)
+{
+    struct weir_asked_view *view = add_view(a, WEIR_ASKED_SEAM, pieces[0].item, text);
+    view->pieces = pieces;
+    view->n_pieces = n;
+}
+
 /* Is there nothing in it that could be written in two ways? */
 static bool is_plain_string(const struct weir_tree *t)
 {
@@ -176,6 +184,7 @@ static void add_piece(struct seams *s, size_t item, struct weir_slice text, size
     }
     size_t n_cp = weir_utf8_count(text);
     s->pieces[s->n++] = (struct weir_asked_piece){.item = (uint32_t)item,
+                                                  .node = WEIR_JSON_NONE,
                                                   .start_cp = s->end_cp,
                                                   .end_cp = s->end_cp + n_cp,
                                                   .from_cp = from_cp};
@@ -188,9 +197,7 @@ static void end_seams(struct seams *s)
 {
     if (s->n > 1) {
         struct weir_slice text = weir_arena_dup(s->a->o.arena, weir_buf_slice(&s->text));
-        struct weir_asked_view *view = add_view(s->a, WEIR_ASKED_SEAM, s->pieces[0].item, text);
-        view->pieces = s->pieces;
-        view->n_pieces = s->n;
+        weir_asked__add_joined(s->a, text, s->pieces, s->n);
     }
     weir_buf_clear(&s->text);
     s->pieces = NULL;

@@ -92,11 +92,12 @@ static void take_seam(struct weir_asked *a, const struct weir_asked_view *view,
     }
     for (; first < behind && first->start_cp < end; first++) {
         struct weir_asked_hit hit = text_hit(a, first->item, d);
+        hit.node = first->node != WEIR_JSON_NONE ? first->node : hit.node;
         size_t from = start > first->start_cp ? start : first->start_cp;
         size_t to = end < first->end_cp ? end : first->end_cp;
         struct span span = {from - first->start_cp + first->from_cp,
                             to - first->start_cp + first->from_cp};
-        if (is_whole) {
+        if (is_whole && first->node == WEIR_JSON_NONE) {
             span = (struct span){0, weir_utf8_count(a->o.walk->items[first->item].text)};
         }
         add_hit(a, &hit, span);

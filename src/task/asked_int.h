@@ -23,6 +23,7 @@ enum weir_asked_view_kind {
 /* A stretch of a joined text that is of one part. */
 struct weir_asked_piece {
     uint32_t item;
+    uint32_t node;   /* of the item's document; WEIR_JSON_NONE: it is the item's own text */
     size_t start_cp; /* in the joined text */
     size_t end_cp;
     size_t from_cp; /* in the part's own text */
@@ -94,7 +95,11 @@ static inline bool weir_asked__is_turn(const struct weir_asked *a,
     return item->is_turn && (a->o.policy->input_roles >> item->role & 1) != 0;
 }
 
-/* asked.c: adds the views to a scan, a group each. */
+/* asked.c: adds a view of pieces joined, of the item `pieces[0]` is of. */
+void weir_asked__add_joined(struct weir_asked *a, struct weir_slice text,
+                            const struct weir_asked_piece *pieces, size_t n);
+
+/* Adds the views to a scan, a group each. */
 void weir_asked__add(struct weir_asked *a, struct weir_scan *scan);
 
 /* asked_found.c: when that scan is done, all findings of all views as hits; and what they lead to
@@ -131,6 +136,7 @@ struct weir_asked_telling {
     struct weir_pointer outer;
     struct weir_pointer inner; /* of the document at hand */
     struct weir_buf path;      /* disposed of by the owner */
+    bool skips_first;          /* the first step of a path inside of a document is not told */
     uint32_t item;       /* where enforced: a member of this item whose name has a finding … */
     uint32_t gone_until; /* … ends before this node … */
     bool is_outer;       /* … of the request: items behind it may lie in it, too */

@@ -60,8 +60,13 @@ void weir_asked__write_path(struct weir_asked_telling *t, const struct weir_aske
         while (t->path.n != 0 && t->path.p[--t->path.n] != '/') {
         }
     }
+    struct weir_slice path = weir_buf_slice(&t->path);
+    if (t->skips_first && path.n != 0) {
+        struct weir_slice rest = weir_slice_sub(path, 1, path.n);
+        path = weir_slice_sub(rest, weir_slice_find(rest, '/'), rest.n);
+    }
     weir_json_write_key(t->w, WEIR_SLICE("path"));
-    weir_json_write_string(t->w, weir_buf_slice(&t->path));
+    weir_json_write_string(t->w, path);
 }
 
 struct weir_detection *weir_asked__told(const struct weir_asked *a,

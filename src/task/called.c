@@ -8,6 +8,7 @@ enum {
     MAX_NODES = 1 << 20, /* of one call's arguments; more is looked at as plain text */
     N_TEXTS = 2,         /* of a call: items come in pairs */
 };
+#define NO_ITEM UINT32_MAX
 
 struct weir_called {
     struct weir_called_options o;
@@ -17,6 +18,7 @@ struct weir_called {
         uint64_t index;
         const char *member; /* that has the arguments */
     } * calls;
+    uint32_t unknown; /* the item behind those of the calls; NO_ITEM: there is none */
     struct weir_called_found found;
     bool is_collected;
     bool blocks;
@@ -25,7 +27,7 @@ struct weir_called {
 /* ---- making ---- */
 
 static struct weir_walk_item item_of(const struct weir_called *c, enum weir_walk_kind kind,
-                                     const struct weir_buf *text)
+                                     struct weir_slice text)
 {
     return (struct weir_walk_item){.kind = kind,
                                    .role = WEIR_WALK_ASSISTANT,
@@ -33,7 +35,24 @@ static struct weir_walk_item item_of(const struct weir_called *c, enum weir_walk
                                    .message = WEIR_WALK_NO_INDEX,
                                    .part = WEIR_WALK_NO_INDEX,
                                    .rule = WEIR_TREE_ARGUMENTS,
-                                   .text = weir_arena_dup(c->o.arena, weir_buf_slice(text))};
+                                   .text = weir_arena_dup(c->o.arena, text)};
+}
+
+/* One document of all: an element for each event. */
+static void add_unknown(struct weir_called *c)
+{
+    struct weir_buf list = {0};
+    weir_buf_append_byte(&list, '[');
+    weir_buf_append(&list, c->o.unknown);
+    weir_buf_append_byte(&list, ']');
+    struct weir_walk_item item = item_of(c, WEIR_WALK_TEXT, weir_buf_slice(&list));
+    weir_buf_dispose(&list);
+    item.rule = WEIR_TREE_ANY;
+    weir_walk_open_document(&item, MAX_NODES, c->o.arena);
+    if (item.kind == WEIR_WALK_DOCUMENT) { /* too much of it: none leaves */
+        c->unknown = (uint32_t)c->walk.n;
+        c->walk.items[c->walk.n++] = item;
+    }
 }
 
 struct weir_called *weir_called_new(const struct weir_called_options *options)
@@ -43,21 +62,30 @@ struct weir_called *weir_called_new(const struct weir_called_options *options)
     c->o = *options;
     c->o.tools = NULL;
     c->calls = weir_arena_array(options->arena, tools->n, sizeof *c->calls);
-    c->walk.items = weir_arena_array(options->arena, N_TEXTS * tools->n, sizeof *c->walk.items);
+    c->walk.items = weir_arena_array(options->arena, N_TEXTS * tools->n + 1, sizeof *c->walk.items);
+    c->unknown = NO_ITEM;
+    c->o.unknown = weir_arena_dup(options->arena, options->unknown);
     for (size_t i = 0; i < tools->n; i++) {
         const struct weir_tool *tool = &tools->items[i];
         c->calls[i].index = tool->index;
         c->calls[i].member = tool->is_custom ? "input" : "arguments";
-        c->walk.items[c->walk.n++] = item_of(c, WEIR_WALK_IDENTIFIER, &tool->name);
-        struct weir_walk_item arguments = item_of(c, WEIR_WALK_TEXT, &tool->arguments);
+        c->walk.items[c->walk.n++] = item_of(c, WEIR_WALK_IDENTIFIER, weir_buf_slice(&tool->name));
+        struct weir_walk_item arguments =
+            item_of(c, WEIR_WALK_TEXT, weir_buf_slice(&tool->arguments));
         weir_walk_open_document(&arguments, MAX_NODES, options->arena);
         c->walk.items[c->walk.n++] = arguments;
+    }
+    if (c->o.unknown.n != 0) {
+        add_unknown(c);
     }
     c->asked = weir_asked_new(&(struct weir_asked_options){.arena = options->arena,
                                                            .walk = &c->walk,
                                                            .policy = options->policy,
                                                            .plan = options->plan,
                                                            .is_answer = true});
+    if (c->unknown != NO_ITEM) {
+        weir_called__join(c->asked, c->unknown);
+    }
     return c;
 }
 
@@ -116,25 +144,34 @@ static struct weir_detection *told_of(const struct weir_called *c,
     return told;
 }
 
-static void write_entry(struct weir_asked_telling *t, const struct weir_called *c,
-                        const struct weir_asked_place *place, const struct weir_detection *told)
+/* Which call it is, and what of it. */
+static void write_call(struct weir_json_write *w, const struct weir_called *c, uint32_t item)
 {
-    const struct weir_asked_hit *hit = &c->asked->hits[place->first];
-    uint64_t index = c->calls[hit->item / N_TEXTS].index;
-    bool is_name = hit->item % N_TEXTS == 0;
-    const char *member = is_name ? "name" : c->calls[hit->item / N_TEXTS].member;
-    struct weir_json_write *w = t->w;
-    weir_json_write_begin_object(w);
-    weir_json_write_key(w, WEIR_SLICE("choice_index"));
-    weir_json_write_u64(w, c->o.choice);
-    weir_json_write_key(w, WEIR_SLICE("channel"));
-    weir_json_write_string(w, weir_slice_cstr(weir_channel_name(WEIR_CHANNEL_TOOLS)));
+    uint64_t index = c->calls[item / N_TEXTS].index;
+    const char *member = item % N_TEXTS == 0 ? "name" : c->calls[item / N_TEXTS].member;
     if (index != WEIR_TOOL_FUNCTION_CALL) {
         weir_json_write_key(w, WEIR_SLICE("tool_index"));
         weir_json_write_u64(w, index);
     }
     weir_json_write_key(w, WEIR_SLICE("member"));
     weir_json_write_string(w, weir_slice_cstr(member));
+}
+
+static void write_entry(struct weir_asked_telling *t, const struct weir_called *c,
+                        const struct weir_asked_place *place, const struct weir_detection *told)
+{
+    const struct weir_asked_hit *hit = &c->asked->hits[place->first];
+    struct weir_json_write *w = t->w;
+    t->skips_first = hit->item == c->unknown;
+    weir_json_write_begin_object(w);
+    weir_json_write_key(w, WEIR_SLICE("choice_index"));
+    weir_json_write_u64(w, c->o.choice);
+    weir_json_write_key(w, WEIR_SLICE("channel"));
+    weir_json_write_string(w, hit->item == c->unknown ? WEIR_SLICE("unknown_members")
+                                                      : WEIR_SLICE("tool_calls"));
+    if (hit->item != c->unknown) {
+        write_call(w, c, hit->item);
+    }
     if (weir_asked__item(c->asked, hit)->kind == WEIR_WALK_DOCUMENT) {
         weir_asked__write_path(t, hit);
     }
@@ -151,19 +188,23 @@ static void tell(struct weir_called *c)
     struct weir_json_write w;
     struct weir_asked_telling t = {.w = &w, .a = a};
     size_t n = 0;
+    size_t n_unknown = 0;
     for (size_t i = 0; i < a->n_places; i++) {
         const struct weir_asked_place *place = &a->places[i];
         const struct weir_detection *told = told_of(c, place);
         for (size_t k = 0; k < place->n; k++) {
             items[n++] = &told[k];
         }
+        n_unknown += a->hits[place->first].item == c->unknown ? place->n : 0;
         weir_buf_append(&entries, i != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
         weir_json_write_init(&w, &entries);
         write_entry(&t, c, place, told);
     }
     weir_buf_dispose(&t.path);
-    c->found = (struct weir_called_found){
-        .items = items, .n = n, .entries = weir_arena_take_buf(c->o.arena, &entries)};
+    c->found = (struct weir_called_found){.items = items,
+                                          .n = n,
+                                          .n_unknown = n_unknown,
+                                          .entries = weir_arena_take_buf(c->o.arena, &entries)};
 }
 
 /* Did a detector say something of a text without saying where? */
@@ -180,10 +221,13 @@ static bool has_placeless(const struct weir_asked *a)
     return false;
 }
 
-static bool has_fixed(const struct weir_asked *a)
+/* Is there something that can be neither replaced nor taken out? */
+static bool has_fixed(const struct weir_called *c)
 {
-    for (size_t i = 0; i < a->n_hits; i++) {
-        if (a->hits[i].what != WEIR_TREE_TEXT) {
+    for (size_t i = 0; i < c->asked->n_hits; i++) {
+        const struct weir_asked_hit *hit = &c->asked->hits[i];
+        bool is_taken_out = hit->item == c->unknown && hit->what == WEIR_TREE_KEY;
+        if (hit->what != WEIR_TREE_TEXT && !is_taken_out) {
             return true;
         }
     }
@@ -200,7 +244,7 @@ void weir_called_collect(struct weir_called *c)
     if (c->asked->n_hits != 0) {
         c->blocks = weir_policy_enforces(c->o.policy) &&
                     weir_policy_on_output(c->o.policy) != WEIR_POLICY_ANNOTATE &&
-                    (!redacts(c) || has_placeless(c->asked) || has_fixed(c->asked));
+                    (!redacts(c) || has_placeless(c->asked) || has_fixed(c));
         tell(c);
     }
 }
@@ -219,19 +263,22 @@ bool weir_called_blocks(const struct weir_called *c)
 
 static bool is_same(const struct weir_called *c, const struct weir_tools *tools)
 {
-    for (size_t i = 0; i < tools->n && N_TEXTS * i < c->walk.n; i++) {
+    size_t n_texts = c->walk.n - (c->unknown != NO_ITEM);
+    for (size_t i = 0; i < tools->n && N_TEXTS * i < n_texts; i++) {
         const struct weir_walk_item *name = &c->walk.items[N_TEXTS * i];
         if (!weir_slice_eq(weir_buf_slice(&tools->items[i].name), name[0].text) ||
             !weir_slice_eq(weir_buf_slice(&tools->items[i].arguments), name[1].text)) {
             return false;
         }
     }
-    return N_TEXTS * tools->n == c->walk.n;
+    return N_TEXTS * tools->n == n_texts;
 }
 
-bool weir_called_has_judged(const struct weir_called *c, const struct weir_tools *tools)
+bool weir_called_has_judged(const struct weir_called *c, const struct weir_tools *tools,
+                            struct weir_slice unknown)
 {
-    if (!is_same(c, tools) || (weir_asked_n_texts(c->asked) != 0 && !c->is_collected)) {
+    if (!is_same(c, tools) || !weir_slice_eq(unknown, c->o.unknown) ||
+        (weir_asked_n_texts(c->asked) != 0 && !c->is_collected)) {
         return false;
     }
     for (size_t i = 0; i < c->asked->n_views; i++) {
@@ -272,4 +319,14 @@ bool weir_called_replace(struct weir_called *c, struct weir_tools *tools)
         weir_buf_append(arguments, text);
     }
     return true;
+}
+
+const struct weir_json *weir_called_unknown(struct weir_called *c)
+{
+    if (c->unknown == NO_ITEM || c->blocks) {
+        return NULL;
+    }
+    struct weir_walk_item now = {.text = weir_asked__edited(c->asked, c->unknown)};
+    weir_walk_open_document(&now, MAX_NODES, c->o.arena);
+    return now.document;
 }

@@ -31,6 +31,9 @@ struct weir_called_options {
     const struct weir_mask *mask;   /* whose tokens are no findings; or NULL */
     uint64_t choice;                /* its index, for the entries */
     const struct weir_tools *tools; /* copied: what is under judgement must not move */
+    struct weir_slice unknown; /* members nobody knows (talk/unknown.h), objects with commas between
+                                  them: looked at likewise, and a name with a finding is taken out
+                                  with its member. Copied; empty: none */
 };
 
 /* Never NULL. */
@@ -47,6 +50,7 @@ void weir_called_collect(struct weir_called *c);
 struct weir_called_found {
     const struct weir_detection *const *items;
     size_t n;
+    size_t n_unknown; /* of them, in members nobody knows: the last ones */
     struct weir_slice entries;
 };
 const struct weir_called_found *weir_called_found(const struct weir_called *c);
@@ -59,10 +63,19 @@ bool weir_called_blocks(const struct weir_called *c);
  * may they leave, once replaced? Computed from what detectors answered and not from the decisions
  * above.
  */
-bool weir_called_has_judged(const struct weir_called *c, const struct weir_tools *tools);
+bool weir_called_has_judged(const struct weir_called *c, const struct weir_tools *tools,
+                            struct weir_slice unknown);
 
 /* Replaces what was found in the arguments of the same calls. False: what was JSON would not be any
  * more. */
 bool weir_called_replace(struct weir_called *c, struct weir_tools *tools);
+
+/* The members nobody knows that may leave: an array of objects, in the arena. NULL: none may. */
+const struct weir_json *weir_called_unknown(struct weir_called *c);
+
+/* Inside called (called_join.c): adds views of the strings of a document's elements that have the
+ * same path, joined. */
+struct weir_asked;
+void weir_called__join(struct weir_asked *asked, uint32_t item);
 
 #endif

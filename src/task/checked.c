@@ -4,6 +4,7 @@
 #include "talk/form.h"
 #include "talk/half.h"
 #include "talk/known.h"
+#include "talk/unknown.h"
 #include "task/promise.h"
 #include "task/results.h"
 #include "task/source.h"
@@ -17,6 +18,7 @@ void weir_checked_init(struct weir_checked *g, const struct weir_checked_options
     g->tools.max_bytes = o->max_held_bytes;
     g->tools.keeps_unknown = o->request->policy->keeps_unknown;
     weir_buf_init(&g->whole, o->max_held_bytes);
+    weir_buf_init(&g->unknown, o->max_held_bytes);
     g->whole.account = o->task->arena->account;
     g->guard = weir_guard_new(&(struct weir_guard_options){.task = o->task,
                                                            .plan = &o->request->output,
@@ -42,6 +44,7 @@ void weir_checked_dispose(struct weir_checked *g)
     weir_buf_dispose(&g->finish);
     weir_buf_dispose(&g->stop_reason);
     weir_buf_dispose(&g->whole);
+    weir_buf_dispose(&g->unknown);
     weir_buf_dispose(&g->filters);
     weir_buf_dispose(&g->logprobs_out);
 }
@@ -53,7 +56,7 @@ const struct weir_fault *weir_checked_fault(const struct weir_checked *g)
 
 size_t weir_checked_held(const struct weir_checked *g)
 {
-    return g->tools.n_bytes + weir_logprobs_bytes(&g->content_logprobs) +
+    return g->tools.n_bytes + g->unknown.n + weir_logprobs_bytes(&g->content_logprobs) +
            weir_logprobs_bytes(&g->refusal_logprobs);
 }
 
@@ -210,6 +213,21 @@ int weir_checked_take(struct weir_checked *g, const struct weir_delta *d)
     return take_calls(g, d);
 }
 
+int weir_checked_take_unknown(struct weir_checked *g, const struct weir_delta *d, bool with_top)
+{
+    struct weir_buf object = {0};
+    g->n_odd += weir_unknown_append(d, g->o.dialect, with_top, &object) + d->n_unknown_in_calls;
+    int rc = 0;
+    if (object.n != 0) {
+        rc = weir_buf_append(&g->unknown, g->unknown.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+        rc |= weir_buf_append(&g->unknown, weir_buf_slice(&object));
+    }
+    weir_buf_dispose(&object);
+    return rc != 0 ? fail_limit(g, "bytes of unknown members in one choice", g->o.max_held_bytes,
+                                "max_held_bytes_per_stream")
+                   : 0;
+}
+
 void weir_checked_text(struct weir_checked *g, const struct weir_delta *d,
                        enum weir_channel channel, struct weir_buf *text)
 {
@@ -316,7 +334,8 @@ static struct weir_slice history(const struct weir_checked *g)
 void weir_checked_end(struct weir_checked *g)
 {
     const struct weir_task_completion *request = g->o.request;
-    struct weir_guard_ending ending = {.prompt = request->prompt, .calls = &g->tools};
+    struct weir_guard_ending ending = {
+        .prompt = request->prompt, .calls = &g->tools, .unknown = weir_buf_slice(&g->unknown)};
     weir_tools_end(&g->tools);
     if (weir_plan_has_type(&request->output, WEIR_DETECT_CHAT)) {
         uint32_t tools = weir_json_get_set(request->json, 0, WEIR_SLICE("tools"));
@@ -365,7 +384,7 @@ static void leave_logprobs(struct weir_checked *g, struct weir_checked_piece *p)
  * any text a server likes, and clients send it back: one that is none fails. */
 static int check_calls(struct weir_checked *g)
 {
-    if (!weir_guard_let_go(g->guard, &g->tools)) {
+    if (!weir_guard_let_go(g->guard, &g->tools, weir_buf_slice(&g->unknown), &g->unknown_left)) {
         return fail_promise(g, "tool calls");
     }
     for (size_t i = 0; i < g->tools.n; i++) {

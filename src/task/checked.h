@@ -42,10 +42,13 @@ struct weir_checked {
     struct weir_buf audio;         /* the same as members, while they leave */
     struct weir_buf finish;        /* the last finish_reason, JSON; empty: none was said … */
     struct weir_buf stop_reason;   /* … and what came with it */
-    struct weir_buf whole;         /* the content so far, where a detector asks for all of it */
-    struct weir_buf filters;       /* what Azure's filters say of it: JSON members; they leave
-                                      with the next event */
-    bool has_content;              /* some was said */
+    struct weir_buf unknown; /* members nobody knows, where they are looked at (talk/unknown.h):
+                                they leave, CLEAR, as … */
+    const struct weir_json *unknown_left; /* … what may leave of them, an array; NULL: none */
+    struct weir_buf whole;             /* the content so far, where a detector asks for all of it */
+    struct weir_buf filters;           /* what Azure's filters say of it: JSON members; they leave
+                                          with the next event */
+    bool has_content;                  /* some was said */
     bool has_left[WEIR_CHANNEL_TEXTS]; /* some text of it has left */
     bool is_blocked;
     size_t n_odd; /* members that did not have their form, to be counted */
@@ -60,6 +63,10 @@ void weir_checked_dispose(struct weir_checked *g);
 
 /* Everything of a delta but its texts. */
 int weir_checked_take(struct weir_checked *g, const struct weir_delta *d);
+
+/* The members of the delta that nobody knows: kept until the choice has ended, or counted among
+ * n_odd. `with_top`: those of its event, too. */
+int weir_checked_take_unknown(struct weir_checked *g, const struct weir_delta *d, bool with_top);
 
 /* Is there something of Azure's filters in it? What was said of them before is void then. */
 bool weir_checked_says_filters(const struct weir_delta *d);

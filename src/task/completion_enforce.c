@@ -12,6 +12,7 @@
 #include "talk/form.h"
 #include "talk/half.h"
 #include "talk/known.h"
+#include "talk/unknown.h"
 #include "task/completion_stream_int.h"
 #include "task/unmask.h"
 
@@ -409,7 +410,11 @@ static void take_unknown(struct weir_cs_choice *choice, const struct weir_delta 
 {
     struct weir_cs *cs = choice->cs;
     size_t n = d->n_unknown + (is_last ? weir_known_count(d->json, 0, weir_known_top) : 0);
-    if (!keeps_unknown(cs)) {
+    if (cs->request.policy->checks_unknown && !keeps_unknown(cs)) {
+        if (weir_checked_take_unknown(&choice->enforced->checked, d, is_last) != 0) {
+            fail(choice);
+        }
+    } else if (!keeps_unknown(cs)) {
         weir_metric_add(cs->request.policy->dropped, n + d->n_unknown_in_calls);
     } else if (n != 0) {
         pass_unknown(choice, d);
@@ -476,6 +481,9 @@ static void take_delta(struct weir_cs_choice *choice, const struct weir_delta *d
         send_out(choice, &(struct weir_talk_out){.envelope = e->envelope}); /* none is lost */
     }
     take_unknown(choice, d, is_last);
+    if (cs->is_over) {
+        return;
+    }
     if (weir_checked_take(&e->checked, d) != 0) {
         fail(choice);
         return;
@@ -668,6 +676,18 @@ static void emit_waiting(struct weir_cs_choice *choice)
     }
 }
 
+/* Members nobody knows that were looked at, each in the event it came with. */
+static void emit_unknown(struct weir_cs_choice *choice)
+{
+    const struct weir_json *left = choice->enforced->checked.unknown_left;
+    uint32_t at = left != NULL ? weir_json_first(left, 0) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(left, 0, at)) {
+        struct weir_talk_out e = {.envelope = choice->enforced->envelope};
+        weir_unknown_read(left, at, &e);
+        send_out(choice, &e);
+    }
+}
+
 /* What is not text leaves whole, when all text has left: tool calls, what is said about audio. */
 static void clear(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
 {
@@ -677,6 +697,7 @@ static void clear(struct weir_cs_choice *choice, const struct weir_checked_piece
     struct weir_buf calls = {0};
     bool has_calls = e->checked.tools.n != 0 || weir_checked_has_audio(&e->checked);
     emit_waiting(choice);
+    emit_unknown(choice);
     if (has_calls) {
         bool has_found = piece->n_findings != 0;
         weir_checked_write_calls(&e->checked, true, &calls);

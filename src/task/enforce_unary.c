@@ -17,6 +17,7 @@
 #include "io/loop.h"
 #include "talk/form.h"
 #include "talk/known.h"
+#include "talk/unknown.h"
 #include "task/checked.h"
 #include "task/results.h"
 #include "task/unmask.h"
@@ -94,10 +95,34 @@ static void fail_model(struct run *r, const char *why)
 
 /* ---- writing ---- */
 
+static void add_members(struct weir_buf *to, struct weir_slice members)
+{
+    weir_buf_append(to, to->n != 0 && members.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+    weir_buf_append(to, members);
+}
+
+/* Those of the answer itself were looked at with its first choice. */
+static void write_top_unknown(const struct run *r, struct weir_buf *extras)
+{
+    const struct weir_checked *first = r->n_choices != 0 ? &r->choices[0].checked : NULL;
+    if (first != NULL && first->unknown_left != NULL && !first->is_blocked) {
+        struct weir_talk_out e = {0};
+        weir_unknown_read(first->unknown_left, weir_json_first(first->unknown_left, 0), &e);
+        add_members(extras, e.top_extras);
+    }
+}
+
 /* What nobody checked does not leave with a choice that was blocked. */
 static void write_extras(const struct said *c, struct weir_buf *members, struct weir_buf *extras)
 {
     const struct weir_delta *d = &c->delta;
+    const struct weir_json *left = c->checked.unknown_left;
+    if (left != NULL && !c->checked.is_blocked) {
+        struct weir_talk_out e = {0};
+        weir_unknown_read(left, weir_json_first(left, 0), &e);
+        add_members(members, e.members);
+        add_members(extras, e.extras);
+    }
     if (!policy_of(c->run)->keeps_unknown || c->checked.is_blocked) {
         return;
     }
@@ -266,6 +291,7 @@ static struct weir_slice compose(const struct run *r)
     write_warnings(r, &warnings);
     weir_metric_add(policy_of(r)->dropped,
                     weir_form_write_filters(r->o.answer, 0, weir_known_prompt_filters, &extras));
+    write_top_unknown(r, &extras);
     if (policy_of(r)->keeps_unknown) {
         weir_known_write_others(r->o.answer, 0, weir_known_top, &extras);
     }
@@ -482,7 +508,8 @@ static bool add_choice(struct run *r, uint32_t at)
         fail_model(r, why);
         return false;
     }
-    if (!policy_of(r)->keeps_unknown) {
+    bool is_dropped = !policy_of(r)->keeps_unknown && !policy_of(r)->checks_unknown;
+    if (is_dropped) {
         weir_metric_add(policy_of(r)->dropped, c->delta.n_unknown + c->delta.n_unknown_in_calls);
     }
     weir_checked_init(&c->checked, &(struct weir_checked_options){
@@ -496,7 +523,10 @@ static bool add_choice(struct run *r, uint32_t at)
                                        .ctx = c});
     c->has_checked = true;
     r->n_choices++;
-    if (weir_checked_take(&c->checked, &c->delta) != 0) {
+    bool is_checked = policy_of(r)->checks_unknown && !policy_of(r)->keeps_unknown;
+    bool is_first = r->n_choices == 1;
+    if ((is_checked && weir_checked_take_unknown(&c->checked, &c->delta, is_first) != 0) ||
+        weir_checked_take(&c->checked, &c->delta) != 0) {
         fail(r, weir_checked_fault(&c->checked));
         return false;
     }
@@ -534,7 +564,7 @@ void weir_enforce_start(const struct weir_enforce_options *options)
     r->step.fn = on_step;
     r->dialect = weir_completion_dialect(options->request);
     weir_arena_defer(options->task->arena, undo, r);
-    if (!policy_of(r)->keeps_unknown) {
+    if (!policy_of(r)->keeps_unknown && !policy_of(r)->checks_unknown) {
         weir_metric_add(policy_of(r)->dropped, weir_known_count(r->o.answer, 0, weir_known_top));
     }
     if (!add_choices(r)) {

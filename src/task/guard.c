@@ -46,7 +46,7 @@ struct weir_guard {
     struct weir_redact_span *spans;
     size_t cap_told;
     struct weir_guard_values values; /* on routes that mask */
-    struct weir_detection *sifted; /* findings that are not in tokens */
+    struct weir_detection *sifted;   /* findings that are not in tokens */
     const struct weir_detection **sifted_list;
     size_t cap_sifted;
     struct weir_guard_stretch *stretches;
@@ -220,8 +220,7 @@ static void push_rest(struct weir_guard *g)
         enum weir_channel channel = (enum weir_channel)i;
         struct weir_slice rest = weir_unmask_rest(g->values.unmask, channel);
         if (push_text(g, channel, 0, rest) != 0) {
-            g->fault =
-                weir_source_limit_fault(g->options.task->arena, g->options.max_held_bytes);
+            g->fault = weir_source_limit_fault(g->options.task->arena, g->options.max_held_bytes);
         }
     }
 }
@@ -294,19 +293,27 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
     return has_any;
 }
 
+static bool has_calls(const struct weir_guard_ending *ending)
+{
+    return (ending->calls != NULL && ending->calls->n != 0) || ending->unknown.n != 0;
+}
+
 static bool add_calls(struct weir_guard *g, const struct weir_guard_ending *ending)
 {
-    if (ending->calls == NULL || ending->calls->n == 0) {
+    static const struct weir_tools none;
+    if (!has_calls(ending)) {
         return false;
     }
     const struct weir_mask *mask =
         g->values.unmask != NULL ? weir_unmask_mask(g->values.unmask) : NULL;
-    g->called = weir_called_new(&(struct weir_called_options){.arena = g->options.task->arena,
-                                                              .plan = g->options.plan,
-                                                              .policy = g->options.policy,
-                                                              .mask = mask,
-                                                              .choice = g->options.choice,
-                                                              .tools = ending->calls});
+    g->called = weir_called_new(
+        &(struct weir_called_options){.arena = g->options.task->arena,
+                                      .plan = g->options.plan,
+                                      .policy = g->options.policy,
+                                      .mask = mask,
+                                      .choice = g->options.choice,
+                                      .tools = ending->calls != NULL ? ending->calls : &none,
+                                      .unknown = ending->unknown});
     return weir_called_add(g->called, g->scan);
 }
 
@@ -326,7 +333,7 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
             weir_path_end(g->channels[i].path);
         }
     }
-    if (!g->holds_all && (ending->calls == NULL || ending->calls->n == 0)) {
+    if (!g->holds_all && !has_calls(ending)) {
         return;
     }
     g->scan = weir_scan_new(g->options.task, on_scanned, g);
@@ -694,7 +701,14 @@ static void note_seen(const struct weir_guard *g, const struct weir_guard_piece 
                        : is_told  ? WEIR_POLICY_ANNOTATED
                                   : WEIR_POLICY_REDACTED;
     }
-    weir_seen_findings(g->options.policy, &where, piece->findings, piece->n_findings);
+    bool is_called = g->called != NULL && piece->findings == weir_called_found(g->called)->items;
+    size_t n_unknown = is_called ? weir_called_found(g->called)->n_unknown : 0;
+    size_t n = piece->n_findings - n_unknown;
+    weir_seen_findings(g->options.policy, &where, piece->findings, n);
+    if (n_unknown != 0) {
+        where.channel = "unknown_members";
+        weir_seen_findings(g->options.policy, &where, piece->findings + n, n_unknown);
+    }
 }
 
 static int pop(struct weir_guard *g, struct weir_guard_piece *piece)
@@ -764,20 +778,25 @@ bool weir_guard_has_judged(struct weir_guard *g, const struct weir_guard_piece *
     return follows && g->has_ended && is_answered && piece->end_cp <= c->n_whole_cp;
 }
 
-bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls)
+bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls, struct weir_slice unknown,
+                       const struct weir_json **left)
 {
-    if (calls->n == 0) {
+    *left = NULL;
+    if (calls->n == 0 && unknown.n == 0) {
         return true;
     }
     if (g->called == NULL || g->is_scanning || g->fault.origin != WEIR_FAULT_NONE) {
         return false;
     }
-    bool may_leave =
-        weir_called_has_judged(g->called, calls) && weir_called_replace(g->called, calls);
-    if (may_leave && g->values.unmask != NULL) {
+    if (!weir_called_has_judged(g->called, calls, unknown) ||
+        !weir_called_replace(g->called, calls)) {
+        return false;
+    }
+    *left = weir_called_unknown(g->called);
+    if (g->values.unmask != NULL) {
         weir_unmask_calls(g->values.unmask, calls);
     }
-    return may_leave;
+    return true;
 }
 
 enum weir_path_wait weir_guard_waits(const struct weir_guard *g)

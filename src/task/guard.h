@@ -32,11 +32,11 @@ struct weir_guard_options {
     struct weir_task_ctx *task;
     const struct weir_plan *plan;
     const struct weir_policy *policy;
-    size_t max_held_bytes;      /* per channel: see path.h */
-    uint64_t choice;            /* its index, for the watcher (task/trace.h) */
-    bool keeps_json;            /* the content is JSON and stays that where it is redacted */
-    bool keeps_tokens; /* on routes that mask: no values are put back here */
-    bool is_unary; /* channels leave one after the other, so that timing does not matter */
+    size_t max_held_bytes; /* per channel: see path.h */
+    uint64_t choice;       /* its index, for the watcher (task/trace.h) */
+    bool keeps_json;       /* the content is JSON and stays that where it is redacted */
+    bool keeps_tokens;     /* on routes that mask: no values are put back here */
+    bool is_unary;         /* channels leave one after the other, so that timing does not matter */
     /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;
@@ -69,7 +69,7 @@ struct weir_guard_piece {
      * (see weir_detection_name). */
     const struct weir_detection *const *findings;
     size_t n_findings;
-    bool has_foreign; /* said once: tokens of ours were said that stand for nothing here */
+    bool has_foreign;          /* said once: tokens of ours were said that stand for nothing here */
     struct weir_slice entries; /* of tool calls: the findings as entries of `detections.output`,
                                   commas between them */
 };
@@ -77,6 +77,7 @@ struct weir_guard_piece {
 /* What is only known when a choice has ended. Lives in the request's arena. */
 struct weir_guard_ending {
     const struct weir_tools *calls; /* copied; NULL: none */
+    struct weir_slice unknown;      /* members nobody knows that are looked at (task/called.h) */
     struct weir_slice messages; /* for text_chat: the history with the generated message, JSON */
     struct weir_slice tools;    /* for text_chat: the request's tools, JSON; empty: none */
     struct weir_slice prompt;   /* for text_generation */
@@ -110,10 +111,12 @@ bool weir_guard_is_done(const struct weir_guard *guard);
  * The promise (task/promise.h), checked where something leaves and computed without the decisions
  * above. For a TEXT piece: has every detector that holds text back answered for it, and does it
  * follow the piece before? For tool calls: weir_called_has_judged; then what was found in them is
- * replaced. False: they must not leave.
+ * replaced. The members nobody knows are those that `ending` had; what may leave of them is put to
+ * `*left` (weir_called_unknown). False: nothing must leave.
  */
 bool weir_guard_has_judged(struct weir_guard *guard, const struct weir_guard_piece *piece);
-bool weir_guard_let_go(struct weir_guard *guard, struct weir_tools *calls);
+bool weir_guard_let_go(struct weir_guard *guard, struct weir_tools *calls,
+                       struct weir_slice unknown, const struct weir_json **left);
 
 /* What is at work that can release something: see weir_path_waits. */
 enum weir_path_wait weir_guard_waits(const struct weir_guard *guard);

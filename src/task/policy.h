@@ -65,6 +65,7 @@ struct weir_policy {
     struct weir_slice fallback;    /* what is said instead; p NULL: WEIR_POLICY_REFUSAL */
     struct weir_slice redact_with; /* redact: with {detection}, {detection_type}, {detector_id} */
     bool keeps_unknown;            /* block, redact: members nobody here knows leave unchecked */
+    bool checks_unknown;           /* … or are looked at first, and leave at the choice's end */
     uint32_t unguarded;            /* of a question: bits of enum weir_walk_hole that stay open */
     uint32_t input_roles;          /* whose turn is told or blocks: bits by enum weir_walk_role */
     bool looks_at_all;             /* annotate: at all of a question, not at the turn alone */

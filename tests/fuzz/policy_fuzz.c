@@ -6,6 +6,7 @@
  * pass, the detector answers late and in any order, several events come in one read, Messages; then
  * events, one a line; unary: one answer
  *
+ * Unknown members that do not pass are looked at where the input's length is even, else dropped.
  * When a late answer comes, and which, is decided by numbers made from the input.
  */
 #include "base/mem.h"
@@ -502,7 +503,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weir_policy policy = {.action =
                                      (how & BLOCKS) != 0 ? WEIR_POLICY_BLOCK : WEIR_POLICY_REDACT,
                                  .redact_with = WEIR_SLICE("[{detection}]"),
-                                 .keeps_unknown = (how & PASSES) != 0};
+                                 .keeps_unknown = (how & PASSES) != 0,
+                                 .checks_unknown = size % 2 == 0};
     struct weir_task_env env = {.openai = &w.model,
                                 .max_detector_calls = 4,
                                 .max_chunker_calls = 4,

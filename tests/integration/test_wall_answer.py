@@ -62,6 +62,7 @@ DEFAULTS = {"number": 7, "flag": False, "place": 0, "gone": None, "text": None, 
 MAIL = "m{}@leak.example.org"  # found, and has the form of an id
 SENTENCE = "so m{}@leak.example.org it is"  # found, and is nothing but text
 WORD = "marker_{}_word"  # not found: only a form could let it through
+LENGTH = len(MAIL.format(0))
 
 
 def places(node, path=()):
@@ -164,7 +165,9 @@ def decoded(answer):
 def gateway(module_weir, tmp_path_factory):
     servers = mocks.Mocks(harness.binary("weir-mock"), tmp_path_factory.mktemp("mock"))
     hole = {"name": "hole", "output": {"pii": {}}, "on_detection": "redact", "unguarded": ["unknown_members"]}
-    tree = policies.config(servers("--seed", 1), [hole])
+    check = [{"name": f"check-{action}", "output": {"pii": {}}, "on_detection": action, "unknown_members": "check"}
+             for action in ENFORCING]  # fmt: skip
+    tree = policies.config(servers("--seed", 1), [hole, *check])
     tree["limits"] = {"max_header_bytes": 262144}
     yield module_weir(tree)
     servers.stop_all()
@@ -246,7 +249,7 @@ def test_what_leaves_is_what_the_tables_say(gateway, path, route):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize("route", ENFORCING)
+@pytest.mark.parametrize("route", [*ENFORCING, "check-redact", "check-block"])
 @pytest.mark.parametrize("path", FORMAT)
 def test_members_nobody_knows(gateway, path, route):
     """In every object at once, by value and by name."""
@@ -258,6 +261,49 @@ def test_members_nobody_knows(gateway, path, route):
             tree = put(tree, (*place, "x_new") if value else (*place, MAIL.format(n)), value or 1)
         for how, answer in answers(gateway, route, path, tree).items():
             assert answer.status_code == 200 and "leak.example" not in decoded(answer), (type_, how, answer.text)
+
+
+# Where members nobody knows are looked at: what a choice, its body and the answer have of them.
+CHECKED = {CHAT: [(), ("choices", 0), ("choices", 0, "message")], TEXT: [(), ("choices", 0)]}
+
+
+@pytest.mark.parametrize("path", FORMAT)
+def test_unknown_members_that_are_looked_at(gateway, path):
+    """`unknown_members: check`: they leave, with what is found in them replaced or, in a name, taken out."""
+    deep = {"k": [1, True, {"a": "so %s it is"}], "n": 5.5}
+    for place in CHECKED[path]:
+        name = f"x_{len(place)}"
+        put_there = put(clean(path), (*place, name), json.loads(json.dumps(deep).replace("%s", MAIL.format(1))))
+        whole, streamed = answers(gateway, "check-redact", path, put_there).values()
+        events = streams.events(streamed.text)
+        for text in (whole.text, json.dumps(events)):
+            left = json.dumps({name: deep}).replace("%s", "[email_address]")[1:-1].replace(" ", "")
+            assert left in text.replace(" ", ""), (place, text)
+        entries = [e for part in [whole.json(), *events] for e in part.get("detections", {}).get("output", [])]
+        told = {e["path"] for e in entries if e.get("channel") == "unknown_members"}
+        assert len(told) == 1 and told.pop().endswith(f"/{name}/k/2/a")
+        named = put(clean(path), (*place, name), {"fine": 1, MAIL.format(2): 1})
+        for how, answer in answers(gateway, "check-redact", path, named).items():
+            assert f'"{name}":{{"fine":1}}' in answer.text.replace(" ", ""), (place, how, answer.text)
+        for how, answer in answers(gateway, "check-block", path, put_there).items():
+            assert "content_filter" in answer.text and f'"{name}"' not in answer.text, (place, how, answer.text)
+        image = put(clean(path), (*place, name), [{"url": " DATA:image/png;base64,AAAA"}])
+        for how, answer in answers(gateway, "check-redact", path, image).items():
+            assert answer.status_code == 200 and "base64" not in answer.text, (place, how)
+
+
+@pytest.mark.parametrize("at", range(1, LENGTH))
+def test_unknown_members_cut_at_every_position(gateway, at):
+    """A string that goes on in the next event's string of the same name is one text."""
+    marker = MAIL.format(0)
+    events = [{"id": "c", "choices": [{"index": 0, "delta": {"content": "a", "mood": {"say": piece}}}]}
+              for piece in (f"so {marker[:at]}", marker[at:], " it is")]  # fmt: skip
+    events.append({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    said = heard(gateway, "check-redact", CHAT, events)
+    assert said[("delta", "mood", "say")] == "so [email_address][email_address] it is"
+    assert said[("delta", "content")] == "aaa"
+    said = heard(gateway, "check-block", CHAT, events)
+    assert ("delta", "mood", "say") not in said and said[("finish_reason",)] == "content_filter"
 
 
 def test_a_hole_is_seen(gateway):
@@ -331,9 +377,6 @@ def leaves(node, path=()):
         for i, inner in enumerate(node):
             key = inner.get("index", i) if isinstance(inner, dict) else i
             yield from leaves(inner, (*path, key))
-
-
-LENGTH = len(MAIL.format(0))
 
 
 def halves(path, at):

@@ -181,8 +181,9 @@ static void test_words(void **state)
     expect_route("name: a, output: {pii: {}}, history: on",
                  "c.yaml:11: error: `history` must be `off`, `warn`, `reject` or `merge`, not "
                  "`on`\n");
-    expect_route("name: a, output: {pii: {}}, unknown_members: keep",
-                 "c.yaml:11: error: `unknown_members` must be `drop` or `pass`, not `keep`\n");
+    expect_route(
+        "name: a, output: {pii: {}}, unknown_members: keep",
+        "c.yaml:11: error: `unknown_members` must be `drop`, `pass` or `check`, not `keep`\n");
     expect("openai: {builtin: demo}\nroutes: {}\n",
            "c.yaml:2: error: `routes` must be a list, not a mapping\n");
     expect("openai: {builtin: demo}\nroutes: [5]\n",

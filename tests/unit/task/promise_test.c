@@ -72,6 +72,12 @@ static void take_calls(struct weir_tools *tools, const char *name, const char *a
     weir_buf_dispose(&calls);
 }
 
+static bool let_go(struct weir_guard *guard, struct weir_tools *tools)
+{
+    const struct weir_json *left;
+    return weir_guard_let_go(guard, tools, WEIR_SLICE(""), &left);
+}
+
 /* Tool calls must be those that were judged, byte for byte, and the judgement must be over. */
 static void test_tools(void **state)
 {
@@ -80,21 +86,44 @@ static void test_tools(void **state)
     struct weir_plan plan = stage_plan(st, st->output);
     struct weir_guard *guard = guard_new(st, &plan);
     struct weir_tools tools = {0};
-    assert_true(weir_guard_let_go(guard, &tools));
+    assert_true(let_go(guard, &tools));
     take_calls(&tools, "name.", "args.");
-    assert_false(weir_guard_let_go(guard, &tools));
+    assert_false(let_go(guard, &tools));
     weir_guard_end(guard, &(struct weir_guard_ending){.calls = &tools});
     stage_turn(st);
-    assert_false(weir_guard_let_go(guard, &tools));
+    assert_false(let_go(guard, &tools));
     script_answer(st, WEIR_SLICE("a name.|args."), false);
     stage_turn(st);
-    assert_true(weir_guard_let_go(guard, &tools));
+    assert_true(let_go(guard, &tools));
     tools.items[0].arguments.p[0] = 'b'; /* what was judged is a copy */
-    assert_false(weir_guard_let_go(guard, &tools));
+    assert_false(let_go(guard, &tools));
     take_calls(&tools, "mane.", "args.");
-    assert_false(weir_guard_let_go(guard, &tools));
+    assert_false(let_go(guard, &tools));
     weir_guard_free(guard);
     weir_tools_dispose(&tools);
+    stage_free(st);
+}
+
+/* The same of members nobody knows; what may leave of them is what is left after the findings. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    struct stage *st = policy_stage("", "now");
+    struct weir_plan plan = stage_plan(st, st->output);
+    struct weir_guard *guard = guard_new(st, &plan);
+    struct weir_tools tools = {0};
+    const struct weir_json *left;
+    struct weir_slice said = WEIR_SLICE("{\"top\":{\"x\":\"a bad one\",\"bad\":1,\"y\":\"b\"}},"
+                                        "{\"top\":{\"y\":\"ad\"}}");
+    weir_guard_end(guard, &(struct weir_guard_ending){.unknown = said});
+    assert_false(weir_guard_let_go(guard, &tools, said, &left));
+    stage_turn(st);
+    assert_false(weir_guard_let_go(guard, &tools, WEIR_SLICE("{\"top\":{}}"), &left));
+    assert_true(weir_guard_let_go(guard, &tools, said, &left));
+    struct weir_slice text = weir_json_raw(left, 0);
+    assert_true(weir_slice_eq_cstr(text, "[{\"top\":{\"x\":\"a [Ugh] one\",\"y\":\"[Ugh]\"}},"
+                                         "{\"top\":{\"y\":\"[Ugh]\"}}]"));
+    weir_guard_free(guard);
     stage_free(st);
 }
 
@@ -121,7 +150,7 @@ static void test_replaced_tools(void **state)
         take_calls(&tools, cases[i].name, cases[i].arguments);
         weir_guard_end(guard, &(struct weir_guard_ending){.calls = &tools});
         stage_turn(st);
-        assert_int_equal(weir_guard_let_go(guard, &tools), cases[i].left != NULL);
+        assert_int_equal(let_go(guard, &tools), cases[i].left != NULL);
         if (cases[i].left != NULL) {
             assert_string_equal(weir_buf_cstr(&tools.items[0].arguments), cases[i].left);
         }
@@ -168,9 +197,8 @@ static void test_broken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_tools),
-        cmocka_unit_test(test_replaced_tools),
+        cmocka_unit_test(test_text),           cmocka_unit_test(test_tools),
+        cmocka_unit_test(test_replaced_tools), cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
