@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "detect/builtin_int.h"
 #include "detect/verdicts.h"
+#include "detect/views.h"
 
 #include <stdlib.h>
 
@@ -72,6 +73,9 @@ int weir_builtin__scan(const struct weir_builtin_scan *scan, const char **why)
                                            .threshold = scan->threshold,
                                            .across_kinds = kind->across_kinds};
         rc = kind->scan(scan->made->settings, text, &found, &run);
+        if (rc == 0 && kind->has_views) {
+            rc = weir_views_scan(text, kind, scan->made->settings, &found);
+        }
         if (rc == 0) {
             scan->lists[i] = weir_found_finish(&found, &finish, scan->arena);
             n_found += scan->lists[i].n;

@@ -41,6 +41,7 @@ struct weir_builtin_kind {
     bool across_kinds;          /* overlapping findings exclude each other (detect/found.h) */
     bool is_of_wholes;          /* judges whole documents; cannot judge parts of one */
     const char *needs;          /* the parameter without which nothing is looked for; or NULL */
+    bool has_views; /* sees escapes and base64 as what they stand for (detect/views.h) */
     /* NULL with the reason in `why`, in words for the person who wrote the parameters. */
     void *(*make)(const struct weir_builtin_params *params, struct weir_buf *why);
     void (*free)(void *settings); /* NULL: nothing to do */

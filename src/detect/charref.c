@@ -88,7 +88,8 @@ static size_t read_numeric(struct weir_slice s, size_t at, uint32_t *cp)
         value = value > 0x10FFFF ? 0x110000 : value;
     }
     *cp = value <= 0x10FFFF ? value : 0xFFFD;
-    return i == from ? at : i + (weir_ascii_at(s, i) == ';');
+    bool has_end = weir_ascii_at(s, i) == ';';
+    return i == from ? at : i + has_end;
 }
 
 size_t weir_charref_read(struct weir_slice s, size_t at, uint32_t *cp)

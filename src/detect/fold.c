@@ -606,6 +606,23 @@ size_t weir_fold_part(struct weir_fold *f, const struct weir_fold_part *part,
     return done;
 }
 
+bool weir_fold_is_written(struct weir_slice text, size_t at)
+{
+    uint32_t cp;
+    return written_end(text, at, &cp) > at;
+}
+
+void weir_fold_written(struct weir_fold *f, struct weir_slice text)
+{
+    for (size_t at = 0, end; at < text.n; at = end) {
+        uint32_t cp;
+        end = is_written_sign(text.p[at]) ? written_end(text, at, &cp) : at;
+        char one = end > at ? (char)cp : text.p[at];
+        end = end > at ? end : at + 1;
+        put(f, at, end - at, weir_slice_make(&one, 1));
+    }
+}
+
 void weir_fold_wide(struct weir_buf *out, struct weir_slice text)
 {
     struct weir_fold f = {0};

@@ -70,6 +70,12 @@ struct weir_fold_part {
 size_t weir_fold_part(struct weir_fold *f, const struct weir_fold_part *part,
                       struct weir_fold_state *state);
 
+/* Only characters that are written as others (&#73; %49 \u0049): the rest stays as it is. */
+void weir_fold_written(struct weir_fold *f, struct weir_slice text);
+
+/* Does such a one begin with the &, % or \ at `at`? */
+bool weir_fold_is_written(struct weir_slice text, size_t at);
+
 /* Only the characters beyond ASCII, each by itself: how patterns for folded text are written. */
 void weir_fold_wide(struct weir_buf *out, struct weir_slice text);
 

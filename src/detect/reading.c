@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "detect/builtin_int.h"
 #include "detect/rest.h"
+#include "detect/views.h"
 #include "io/loop.h"
 
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct one {
     size_t mark_cp;
     size_t quiet_byte;        /* if the text ended here, nothing more would begin before it */
     size_t n_raw;             /* ever */
+    struct weir_views views;  /* if its kind has them */
     struct weir_fault *fault; /* in the arena; NULL: none */
 };
 
@@ -334,6 +336,21 @@ static void settle(struct one *o, size_t low_byte)
     }
 }
 
+/* Parts that are written in another way are looked at when they are over, and held until then. */
+static int read_views(struct one *o, const struct weir_reader_text *t, struct weir_reader_out *out)
+{
+    struct weir_view view;
+    int rc = 0;
+    while (rc == 0 && weir_views_next(&o->views, t->text, t->from_byte, t->is_end, &view)) {
+        rc = weir_views_look(&view, t->text, t->from_byte, o->made->kind, o->made->settings,
+                             out->found);
+    }
+    size_t low = weir_views_low(&o->views, t->text, t->from_byte);
+    low = low > o->low_byte ? low : o->low_byte;
+    out->low_byte = low < out->low_byte ? low : out->low_byte;
+    return rc;
+}
+
 static int read_on(struct one *o, const struct weir_reader_text *t)
 {
     size_t n_before = o->raw.n;
@@ -345,6 +362,7 @@ static int read_on(struct one *o, const struct weir_reader_text *t)
                                   .why = "too much was found"};
     o->settled.n = 0;
     int rc = o->made->kind->reader->read(o->state, o->made->settings, t, &out);
+    rc = rc == 0 && o->made->kind->has_views ? read_views(o, t, &out) : rc;
     o->n_raw += o->raw.n - n_before;
     if (rc != 0 || o->n_raw > WEIR_FOUND_MAX) {
         fail(o, WEIR_ELIMIT, weir_slice_cstr(out.why));

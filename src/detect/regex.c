@@ -249,6 +249,7 @@ static const char *const members[] = {"regex", NULL};
 const struct weir_builtin_kind weir_detect_regex = {.name = "regex",
                                                     .members = members,
                                                     .needs = "regex",
+                                                    .has_views = true,
                                                     .make = make,
                                                     .free = free_settings,
                                                     .scan = scan,

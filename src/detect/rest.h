@@ -17,9 +17,10 @@
  *
  * Plain bytes are letters of ASCII, blanks and the signs of sentences but quotes and colons. What a
  * reader wants to see at once is told by four of them in a row: too many of these cost time, one
- * too few would be a fault. Nobody rests in a word of more than 24 bytes: it may be a token.
+ * too few would be a fault. Nobody rests in a word of more than 21 bytes: it may be a token, or
+ * base64.
  */
-enum { WEIR_REST_GRAM = 4, WEIR_REST_BITS = 65536, WEIR_REST_WORD = 24 };
+enum { WEIR_REST_GRAM = 4, WEIR_REST_BITS = 65536, WEIR_REST_WORD = 21 };
 
 struct weir_rest_words {
     uint64_t bits[WEIR_REST_BITS / 64];

@@ -250,6 +250,7 @@ static const char *const members[] = {NULL};
 const struct weir_builtin_kind weir_detect_secrets = {.name = "secrets",
                                                       .members = members,
                                                       .across_kinds = true,
+                                                      .has_views = true,
                                                       .make = make,
                                                       .scan = scan,
                                                       .reader = &reader};

@@ -11,6 +11,7 @@
 
 enum {
     FIRST_CAP = 4,
+    SLACK = 64,     /* bytes of a finding before its candidate's end */
     MANY = 64,      /* candidates that are judged before more are looked for */
     TRY_AGAIN = 64, /* bytes after which candidates are judged again, whatever the bytes are */
 };
@@ -142,7 +143,7 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, u
     }
     is_found = is_found && !(is_met && l.is_cut && !l.is_sure);
     remember(r, group, &l, is_found);
-    if (is_found && is_met && l.is_cut) {
+    if (is_found && l.to - l.from > WEIR_READER_SURE_REACH - SLACK) {
         count_closed(r->rules->type);
     }
     *rc = is_found ? tell(r, &l) : 0;

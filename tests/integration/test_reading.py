@@ -107,9 +107,10 @@ def test_a_request_with_a_pattern_of_unknown_width(gateway):
 
 def test_a_finding_without_an_end_is_closed_and_counted(gateway):
     lines = "\n".join(drawn(64) for _ in range(1100))
-    text = f"-----BEGIN PRIVATE KEY-----\n{lines}"
-    events = stream(gateway, "redact", ask(mock={"text": text, "chunk": 200}))
-    assert said(events)["content"].startswith("[private_key]")
+    body = {"contents": [f"-----BEGIN PRIVATE KEY-----\n{lines}"], "detector_params": {}}
+    answer = gateway.api.post("/api/v1/text/contents", json=body, headers={"detector-id": "keys"})
+    found = answer.json()[0]
+    assert [f["detection"] for f in found] == ["private_key"] and 65000 < found[0]["end"] < 66000
     metrics = gateway.health.get("/metrics").text
     closed = [line for line in metrics.splitlines() if line.startswith("weir_findings_closed_total{")]
     assert len(closed) == 1 and 'detection_type="secret"' in closed[0] and int(closed[0].split()[-1]) > 0
