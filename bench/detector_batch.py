@@ -102,26 +102,45 @@ def start(build, folder, port, batch):
     command = [Path(build) / "weir", "--config", path, "--host", "127.0.0.1", "--http-port", "0",
                "--health-http-port", "0", "--workers", "1", "--log-format", "json"]  # fmt: skip
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder)
-    while True:
+    ports = {}
+    while len(ports) < 2:
         entry = json.loads(server.stderr.readline())
         fields = entry.get("fields", entry)
-        if entry.get("message") == "listening" and fields.get("listener") == "api":
-            os.set_blocking(server.stderr.fileno(), False)
-            return server, fields["port"]
+        if entry.get("message") == "listening":
+            ports[fields["listener"]] = fields["port"]
+    os.set_blocking(server.stderr.fileno(), False)
+    return server, ports
+
+
+async def quiet(ports):
+    """One question after the other: how long does a text wait for its call to leave?"""
+    load, times = Load(ports["api"], 1), []
+    await load.connect()
+    for _ in range(300):
+        await load.ask(time.monotonic(), times)
+    reader, writer = await asyncio.open_connection("127.0.0.1", ports["health"])
+    writer.write(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n")
+    _, body = await read_message(reader)
+    counts = dict(line.rsplit(" ", 1) for line in body.decode().splitlines() if line[:1] != "#")
+    name = 'weir_detector_batch_wait_seconds_%s{detector="judge"%s}'
+    n, below = (int(counts[name % ("bucket", f',le="{le}"')]) for le in ("+Inf", "0.00005"))
+    mean_us = float(counts[name % ("sum", "")]) / n * 1e6
+    print(f"  quiet: {n} texts waited {mean_us:.1f} us on average, {below} of them at most 50 us")
 
 
 async def best_rate(port, streams, seconds, rates):
     """The highest of the rates that keeps the limit, and its p99."""
-    best = (0, 0.0)
+    best, n_missed = (0, 0.0), 0
     load = Load(port, streams)
     await load.connect()
     for rate in rates:
         times = await load.run(rate, seconds)
         p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
         print(f"  {rate:5} a second: p50 {p50 * 1000:6.1f} ms, p99 {p99 * 1000:6.1f} ms, n {len(times)}")
-        if p99 > LIMIT_S:
+        if p99 <= LIMIT_S:
+            best, n_missed = (rate, p99), 0
+        elif (n_missed := n_missed + 1) == 3:  # other work on the machine may spoil one
             break
-        best = (rate, p99)
     return best
 
 
@@ -136,14 +155,16 @@ async def main():
     port = service.sockets[0].getsockname()[1]
     found = {}
     for name, batch, rates in (
-        ("alone", {"max_items": 1}, [60, 80, 100, 120, 140, 160, 180]),
-        ("batched", {"max_items": 32}, [400, 600, 800, 1000, 1200, 1400, 1600, 1800, 2000]),
+        ("alone", {"max_items": 1}, [60, 80, 100, 120, 140, 160, 180, 200]),
+        ("batched", {"max_items": 32}, [800, 1000, 1200, 1400, 1600, 1800, 2000, 2200]),
     ):
         print(f"{name}:")
         with tempfile.TemporaryDirectory() as folder:
-            server, api = start(args.build, folder, port, batch)
+            server, ports = start(args.build, folder, port, batch)
             try:
-                found[name] = await best_rate(api, args.streams, args.seconds, rates)
+                if name == "batched":
+                    await quiet(ports)
+                found[name] = await best_rate(ports["api"], args.streams, args.seconds, rates)
             finally:
                 server.terminate()
                 server.wait()

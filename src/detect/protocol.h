@@ -125,7 +125,8 @@ extern const struct weir_protocol weir_protocol_chat_judge;
 
 /* NULL: there is none of this name. */
 const struct weir_protocol *weir_protocol_find(struct weir_slice name);
-/* For tests and pages: the i-th, NULL after the last. */
+
+/* For tests: the i-th, NULL after the last. */
 const struct weir_protocol *weir_protocol_at(size_t i);
 
 #endif

@@ -180,7 +180,7 @@ static int read_root(struct weir_protocol_lists *l)
 {
     size_t n = l->n_lists * l->ask->options->n_labels;
     uint32_t *numbers = weir_arena_array(l->ask->arena, n, sizeof *numbers);
-    uint32_t output;
+    uint32_t output = 0;
     uint32_t data;
     int rc = find_output(l, &output);
     rc = rc == 0 ? check_shape(l, output, n) : rc;
