@@ -3,9 +3,13 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
+SOAK_STREAMS ?= 500
+# What threads share: workers, reloads, the audit log, exports, logs, draining, offloaded detectors.
+TSAN_TESTS := test_(reload|audit|export|drain|load|providers|route_streams|keys|descriptors)\.py
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test test-presidio soak fresh check fmt fuzz bench at-scale install dist dist-test deploy-test clean
+.PHONY: help run build test test-presidio soak tsan fresh check fmt fuzz bench at-scale install dist dist-test deploy-test clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -30,14 +34,28 @@ test: ## every test, with the address and undefined-behaviour sanitizers (T=patt
 	@cmake --build build/asan -j $(JOBS)
 	@$(PYTHON) tools/run-tests --build build/asan --jobs $(JOBS) '$(T)'
 
-soak: ## the tests that take their time: a caller that reads a byte a second for a minute, 100,000 masked conversations
+soak: ## every fault, 100,000 masked conversations, slow callers, h2spec, then SOAK_SECONDS (600) of SOAK_STREAMS (500) streams
 	@tools/bootstrap build test
 	@cmake --preset asan >/dev/null
-	@cmake --build build/asan -j $(JOBS) --target weir weir-mock
+	@cmake --build build/asan -j $(JOBS) --target weir weir-mock preload_syscalls
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_TEST_SOAK=1 \
 		$(PYTHON) -m pytest -q tests/integration/test_streams.py -k byte_a_second
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_MASK_ROUNDS=100000 \
 		$(PYTHON) -m pytest -q tests/integration/test_masking_property.py
+	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_FAULT_CELLS=all $(PYTHON) -m pytest -q \
+		tests/integration/test_fault_matrix.py tests/integration/test_fault_bystanders.py \
+		tests/integration/test_syscalls.py
+	@tools/h2spec build/asan
+	@cmake --preset release >/dev/null
+	@cmake --build build/release -j $(JOBS) --target weir weir-mock
+	@$(PYTHON) bench/soak.py --seconds $(SOAK_SECONDS) --streams $(SOAK_STREAMS)
+
+tsan: ## the integration tests with the thread sanitizer (T=pattern: some)
+	@tools/bootstrap build test
+	@cmake --preset tsan >/dev/null
+	@cmake --build build/tsan -j $(JOBS) --target weir weir-mock
+	@WEIR_BUILD_DIR='$(CURDIR)/build/tsan' WEIR_TEST_PATTERN='$(or $(T),$(TSAN_TESTS))' \
+		$(PYTHON) -m pytest -q -p no:cacheprovider tests/integration
 
 fresh: ## README's commands on a bare Debian made for it, from a clone of HEAD (A=--keep: leave it)
 	@tools/bootstrap fresh

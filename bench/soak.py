@@ -1,0 +1,332 @@
+#!/usr/bin/python3
+"""Hours of load: many streams over all policies, callers that leave, detectors that fail, reloads, few
+descriptors left. Every answer that is complete is compared with what it must say.
+
+    bench/soak.py --seconds 3600 --streams 1000 --out build/soak
+
+writes soak.csv (a line every --every seconds) and soak.svg, its curve, and fails when an answer was
+wrong, a stream was older than it may be, or memory grew by more than 5 % behind the warm-up.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import curve
+
+ROOT = Path(__file__).resolve().parent.parent
+MAIL = "jane@example.org"
+REFUSAL = "I can't help with that."
+LEAVING = 0.10  # of all callers, at some moment of the stream
+DETECTORS_FAILING = 0.01
+USED = 0.90  # of the descriptors
+GROWTH = 0.05
+FIELDS = ["t", "open", "done", "left", "refused", "failed", "wrong", "fds", "rss_kib", "held_bytes", "cpu_s"]
+# Of a stream: its tokens at --rate, and what a busy machine adds.
+SLACK_SECONDS = 120
+
+
+def text_of(dice):
+    words = [f"word{dice.randrange(1000)}" for _ in range(dice.randrange(20, 60))]
+    for _ in range(dice.randrange(3)):
+        words.insert(dice.randrange(len(words)), MAIL)
+    for at in range(9, len(words), 10):
+        words[at] += "."
+    return " ".join(words)
+
+
+class Kind:
+    """A way to ask, and what must come."""
+
+    def __init__(self, route, path, is_stream):
+        self.route, self.path, self.is_stream = route, path, is_stream
+
+    def body(self):
+        asked = {"messages": [{"role": "user", "content": "Hi"}]} if "chat" in self.path else {"prompt": "Hi"}
+        return json.dumps({"model": "m", "stream": self.is_stream, **asked}).encode()
+
+    def expected(self, text):
+        """All of the text, or what of it must be there at least and at most."""
+        if self.route in ("redact", "far"):
+            return text.replace(MAIL, "[email_address]" if self.route == "redact" else "[EmailAddress]")
+        return text
+
+    def is_right(self, text, said):
+        if self.route == "block" and MAIL in text:
+            before = text.split(MAIL)[0] if self.is_stream else ""
+            return said == (f"{before}\n\n{REFUSAL}" if before else REFUSAL)
+        return said == self.expected(text)
+
+
+KINDS = [
+    Kind(route, path, is_stream)
+    for route in ("annotate", "redact", "block", "far")
+    for path in ("/v1/chat/completions", "/v1/completions")
+    for is_stream in (True, True, True, False)
+]
+
+
+def config(model_port, detector_port):
+    model = {"hostname": "127.0.0.1", "port": model_port}
+    detector = {"hostname": "127.0.0.1", "port": detector_port, "max_retries": 0}
+    pii = {"type": "text_contents", "builtin": "regex", "chunker_id": "windows", "params": {"regex": ["email"]}}
+    return {
+        "openai": {"service": model},
+        "chunkers": {"windows": {"builtin": "window", "size": 200, "overlap": 64},
+                     "sentences": {"builtin": "sentence"}},
+        "detectors": {"pii": pii, "far": {"type": "text_contents", "service": detector,
+                                          "chunker_id": "sentences", "default_threshold": 0.1}},
+        "routes": [{"name": "default", "output": {"pii": {}}},
+                   *[{"name": name, "output": {"pii": {}}, "on_detection": name}
+                     for name in ("annotate", "redact", "block")],
+                   {"name": "far", "output": {"far": {}}, "on_detection": "redact"}],
+        "passthrough_headers": ["x-mock-model"],
+    }  # fmt: skip
+
+
+class Program:
+    """A server that tells its ports in its log."""
+
+    def __init__(self, command, log, names, limit=None):
+        self.log = log
+
+        def limited():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+        with open(log, "wb") as err:
+            self.process = subprocess.Popen([*map(str, command), "--log-format", "json"], stderr=err,
+                                            stdout=subprocess.DEVNULL, preexec_fn=limited if limit else None)  # fmt: skip
+        self.ports = {}
+        deadline = time.monotonic() + 60
+        while not names <= self.ports.keys():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{command[0]} did not start:\n{log.read_text()}")
+            for found in re.finditer(r'"listener":"(\w+)","host":"[^"]*","port":(\d+)', log.read_text()):
+                self.ports[found[1]] = int(found[2])
+            time.sleep(0.05)
+
+    def rss_kib(self):
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", text)[1])
+
+    def cpu_s(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def fds(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(90)
+
+
+class Soak:
+    def __init__(self, args):
+        self.args = args
+        self.count = dict.fromkeys(["done", "left", "refused", "failed", "wrong"], 0)
+        self.begun = {}  # streams that are open: when they began
+        self.oldest = 0.0
+        self.examples = []
+        self.is_over = False
+
+    # --- one caller ---
+
+    async def ask(self, port, dice):
+        kind, text = dice.choice(KINDS), text_of(dice)
+        leaves_after = dice.random() * 2 if dice.random() < LEAVING else None
+        mock = json.dumps({"text": text, "rate": self.args.rate})
+        head = (f"POST /{kind.route}{kind.path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+                f"x-mock-model: {mock}\r\nconnection: close\r\ncontent-length: {len(kind.body())}\r\n\r\n")  # fmt: skip
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            writer.write(head.encode() + kind.body())
+            if leaves_after is not None:
+                try:
+                    await asyncio.wait_for(reader.read(-1), leaves_after)
+                except asyncio.TimeoutError:
+                    writer.transport.abort()
+                    self.count["left"] += 1
+                    return
+                self.count["done"] += 1  # it was faster
+                return
+            raw = await reader.read(-1)
+        finally:
+            writer.close()
+        self.judge(kind, text, raw)
+
+    def judge(self, kind, text, raw):
+        head, _, body = raw.partition(b"\r\n\r\n")
+        status = int(head.split()[1]) if head else 0
+        # Without a descriptor for it a model server cannot be reached.
+        if status == 503 or not head or (status == 502 and b"upstream_unreachable" in body):
+            self.count["refused"] += 1
+            return
+        if b"chunked" in head:
+            body = unchunked(body)
+        said, is_failed = read(body.decode(errors="replace"), kind)
+        if is_failed and kind.route == "far" and MAIL not in said:
+            self.count["failed"] += 1  # its detector: only what was checked has left
+        elif status == 200 and not is_failed and kind.is_right(text, said):
+            self.count["done"] += 1
+        else:
+            self.count["wrong"] += 1
+            self.examples.append((kind.route, kind.path, kind.is_stream, status, text, said, raw[-600:]))
+
+    async def caller(self, port, number):
+        dice = random.Random(f"{self.args.seed} {number}")
+        await asyncio.sleep(dice.random() * 5)
+        while not self.is_over:
+            self.begun[number] = time.monotonic()
+            try:
+                await self.ask(port, dice)
+            except OSError:
+                self.count["refused"] += 1
+                await asyncio.sleep(0.5)
+            self.oldest = max(self.oldest, time.monotonic() - self.begun.pop(number))
+
+    # --- all of it ---
+
+    async def held(self, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        text = (await reader.read(-1)).decode()
+        writer.close()
+        found = re.search(r"^weir_held_bytes (\S+)", text, re.M)
+        return int(float(found[1])) if found else -1
+
+    async def watch(self, weir, out):
+        began = last_reload = time.monotonic()
+        rows = []
+        with open(out, "w") as csv:
+            csv.write(",".join(FIELDS) + "\n")
+            while time.monotonic() - began < self.args.seconds:
+                await asyncio.sleep(self.args.every)
+                if weir.process.poll() is not None:
+                    raise SystemExit(f"the server ended with {weir.process.returncode}")
+                if time.monotonic() - last_reload > self.args.reload:
+                    weir.process.send_signal(signal.SIGHUP)
+                    last_reload = time.monotonic()
+                try:
+                    held = await self.held(weir.ports["health"])
+                except OSError:
+                    held = -1
+                row = dict(t=round(time.monotonic() - began), open=len(self.begun), **self.count, fds=weir.fds(),
+                           rss_kib=weir.rss_kib(), held_bytes=held, cpu_s=round(weir.cpu_s(), 2))  # fmt: skip
+                rows.append(row)
+                csv.write(",".join(str(row[name]) for name in FIELDS) + "\n")
+                csv.flush()
+        return rows
+
+    async def run(self, weir, out):
+        callers = [asyncio.create_task(self.caller(weir.ports["api"], i)) for i in range(self.args.streams)]
+        rows = await self.watch(weir, out)
+        self.is_over = True
+        await asyncio.wait(callers, timeout=SLACK_SECONDS)
+        return rows
+
+
+def unchunked(body):
+    out = b""
+    while body:
+        size, _, body = body.partition(b"\r\n")
+        n = int(size or b"0", 16)
+        if n == 0:
+            break
+        out, body = out + body[:n], body[n + 2 :]
+    return out
+
+
+def read(body, kind):
+    """(what a client puts together, did it end with an error)"""
+    if not kind.is_stream:
+        told = json.loads(body or "{}")
+        if "error" in told or not told.get("choices"):
+            return "", True
+        choice = told["choices"][0]
+        return (choice.get("message") or {}).get("content") or choice.get("text") or "", False
+    said, is_done, is_failed = "", False, False
+    for line in body.splitlines():
+        if line == "data: [DONE]":
+            is_done = True
+        elif line.startswith("data: "):
+            event = json.loads(line[6:])
+            is_failed = is_failed or "error" in event
+            for choice in event.get("choices", []):
+                said += (choice.get("delta") or {}).get("content") or choice.get("text") or ""
+    return said, is_failed or not is_done
+
+
+def flat(rows):
+    """(memory behind the warm-up, memory at the end), means of quarters, in KiB"""
+    quarter = max(1, len(rows) // 4)
+    mean = lambda part: sum(row["rss_kib"] for row in part) / len(part)
+    return mean(rows[quarter : 2 * quarter]), mean(rows[-quarter:])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--streams", type=int, default=500)
+    parser.add_argument("--rate", type=float, default=10, help="tokens a second and stream")
+    parser.add_argument("--every", type=float, default=5, help="seconds between two lines of the CSV")
+    parser.add_argument("--reload", type=float, default=60, help="seconds between two reloads")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "soak")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="weir-soak-"))
+    soak = Soak(args)
+    mock = [args.build / "weir-mock", "--port", "0", "--log-level", "warn"]
+    model = Program(mock, folder / "model.log", {"mock"})
+    detector = Program([*mock, "--fail-rate", DETECTORS_FAILING], folder / "detector.log", {"mock"})
+    path = folder / "weir.yaml"
+    path.write_text(json.dumps(config(model.ports["mock"], detector.ports["mock"])))
+    # A descriptor for each caller and its model server, some for detectors, and what the process
+    # keeps for itself (docs/operations.md).
+    limit = int(2.3 * args.streams / USED) + 8 * (args.workers + 1) + 64
+    command = [args.build / "weir", "--config", path, "--http-port", 0, "--health-http-port", 0]
+    command += ["--host", "127.0.0.1", "--workers", args.workers, "--log-level", "warn"]
+    weir = Program(command, folder / "weir.log", {"api", "health"}, limit)
+    try:
+        rows = asyncio.run(soak.run(weir, args.out / "soak.csv"))
+    finally:
+        status = weir.stop()
+        model.stop(), detector.stop()
+    curve.draw(rows, args.out / "soak.svg", f"{args.streams} streams, {args.seconds} s")
+    return verdict(soak, rows, status, args)
+
+
+def verdict(soak, rows, status, args):
+    before, after = flat(rows)
+    longest = 60 / args.rate + SLACK_SECONDS
+    print(f"{soak.count}, oldest {soak.oldest:.1f} s, memory {before / 1024:.1f} to {after / 1024:.1f} MiB,"
+          f" descriptors up to {max(row['fds'] for row in rows)}, exit status {status}")  # fmt: skip
+    for example in soak.examples[:3]:
+        print("wrong:", *example, sep="\n  ")
+    problems = [what for what, is_so in {
+        "an answer was wrong": soak.count["wrong"],
+        "memory grew": after > before * (1 + GROWTH),
+        "a stream was older than it may be": soak.oldest > longest,
+        "the server did not end well": status != 0,
+        "nothing was served": soak.count["done"] == 0,
+    }.items() if is_so]  # fmt: skip
+    print("\n".join(problems) or "all is well")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
