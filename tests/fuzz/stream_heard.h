@@ -180,7 +180,8 @@ static inline void hear_detections(struct talk *t, const struct weir_json *j)
 
 /* ---- choices ---- */
 
-/* A whole answer lists the calls that the server has made; the first may be the second of a stream. */
+/* A whole answer lists the calls that the server has made; the first may be the second of a stream.
+ */
 static inline uint64_t hear_call(const struct talk *t, size_t first, uint64_t place)
 {
     CHECK(t->is_unary);
