@@ -260,19 +260,16 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
 static void undo(void *ctx)
 {
     struct weir_msg *m = ctx;
-    struct weir_list *link;
     m->is_over = true;
     weir_source_end(&m->source);
     weir_loop_unpost(&m->cleanup);
     weir_loop_unpost(&m->step);
     weir_msg__stop_model(m);
     weir_row_free(m->row);
-    while ((link = weir_list_first(&m->found)) != NULL) {
-        struct weir_msg_found *f = WEIR_LIST_ENTRY(link, struct weir_msg_found, link);
-        weir_list_remove(&f->link);
-        weir_buf_dispose(&f->results);
-        free(f);
+    for (size_t i = 0; i < m->n_places; i++) {
+        weir_buf_dispose(&m->found[i].results);
     }
+    free(m->found);
     struct weir_buf *bufs[] = {&m->block,           &m->thought,      &m->args,      &m->texts,
                                &m->usage,           &m->head,         &m->waiting,   &m->shown,
                                &m->content,         &m->text,         &m->citations, &m->stop,
@@ -291,7 +288,6 @@ static struct weir_msg *new_message(struct weir_task_ctx *task,
     m->has_output = request->output.n != 0;
     m->enforces = weir_policy_enforces(request->policy) && m->has_output;
     m->cleanup.fn = on_cleanup;
-    weir_list_init(&m->found);
     weir_buf_init(&m->args, task->env->max_held_bytes);
     weir_buf_init(&m->thought, task->env->max_held_bytes);
     weir_buf_init(&m->block, task->env->max_held_bytes);

@@ -28,7 +28,6 @@ enum weir_msg_tag {
 
 /* What was found in one place, as results with commas between them. */
 struct weir_msg_found {
-    struct weir_list link;
     uint64_t number;
     const char *channel; /* NULL: text */
     struct weir_buf results;
@@ -64,7 +63,9 @@ struct weir_msg {
     bool is_thought_changed; /* of the block that leaves */
 
     /* What was found. */
-    struct weir_list found; /* of struct weir_msg_found */
+    struct weir_msg_found *found; /* by place, in the order they were found */
+    size_t n_places;
+    size_t cap_places;
     size_t n_found;
 
     /* A stream. */

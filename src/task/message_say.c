@@ -41,17 +41,16 @@ static enum weir_results_shape shape_of(const struct weir_msg *m)
 static struct weir_msg_found *place_of(struct weir_msg *m, const struct weir_row_found *found)
 {
     const char *channel = channel_of(found);
-    struct weir_msg_found *f = !weir_list_is_empty(&m->found)
-                                   ? WEIR_LIST_ENTRY(m->found.prev, struct weir_msg_found, link)
-                                   : NULL;
-    if (f != NULL && f->number == found->number && f->channel == channel) {
-        return f;
+    struct weir_msg_found *last = m->n_places != 0 ? &m->found[m->n_places - 1] : NULL;
+    if (last != NULL && last->number == found->number && last->channel == channel) {
+        return last;
     }
-    f = weir_mem_zalloc(sizeof *f);
-    f->number = found->number;
-    f->channel = channel;
-    weir_list_append(&m->found, &f->link);
-    return f;
+    if (m->n_places == m->cap_places) {
+        m->cap_places = 2 * m->cap_places + 4;
+        m->found = weir_mem_realloc(m->found, m->cap_places * sizeof *m->found);
+    }
+    m->found[m->n_places] = (struct weir_msg_found){.number = found->number, .channel = channel};
+    return &m->found[m->n_places++];
 }
 
 void weir_msg__keep_found(struct weir_msg *m, const struct weir_row_found *found)
@@ -106,9 +105,9 @@ void weir_msg__write_all_found(const struct weir_msg *m, bool with_input, struct
         if (m->n_found != 0) {
             weir_buf_append(out,
                             has_input ? WEIR_SLICE(",\"output\":[") : WEIR_SLICE("\"output\":["));
-            for (struct weir_list *at = m->found.next; at != &m->found; at = at->next) {
-                const struct weir_msg_found *f = WEIR_LIST_ENTRY(at, struct weir_msg_found, link);
-                weir_buf_append(out, at != m->found.next ? WEIR_SLICE(",") : WEIR_SLICE(""));
+            for (size_t i = 0; i < m->n_places; i++) {
+                const struct weir_msg_found *f = &m->found[i];
+                weir_buf_append(out, i != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
                 begin_entry(out, f->number, f->channel);
                 weir_buf_append(out, weir_buf_slice(&f->results));
                 weir_buf_append(out, WEIR_SLICE("]}"));
