@@ -8,10 +8,10 @@
  * A message of Anthropic's API (talk/messages.h) on a route: the question is looked at as that of a
  * completion, the answer is a row of blocks (task/row.h). `request` is copied.
  *
- *             text, thinking         tool calls, blocks of other kinds    citations
- *   annotate  leave with findings    leave; findings at the end           likewise
- *   redact    leave, replaced        a finding ends the answer            one with a finding is
- * left out block     a finding ends the answer, wherever it is
+ *             text, thinking       tool calls       other blocks       citations
+ *   annotate  leave with findings  all leave, and findings are told at the end
+ *   redact    leave, replaced      leave, replaced  finding: ends it   finding: left out
+ *   block     a finding ends the answer, wherever it is
  *
  * Thinking is signed: where it cannot be replaced so that the caller can send it back, a finding in
  * it ends the answer on `redact`, too.

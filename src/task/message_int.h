@@ -19,7 +19,7 @@ enum weir_msg_tag {
     WEIR_MSG_EVENT,     /* as it is */
     WEIR_MSG_OPEN,      /* a block, empty */
     WEIR_MSG_STOP,      /* the end of one that was opened */
-    WEIR_MSG_CALL,      /* a whole tool call: the block, a line end, its input */
+    WEIR_MSG_CALL,      /* a whole tool call: its block, empty */
     WEIR_MSG_CITATION,  /* JSON */
     WEIR_MSG_SIGNATURE, /* JSON: a string; a line end, and what was thought, if that is kept */
     WEIR_MSG_WHOLE,     /* a block that is JSON: events of a stream, a line each, or the block */

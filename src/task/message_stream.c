@@ -110,11 +110,10 @@ static void send_delta(struct weir_msg *m, enum weir_messages_kind kind, struct 
     }
 }
 
-static void send_call(struct weir_msg *m, struct weir_slice line)
+static void send_call(struct weir_msg *m, const struct weir_row_line *line)
 {
-    struct weir_slice block = weir_slice_cut(&line, '\n');
-    send_open(m, block);
-    send_delta(m, WEIR_MESSAGES_TOOL, line);
+    send_open(m, line->json);
+    send_delta(m, WEIR_MESSAGES_TOOL, line->input);
     send_stop(m);
 }
 
@@ -263,7 +262,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
         if (!m->enforces) {
             weir_msg__send(m, line->json, line->raw);
         } else if (line->tag == WEIR_MSG_CALL) {
-            send_call(m, line->json);
+            send_call(m, line);
         } else if (line->tag == WEIR_MSG_CITATION) {
             send_delta(m, WEIR_MESSAGES_CITATION, line->json);
         } else if (line->tag == WEIR_MSG_WHOLE) {

@@ -4,14 +4,13 @@
  * told; where it blocks or redacts, everything is taken apart and only what is known goes on.
  */
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "talk/form.h"
 #include "task/message_int.h"
 #include "task/seen.h"
 #include "wire/json_edit.h"
 #include "wire/json_write.h"
-
-enum { MAX_TEXTS = 6 };
 
 /* One event, or the whole answer. */
 struct came {
@@ -53,18 +52,6 @@ static void add_line(struct weir_msg *m, enum weir_msg_tag tag, struct weir_slic
 }
 
 /* ---- JSON as text ---- */
-
-/* A text that should be JSON. */
-static size_t add_document(struct weir_msg *m, struct weir_slice text, struct weir_slice *texts)
-{
-    struct weir_json *json = weir_arena_alloc(m->task->arena, sizeof *json);
-    if (text.n != 0 && weir_json_parse(json, weir_arena_dup(m->task->arena, text), NULL,
-                                       m->task->arena, NULL) == 0) {
-        return weir_msg__add_texts(m, json, 0, texts);
-    }
-    texts[0] = text;
-    return 1;
-}
 
 static void judge_json(const struct came *c, uint32_t at, const struct weir_row_line *line,
                        enum weir_row_rule rule)
@@ -290,24 +277,21 @@ static void open_block(const struct came *c, uint32_t block, enum weir_messages_
 /* The call, whole; its line is `line`, or where the route annotates the event that ended it. */
 static void judge_call(struct weir_msg *m, const struct weir_row_line *line)
 {
-    struct weir_slice texts[MAX_TEXTS];
     struct weir_slice names = weir_buf_slice(&m->texts);
-    texts[0] = weir_slice_sub(names, 0, m->name_ends[0]);
-    texts[1] = weir_slice_sub(names, m->name_ends[0], m->name_ends[1]);
-    size_t n = 2 + add_document(m, weir_buf_slice(&m->args), &texts[2]);
-    weir_row_judge(m->row,
-                   &(struct weir_row_judge){
-                       .line = *line, .texts = texts, .n_texts = n, .rule = WEIR_ROW_BLOCKS});
+    struct weir_slice server = weir_slice_sub(names, m->name_ends[0], m->name_ends[1]);
+    struct weir_tools tools = {.n = server.n != 0 ? 2 : 1};
+    tools.items = weir_mem_zalloc(tools.n * sizeof *tools.items);
+    weir_buf_append(&tools.items[0].name, weir_slice_sub(names, 0, m->name_ends[0]));
+    weir_buf_append(&tools.items[0].arguments, weir_buf_slice(&m->args));
+    if (tools.n == 2) { /* the server that has the tool is looked at like another name */
+        tools.items[1].index = 1;
+        weir_buf_append(&tools.items[1].name, server);
+    }
+    weir_row_call(m->row, line, &tools);
 }
 
 static void close_call(struct weir_msg *m)
 {
-    int rc = weir_buf_append_byte(&m->block, '\n');
-    rc = rc == 0 ? weir_buf_append(&m->block, weir_buf_slice(&m->args)) : rc;
-    check_held(m, rc);
-    if (m->is_over) {
-        return;
-    }
     judge_call(m, &(struct weir_row_line){
                       .tag = WEIR_MSG_CALL, .number = m->index, .json = weir_buf_slice(&m->block)});
 }

@@ -104,12 +104,12 @@ static void close_block(struct weir_msg *m)
     weir_buf_dispose(&list);
 }
 
-static void add_call(struct weir_msg *m, struct weir_slice line)
+static void add_call(struct weir_msg *m, const struct weir_row_line *line)
 {
-    struct weir_slice empty = weir_slice_cut(&line, '\n');
+    struct weir_slice empty = line->json;
     begin_block(m);
     weir_buf_append(&m->content, weir_slice_sub(empty, 0, empty.n - 3)); /* without {}} */
-    weir_buf_append(&m->content, line.n != 0 ? line : WEIR_SLICE("{}"));
+    weir_buf_append(&m->content, line->input.n != 0 ? line->input : WEIR_SLICE("{}"));
     weir_buf_append_byte(&m->content, '}');
 }
 
@@ -130,7 +130,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
         close_block(m);
         break;
     case WEIR_MSG_CALL:
-        add_call(m, line->json);
+        add_call(m, line);
         break;
     case WEIR_MSG_CITATION:
         weir_buf_append(&m->citations, m->citations.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));

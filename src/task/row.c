@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "talk/half.h"
+#include "task/called.h"
 #include "task/promise.h"
 #include "task/scan.h"
 #include "task/seen.h"
@@ -29,7 +30,9 @@ struct judged {
     uint64_t number;
     int tag;
     struct weir_scan *scan;
-    struct weir_scan_group *group;
+    struct weir_scan_group *group; /* of texts … */
+    struct weir_called *called;    /* … or the call: these */
+    struct weir_tools tools;
     bool is_done;
 };
 
@@ -103,7 +106,9 @@ static void free_items(struct weir_row *row)
 static void cancel_judging(struct weir_row *row)
 {
     for (struct weir_list *at = row->judging.next; at != &row->judging; at = at->next) {
-        weir_scan_cancel(WEIR_LIST_ENTRY(at, struct judged, link)->scan);
+        struct judged *judged = WEIR_LIST_ENTRY(at, struct judged, link);
+        weir_scan_cancel(judged->scan);
+        weir_tools_dispose(&judged->tools);
     }
 }
 
@@ -368,14 +373,26 @@ static void on_judged(void *ctx, struct weir_scan *scan)
     }
 }
 
+static struct judged *new_judged(struct weir_row *row, const struct weir_row_line *line)
+{
+    struct judged *judged = weir_arena_zalloc(row->o.task->arena, sizeof *judged);
+    judged->row = row;
+    judged->number = line->number;
+    judged->tag = line->tag;
+    return judged;
+}
+
+static void start(struct judged *judged)
+{
+    weir_list_append(&judged->row->judging, &judged->link);
+    weir_scan_start(judged->scan);
+}
+
 /* NULL: there is no text in it. */
 static struct judged *start_judging(struct weir_row *row, const struct weir_row_judge *judge)
 {
     struct weir_arena *arena = row->o.task->arena;
-    struct judged *judged = weir_arena_zalloc(arena, sizeof *judged);
-    judged->row = row;
-    judged->number = judge->line.number;
-    judged->tag = judge->line.tag;
+    struct judged *judged = new_judged(row, &judge->line);
     for (size_t i = 0; i < judge->n_texts; i++) {
         if (judge->texts[i].n == 0) {
             continue;
@@ -390,23 +407,53 @@ static struct judged *start_judging(struct weir_row *row, const struct weir_row_
     if (judged->scan == NULL) {
         return NULL;
     }
-    weir_list_append(&row->judging, &judged->link);
-    weir_scan_start(judged->scan);
+    start(judged);
     return judged;
+}
+
+/* It leaves when it is judged, or at once where nothing holds it back. */
+static void add_judged(struct weir_row *row, const struct weir_row_line *line,
+                       struct judged *judged, enum weir_row_rule rule)
+{
+    if (judged != NULL && !is_annotating(row)) {
+        struct item *item = add_item(row, JUDGED, line->json, WEIR_SLICE(""));
+        item->judged = judged;
+        item->rule = rule;
+        item->tag = line->tag;
+        item->number = line->number;
+    } else if (line->json.n != 0) {
+        weir_row_line(row, line);
+    }
 }
 
 void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
 {
     struct judged *judged = row->is_over ? NULL : start_judging(row, judge);
-    if (judged != NULL && !is_annotating(row)) {
-        struct item *item = add_item(row, JUDGED, judge->line.json, WEIR_SLICE(""));
-        item->judged = judged;
-        item->rule = judge->rule;
-        item->tag = judge->line.tag;
-        item->number = judge->line.number;
-    } else if (judge->line.json.n != 0) {
-        weir_row_line(row, &judge->line);
+    add_judged(row, &judge->line, judged, judge->rule);
+}
+
+void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struct weir_tools *tools)
+{
+    struct judged *judged = new_judged(row, line);
+    judged->tools = *tools;
+    *tools = (struct weir_tools){0};
+    if (row->is_over) {
+        weir_tools_dispose(&judged->tools);
+        return;
     }
+    judged->called = weir_called_new(&(struct weir_called_options){.arena = row->o.task->arena,
+                                                                   .plan = row->o.plan,
+                                                                   .policy = row->o.policy,
+                                                                   .choice = line->number,
+                                                                   .tools = &judged->tools});
+    judged->scan = weir_scan_new(row->o.task, on_judged, judged);
+    if (weir_called_add(judged->called, judged->scan)) {
+        start(judged);
+    } else { /* it says nothing at all */
+        judged->is_done = true;
+        weir_list_append(&row->judging, &judged->link);
+    }
+    add_judged(row, line, judged, WEIR_ROW_BLOCKS);
 }
 
 void weir_row_wait(struct weir_row *row)
@@ -592,11 +639,16 @@ static const struct weir_detection *const *told_of(const struct judged *judged)
 
 static struct weir_row_found judged_found(const struct judged *judged)
 {
-    return (struct weir_row_found){.number = judged->number,
-                                   .channel = WEIR_CHANNEL_TOOLS,
-                                   .tag = judged->tag,
-                                   .findings = told_of(judged),
-                                   .n_findings = judged->group->n_found};
+    struct weir_row_found found = {
+        .number = judged->number, .channel = WEIR_CHANNEL_TOOLS, .tag = judged->tag};
+    if (judged->called != NULL) {
+        found.findings = weir_called_found(judged->called)->items;
+        found.n_findings = weir_called_found(judged->called)->n;
+    } else {
+        found.findings = told_of(judged);
+        found.n_findings = judged->group->n_found;
+    }
+    return found;
 }
 
 /* The answer is there. False: the row has failed. */
@@ -605,17 +657,64 @@ static bool is_answered(struct judged *judged)
     const struct weir_fault *fault = weir_scan_fault(judged->scan);
     weir_list_remove(&judged->link);
     if (fault != NULL) {
+        weir_tools_dispose(&judged->tools);
         fail(judged->row, fault);
+    } else if (judged->called != NULL) {
+        weir_called_collect(judged->called);
     }
     return fault == NULL;
 }
 
-static void note_seen(const struct judged *judged, enum weir_policy_outcome action)
+static void note_seen(const struct judged *judged, const struct weir_row_found *found,
+                      enum weir_policy_outcome action)
 {
     struct weir_seen_where where = {.side = WEIR_POLICY_OUTPUT,
                                     .channel = weir_channel_name(WEIR_CHANNEL_TOOLS),
                                     .action = action};
-    weir_seen_findings(judged->row->o.policy, &where, judged->group->found, judged->group->n_found);
+    weir_seen_findings(judged->row->o.policy, &where, found->findings, found->n_findings);
+}
+
+/* May a line with these findings not leave? */
+static bool is_blocking(const struct judged *judged, enum weir_row_rule rule)
+{
+    if (judged->called != NULL) {
+        return weir_called_blocks(judged->called);
+    }
+    bool is_replacing = judged->row->o.policy->action == WEIR_POLICY_REDACT;
+    return judged->group->n_found != 0 && (rule == WEIR_ROW_BLOCKS || !is_replacing);
+}
+
+/* The call with what was found in it replaced. False: it is not what was judged, and the row has
+ * failed. */
+static bool let_go_call(struct judged *judged, const struct item *item)
+{
+    struct weir_row *row = judged->row;
+    bool is_good = weir_called_has_judged(judged->called, &judged->tools) &&
+                   weir_called_replace(judged->called, &judged->tools);
+    if (is_good) {
+        struct weir_row_line line = {.tag = item->tag,
+                                     .number = item->number,
+                                     .json = json_of(item),
+                                     .input = weir_buf_slice(&judged->tools.items[0].arguments)};
+        row->o.ops->line(row->o.ctx, &line);
+    } else {
+        struct weir_fault fault = weir_promise_broken(&(struct weir_promise){
+            .task = row->o.task, .what = "a tool call", .choice = judged->number});
+        fail(row, &fault);
+    }
+    return is_good;
+}
+
+/* What leaves of a line that does not end the answer. False: the row has failed. */
+static bool let_go_line(struct judged *judged, const struct item *item, bool is_found)
+{
+    if (judged->called != NULL) {
+        return let_go_call(judged, item);
+    }
+    if (!is_found || item->rule == WEIR_ROW_TOUCHES) {
+        send_line(judged->row, item, is_found);
+    }
+    return true;
 }
 
 /* False: its judgement has not come, or the row is over. */
@@ -625,25 +724,24 @@ static bool let_go_judged(struct weir_row *row, const struct item *item)
     if (!judged->is_done || !is_answered(judged)) {
         return false;
     }
-    bool is_found = judged->group->n_found != 0;
-    bool is_replacing = row->o.policy->action == WEIR_POLICY_REDACT;
-    bool is_blocked = is_found && (item->rule == WEIR_ROW_BLOCKS || !is_replacing);
     struct weir_row_found found = judged_found(judged);
+    bool is_found = found.n_findings != 0;
+    bool is_blocked = is_blocking(judged, item->rule);
     if (is_found) {
-        note_seen(judged, is_blocked ? WEIR_POLICY_BLOCKED : WEIR_POLICY_REDACTED);
+        note_seen(judged, &found, is_blocked ? WEIR_POLICY_BLOCKED : WEIR_POLICY_REDACTED);
     }
+    bool is_good = false;
     if (is_blocked) {
         finish(row);
         row->o.ops->blocked(row->o.ctx, &found);
-        return false;
+    } else {
+        if (is_found) {
+            row->o.ops->found(row->o.ctx, &found);
+        }
+        is_good = let_go_line(judged, item, is_found);
     }
-    if (is_found) {
-        row->o.ops->found(row->o.ctx, &found);
-    }
-    if (!is_found || item->rule == WEIR_ROW_TOUCHES) {
-        send_line(row, item, is_found);
-    }
-    return true;
+    weir_tools_dispose(&judged->tools);
+    return is_good;
 }
 
 /* Annotate: true when nothing is under judgement any more. */
@@ -653,10 +751,13 @@ static bool tell_judged(struct weir_row *row)
     while (link != &row->judging && !row->is_over) {
         struct judged *judged = WEIR_LIST_ENTRY(link, struct judged, link);
         link = link->next;
-        if (judged->is_done && is_answered(judged) && judged->group->n_found != 0) {
+        if (judged->is_done && is_answered(judged)) {
             struct weir_row_found found = judged_found(judged);
-            note_seen(judged, WEIR_POLICY_ANNOTATED);
-            row->o.ops->found(row->o.ctx, &found);
+            if (found.n_findings != 0) {
+                note_seen(judged, &found, WEIR_POLICY_ANNOTATED);
+                row->o.ops->found(row->o.ctx, &found);
+            }
+            weir_tools_dispose(&judged->tools);
         }
     }
     return weir_list_is_empty(&row->judging);

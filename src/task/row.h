@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "io/loop.h"
+#include "talk/tools.h"
 #include "task/completion.h"
 #include "task/guard.h"
 
@@ -54,8 +55,9 @@ struct weir_row_line {
     int tag; /* the owner's */
     uint64_t number;
     struct weir_slice json;
-    struct weir_slice raw; /* the same with its framing, as it came; or empty */
-    bool is_touched;       /* a judged line with a finding, where the owner has asked for those */
+    struct weir_slice raw;   /* the same with its framing, as it came; or empty */
+    struct weir_slice input; /* of a call: its arguments, with what was found in them replaced */
+    bool is_touched;         /* a judged line with a finding, where the owner has asked for those */
 };
 
 struct weir_row_ops {
@@ -132,6 +134,11 @@ struct weir_row_judge {
     enum weir_row_rule rule;
 };
 void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge);
+
+/* A tool call, complete: looked at and replaced as those of a choice are (task/called.h). `tools`
+ * is taken over; the first of them is the call, others have names that are looked at with it. */
+void weir_row_call(struct weir_row *row, const struct weir_row_line *line,
+                   struct weir_tools *tools);
 
 /* What comes behind waits until everything that was found in asides has been told. All places must
  * have been closed. */

@@ -185,17 +185,37 @@ def test_block_in_a_whole_message_leaves_the_words_alone(gateway, server):
     assert messages.findings(answer) == [(1, None, "email_address", 0, len(MAIL))]
 
 
-@pytest.mark.parametrize("route", ["block", "redact"])
-@pytest.mark.parametrize("pieces", [(f'{{"to":"{MAIL}"}}',), ('{"to":"jane\\u0040exam', 'ple.org"}'),
-                                    ('{"to":"jane@', "example", '.org"}')])  # fmt: skip
-def test_a_call_with_a_finding_never_leaves(gateway, server, route, pieces):
+PIECES = [(f'{{"to":"{MAIL}"}}',), ('{"to":"jane\\u0040exam', 'ple.org"}'),
+          ('{"to":"jane@', "example", '.org"}')]  # fmt: skip
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+def test_a_call_with_a_finding_ends_the_answer_of_a_route_that_blocks(gateway, server, pieces):
     said = messages.message(text(0, "Sending."), tool(1, "send", *pieces), text(2, "Done."))
-    left = streamed(gateway, server, route, said)
+    left = streamed(gateway, server, "block", said)
     answer = messages.gather(left)
     assert [b["type"] for b in answer["content"]] == ["text", "text"]
     assert answer["stop_reason"] == "refusal"
     assert messages.findings(left[-2])[0][:3] == (1, "input_json", "email_address")
     assert "example" not in json.dumps(left)
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+def test_what_is_found_in_a_calls_input_is_replaced_in_its_string(gateway, server, pieces):
+    said = messages.message(text(0, "Sending."), tool(1, "send", *pieces), text(2, "Done."))
+    left = streamed(gateway, server, "redact", said)
+    answer = messages.gather(left)
+    assert answer["content"][1]["input"] == {"to": "[email_address]"}
+    assert answer["content"][2]["text"] == "Done."
+    assert messages.findings(left[-2])[0][:3] == (1, "input_json", "email_address")
+    whole = messages.whole({"type": "tool_use", "id": "t", "name": "n", "input": {"a": [MAIL, 1]}})
+    assert unary(gateway, server, "redact", whole)["content"][0]["input"] == {"a": ["[email_address]", 1]}
+
+
+@pytest.mark.parametrize("call", [tool(0, MAIL, "{}"), tool(0, "send", f'{{"{MAIL}":1}}')])
+def test_names_in_a_call_cannot_be_replaced(gateway, server, call):
+    left = streamed(gateway, server, "redact", messages.message(call))
+    assert messages.gather(left)["stop_reason"] == "refusal" and MAIL not in json.dumps(left)
 
 
 def test_a_clean_call_leaves_whole(gateway, server):
