@@ -21,10 +21,8 @@ static uint64_t now_us(void)
 static const char *kind_name(enum weir_task_step_kind kind)
 {
     static const char *const names[] = {
-        [WEIR_TASK_STEP_RAW] = "raw",
-        [WEIR_TASK_STEP_CHUNK] = "chunk",
-        [WEIR_TASK_STEP_VERDICT] = "verdict",
-        [WEIR_TASK_STEP_BATCH] = "batch",
+        [WEIR_TASK_STEP_RAW] = "raw",         [WEIR_TASK_STEP_CHUNK] = "chunk",
+        [WEIR_TASK_STEP_VERDICT] = "verdict", [WEIR_TASK_STEP_BATCH] = "batch",
         [WEIR_TASK_STEP_TOKEN] = "token",
     };
     return names[kind];

@@ -96,6 +96,26 @@ static size_t write_type(struct weir_slice type, char *out)
     return n;
 }
 
+static bool has_word(struct weir_slice text, struct weir_slice word)
+{
+    for (size_t i = 0; i + word.n <= text.n; i++) {
+        if (weir_slice_eq_nocase(weir_slice_sub(text, i, i + word.n), word)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weir_mask_covers(const struct weir_mask *m, struct weir_slice text)
+{
+    for (size_t i = 0; i < m->n && text.n != 0; i++) {
+        if (has_word(weir_slice_make(m->entries[i]->token, m->entries[i]->n), text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool weir_mask_is_ours(const struct weir_mask *m, struct weir_slice text)
 {
     if (text.n < 1 + 1 + WEIR_MASK_TAG_BYTES || text.n > WEIR_MASK_TOKEN_MOST) {
@@ -125,23 +145,14 @@ bool weir_mask_is_ours(const struct weir_mask *m, struct weir_slice text)
 
 /* ---- values ---- */
 
-static bool has_word(struct weir_slice type, const char *word)
-{
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= type.n; i++) {
-        if (weir_slice_eq_nocase(weir_slice_sub(type, i, i + n), weir_slice_make(word, n))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 enum weir_mask_form weir_mask_form_of(struct weir_slice type)
 {
-    if (has_word(type, "mail")) {
+    if (has_word(type, WEIR_SLICE("mail"))) {
         return WEIR_MASK_LOWER;
     }
-    return has_word(type, "phone") || has_word(type, "card") ? WEIR_MASK_DIGITS : WEIR_MASK_AS_IS;
+    return has_word(type, WEIR_SLICE("phone")) || has_word(type, WEIR_SLICE("card"))
+               ? WEIR_MASK_DIGITS
+               : WEIR_MASK_AS_IS;
 }
 
 void weir_mask_normalise(enum weir_mask_form form, struct weir_slice value, struct weir_buf *out)

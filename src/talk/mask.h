@@ -76,6 +76,9 @@ void weir_mask_normalise(enum weir_mask_form form, struct weir_slice value, stru
 /* Is it a token that was made with this key, in any scope? Exactly as it was made. */
 bool weir_mask_is_ours(const struct weir_mask *m, struct weir_slice text);
 
+/* Does the text lie in a token of this map, in any case? */
+bool weir_mask_covers(const struct weir_mask *m, struct weir_slice text);
+
 /* Is it the spelling of a token of this map? As weir_mask_match. */
 bool weir_mask_has(const struct weir_mask *m, struct weir_slice text);
 

@@ -238,8 +238,7 @@ void weir_asked_trace(const struct weir_asked *a, const struct weir_task_trace *
 {
     struct run run;
     for (size_t i = 0; a->o.mask != NULL && a->fault == NULL && i < a->n_places; i++) {
-        const struct weir_walk_item *item =
-            weir_asked__item(a, &a->hits[a->places[i].first]);
+        const struct weir_walk_item *item = weir_asked__item(a, &a->hits[a->places[i].first]);
         struct runs runs = runs_of(a, &a->places[i]);
         bool is_text = item->kind == WEIR_WALK_TEXT && item->message != WEIR_WALK_NO_INDEX;
         while (is_text && next_run(&runs, &run)) {

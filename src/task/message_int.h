@@ -122,6 +122,9 @@ void weir_msg__answer(struct weir_msg *m, bool is_refused);
 
 /* message_say.c */
 /* What leaves for the signature of a block, `line` of WEIR_MSG_SIGNATURE: JSON, a string. */
+/* The arguments of a call that was judged, with values where the route masks; in the arena. */
+struct weir_slice weir_msg__arguments(const struct weir_msg *m, struct weir_slice json);
+
 struct weir_slice weir_msg__signature(const struct weir_msg *m, struct weir_slice line);
 void weir_msg__keep_found(struct weir_msg *m, const struct weir_row_found *found);
 /* {"output":[…]} of one place, and of all; appends nothing where nothing was found. */

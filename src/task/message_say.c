@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "detect/found.h"
 #include "obs/trace.h"
+#include "talk/restore.h"
 #include "task/event.h"
 #include "task/message_int.h"
 #include "task/results.h"
@@ -157,6 +158,21 @@ void weir_msg__patch(struct weir_slice json, struct weir_slice detections,
         weir_buf_append(out, json);
     }
     weir_json_tape_dispose(&tape);
+}
+
+struct weir_slice weir_msg__arguments(const struct weir_msg *m, struct weir_slice json)
+{
+    const struct weir_policy *policy = m->request.policy;
+    if (policy->map == NULL || json.n == 0) {
+        return json;
+    }
+    struct weir_restore restore;
+    struct weir_buf out = {0};
+    weir_restore_init(&restore, policy->map, &policy->mask->hosts, true);
+    weir_restore_feed(&restore, json, &out);
+    weir_restore_end(&restore, &out);
+    weir_restore_dispose(&restore);
+    return weir_arena_take_buf(m->task->arena, &out);
 }
 
 /* ---- refusing ---- */

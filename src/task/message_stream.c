@@ -113,7 +113,7 @@ static void send_delta(struct weir_msg *m, enum weir_messages_kind kind, struct 
 static void send_call(struct weir_msg *m, const struct weir_row_line *line)
 {
     send_open(m, line->json);
-    send_delta(m, WEIR_MESSAGES_TOOL, line->input);
+    send_delta(m, WEIR_MESSAGES_TOOL, weir_msg__arguments(m, line->input));
     send_stop(m);
 }
 

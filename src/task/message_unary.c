@@ -107,9 +107,10 @@ static void close_block(struct weir_msg *m)
 static void add_call(struct weir_msg *m, const struct weir_row_line *line)
 {
     struct weir_slice empty = line->json;
+    struct weir_slice input = weir_msg__arguments(m, line->input);
     begin_block(m);
     weir_buf_append(&m->content, weir_slice_sub(empty, 0, empty.n - 3)); /* without {}} */
-    weir_buf_append(&m->content, line->input.n != 0 ? line->input : WEIR_SLICE("{}"));
+    weir_buf_append(&m->content, input.n != 0 ? input : WEIR_SLICE("{}"));
     weir_buf_append_byte(&m->content, '}');
 }
 

@@ -59,6 +59,7 @@ struct item {
 struct weir_row {
     struct weir_row_options o;
     struct weir_policy blocking; /* the route's, as a place has it that blocks */
+    struct weir_policy_mask blocking_mask;
     struct weir_list items;
     struct weir_list places;  /* that have not left, asides included */
     struct weir_list judging; /* lines that have not left, and those of which findings are told */
@@ -128,6 +129,11 @@ struct weir_row *weir_row_new(const struct weir_row_options *options)
     row->o = *options;
     row->blocking = *options->policy;
     row->blocking.action = is_annotating(row) ? WEIR_POLICY_ANNOTATE : WEIR_POLICY_BLOCK;
+    if (options->policy->mask != NULL) {
+        row->blocking_mask = *options->policy->mask;
+        row->blocking_mask.unknown_output = WEIR_POLICY_BLOCK;
+        row->blocking.mask = &row->blocking_mask;
+    }
     row->sweep.fn = on_sweep;
     weir_list_init(&row->items);
     weir_list_init(&row->places);
@@ -259,6 +265,8 @@ static struct weir_row_place *new_place(struct weir_row *row,
                                      .max_held_bytes = row->o.max_held_bytes,
                                      .choice = options->number,
                                      .keeps_json = options->keeps_json,
+                                     /* what is signed must come back as it was */
+                                     .keeps_tokens = options->channel == WEIR_CHANNEL_REASONING,
                                      .is_unary = row->o.is_unary,
                                      .on_progress = on_progress,
                                      .ctx = place});
@@ -444,6 +452,7 @@ void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struc
     judged->called = weir_called_new(&(struct weir_called_options){.arena = row->o.task->arena,
                                                                    .plan = row->o.plan,
                                                                    .policy = row->o.policy,
+                                                                   .mask = row->o.policy->map,
                                                                    .choice = line->number,
                                                                    .tools = &judged->tools});
     judged->scan = weir_scan_new(row->o.task, on_judged, judged);
@@ -631,6 +640,7 @@ static const struct weir_detection *const *told_of(const struct judged *judged)
     for (size_t i = 0; i < n; i++) {
         told[i] = *judged->group->found[i];
         told[i].detection = weir_detection_name(judged->group->found[i]);
+        told[i].detection_type = weir_detection_type_name(judged->group->found[i]);
         told[i].metadata = WEIR_SLICE("");
         list[i] = &told[i];
     }
@@ -651,6 +661,18 @@ static struct weir_row_found judged_found(const struct judged *judged)
     return found;
 }
 
+/* Where the route masks, what lies in a token is no finding. */
+static void drop_covered(const struct weir_mask *mask, struct weir_scan_group *group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < group->n_found; i++) {
+        if (!weir_mask_covers(mask, group->found[i]->text)) {
+            group->found[n++] = group->found[i];
+        }
+    }
+    group->n_found = n;
+}
+
 /* The answer is there. False: the row has failed. */
 static bool is_answered(struct judged *judged)
 {
@@ -661,6 +683,8 @@ static bool is_answered(struct judged *judged)
         fail(judged->row, fault);
     } else if (judged->called != NULL) {
         weir_called_collect(judged->called);
+    } else if (judged->row->o.policy->map != NULL) {
+        drop_covered(judged->row->o.policy->map, judged->group);
     }
     return fault == NULL;
 }
@@ -689,7 +713,7 @@ static bool is_blocking(const struct judged *judged, enum weir_row_rule rule)
 static bool let_go_call(struct judged *judged, const struct item *item)
 {
     struct weir_row *row = judged->row;
-    bool is_good = weir_called_has_judged(judged->called, &judged->tools) &&
+    bool is_good = weir_called_has_judged(judged->called, &judged->tools, WEIR_SLICE("")) &&
                    weir_called_replace(judged->called, &judged->tools);
     if (is_good) {
         struct weir_row_line line = {.tag = item->tag,

@@ -97,8 +97,8 @@ bool weir_unmask_flush(struct weir_unmask *u, enum weir_channel channel, struct 
 /* Where a place of the guard's text stands in what leaves; of the text that left last. */
 size_t weir_unmask_map(const struct weir_unmask *u, enum weir_channel channel, size_t at_cp);
 
-/* Tool calls: counts foreign tokens in them; and, when they have been judged, puts values into their
- * arguments. */
+/* Tool calls: counts foreign tokens in them; and, when they have been judged, puts values into
+ * their arguments. */
 void weir_unmask_count_calls(struct weir_unmask *u, const struct weir_tools *calls);
 void weir_unmask_calls(struct weir_unmask *u, struct weir_tools *calls);
 

@@ -11,6 +11,7 @@ KEY = "a key of the tests, long enough"
 ENV = {"MASK_KEY": KEY, "TEAM_A": "secret-a", "TEAM_B": "secret-b"}
 CHAT = "/v1/chat/completions"
 TEXT = "/v1/completions"
+MESSAGES = "/v1/messages"
 TOKEN = re.compile(r"(?<![A-Za-z0-9_])[A-Z0-9_]{1,24}_[0-9A-HJKMNP-TV-Z]{10}")
 
 
@@ -81,6 +82,13 @@ class World:
             return reply([self.finds(text) for text in request.json()["contents"]])
         body = request.json()
         said = self.says(body) if callable(self.says) else self.says
+        if request.path == MESSAGES and not isinstance(said, (bytes, str)) and not isinstance(said, dict):
+            return said
+        if request.path == MESSAGES:
+            blocks = [{"type": "text", "text": said}] if isinstance(said, str) else said["blocks"]
+            return reply({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": blocks,
+                          "stop_reason": "end_turn", "stop_sequence": None,
+                          "usage": {"input_tokens": 1, "output_tokens": 1}})  # fmt: skip
         if isinstance(said, dict):
             return reply(answer(said))
         if not isinstance(said, str):

@@ -4,7 +4,8 @@ import json
 
 import masking
 import pytest
-from masking import CHAT, TEXT, chat, route, tokens
+import questions
+from masking import CHAT, MESSAGES, TEXT, chat, route, tokens
 
 MAIL = "jane@example.org"
 CARD = "4111 1111 1111 1111"
@@ -423,3 +424,170 @@ def test_the_playground_is_told_of_tokens(module_weir):
                     (2, len(CARD) + 4, len(CARD) + 4 + len(MAIL), mail)]  # fmt: skip
     assert MAIL not in "".join(b for b in answer.text.split("\n\n") if b.startswith("event: weir-trace"))
     world.model.close()
+
+
+# --- how it could be broken ---
+
+
+@pytest.mark.parametrize("path", [CHAT, TEXT, MESSAGES])
+def test_every_string_of_a_question(world, path):
+    """A marker in every text of a request: none of them passes, and each has a token of its own."""
+    form = questions.FORMATS[path]
+    kinds = questions.kinds_of(form)
+    texts = [i for i, kind in enumerate(kinds) if kind == "text"]
+    answer = world.post("words", form(questions.Slots(lambda i, kind: kind == "text")), path=path)
+    assert answer.status_code == 200, answer.text
+    raw, sent = world.sent()
+    assert "MRK" not in raw and "MRK" not in "".join(questions.strings(sent))
+    seen = {token for text in questions.strings(sent) for token in tokens(text)}
+    assert len(seen) == len(texts)
+    told = [e["path"] for e in answer.json()["detections"]["input"]]
+    assert len(told) == len(set(told)) and len(told) >= len(texts)
+
+
+def test_a_value_that_looks_like_a_token(world):
+    """It is a value like any other, also where a real token is its beginning."""
+    world.ask("mask", chat(MAIL))
+    real = tokens(world.sent()[0])[0]
+    for value in ("PERSON_ABCDEFGHJK", real[:-1] + ("0" if real[-1] != "0" else "1"), real[:-3]):
+        world.finds = lambda text: [] if value not in text else [
+            {"start": text.index(value), "end": text.index(value) + len(value), "detection": "x",
+             "detection_type": "y", "score": 0.9, "text": value}]  # fmt: skip
+        world.says = last_text
+        world.cut = list
+        assert world.text("far", chat(f"see {value} now")) == f"see {value} now"
+        assert value not in world.sent()[0]
+        assert world.streamed_text("far", chat(f"see {value} now")) == f"see {value} now"
+
+
+def test_halves_of_characters(world):
+    """Surrogates that are cut between events, beside a token and inside of nothing."""
+    def say(body):
+        token = tokens(last_text(body))[0]
+        pieces = ["\\ud83d", "\\ude00" + token[:5], token[5:] + "\\ud83d", "\\ude00", "x\\ud83d"]
+        said = [json.dumps(masking.event({"content": "@"})).replace('"@"', f'"{p}"') for p in pieces]
+        return masking.services.events(*said, masking.event({}, "stop"), "[DONE]")
+
+    world.says = say
+    assert world.streamed_text("mask", chat(MAIL)) == f"😀{MAIL}😀x\ufffd"
+
+
+def test_a_caller_that_hangs_up(world):
+    """Nothing is left behind, and the next one is served."""
+    token = []
+
+    def say(body):
+        token[:] = tokens(last_text(body))
+        return masking.services.events(masking.event({"content": token[0][:9]}), end=False)
+
+    world.says = say
+    with world.weir.client() as client:
+        with client.stream("POST", "/mask/v1/chat/completions", json={**chat(MAIL), "stream": True}) as answer:
+            assert answer.status_code == 200
+    world.says = last_text
+    assert world.text("mask", chat(MAIL)) == MAIL
+
+
+def test_values_in_errors(world):
+    """What a model server says of a request has no values in it to begin with."""
+    world.says = lambda body: masking.reply(
+        {"error": {"message": f"cannot read {last_text(body)} of {OTHER}", "type": "x", "code": None}}, 400)
+    answer = world.post("mask", chat(MAIL))
+    assert answer.status_code == 400 and OTHER not in answer.text and MAIL not in answer.text
+
+
+def test_several_choices(world):
+    def say(body):
+        token = tokens(last_text(body))[0]
+        said = [{"index": i, "message": {"role": "assistant", "content": f"{i} {token}"}, "finish_reason": "stop"}
+                for i in range(3)]  # fmt: skip
+        if not body.get("stream"):
+            return masking.reply({**masking.answer(""), "choices": said})
+        events = []
+        for k in range(len(token) + 2):
+            for i in range(3):
+                text = f"{i} {token}"[k : k + 1]
+                event = masking.event({"content": text})
+                event["choices"][0]["index"] = i
+                events.append(event)
+        ends = [masking.event({}, "stop") for _ in range(3)]
+        for i, event in enumerate(ends):
+            event["choices"][0]["index"] = i
+        return masking.services.events(*events, *ends, "[DONE]")
+
+    world.says = say
+    body = world.ask("mask", chat(MAIL, n=3))
+    assert [c["message"]["content"] for c in body["choices"]] == [f"{i} {MAIL}" for i in range(3)]
+    found = masking.streams.gather(world.stream("mask", chat(MAIL, n=3)))["choices"]
+    assert [found[i]["texts"]["content"] for i in range(3)] == [f"{i} {MAIL}" for i in range(3)]
+
+
+def test_batches(module_weir):
+    """Restored text goes through batching like any other."""
+    batching = {"batching": {"mode": "on", "max_latency_ms": 50}}
+    other = masking.World(module_weir, route("mask", streaming=batching))
+    other.says, other.cut = last_text, list
+    assert other.streamed_text("mask", chat(f"Write to {MAIL}. Then to {CARD}.")) == (
+        f"Write to {MAIL}. Then to {CARD}.")
+    other.model.close()
+
+
+# --- Messages ---
+
+
+def message(text, **more):
+    return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}], **more}
+
+
+def test_messages(world):
+    """Text and tool calls of Messages have their values, others' data is redacted."""
+    def say(body):
+        token = tokens(last_text(body))[0]
+        return {"blocks": [{"type": "text", "text": f"To {token} and {OTHER}"},
+                           {"type": "tool_use", "id": "t1", "name": "f", "input": {"to": token, "n": [f"<{token}>"]}}]}
+
+    world.says = say
+    body = world.ask("mask", message(MAIL), path=MESSAGES)
+    assert MAIL not in world.sent()[0]
+    text, call = body["content"]
+    assert text["text"] == f"To {MAIL} and [email_address]"
+    assert call["input"] == {"to": MAIL, "n": [f"<{MAIL}>"]}
+
+
+def test_streamed_messages(world):
+    def say(body):
+        token = tokens(last_text(body))[0]
+        call = json.dumps({"to": token})
+        said = [{"type": "message_start", "message": {
+                    "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+                    "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}},
+                {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+                *[{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": p}}
+                  for p in f"To {token} and {OTHER} now"],
+                {"type": "content_block_stop", "index": 0},
+                {"type": "content_block_start", "index": 1,
+                 "content_block": {"type": "tool_use", "id": "t1", "name": "f", "input": {}}},
+                *[{"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": p}}
+                  for p in call],
+                {"type": "content_block_stop", "index": 1},
+                {"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+                 "usage": {"output_tokens": 2}},
+                {"type": "message_stop"}]  # fmt: skip
+        return named(said)
+
+    world.says = say
+    answer = world.post("mask", message(MAIL, stream=True), path=MESSAGES)
+    assert answer.status_code == 200, answer.text
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
+    deltas = [(e["index"], e["delta"]) for e in events if e["type"] == "content_block_delta"]
+    assert "".join(d["text"] for i, d in deltas if i == 0) == f"To {MAIL} and [email_address] now"
+    assert json.loads("".join(d["partial_json"] for i, d in deltas if i == 1)) == {"to": MAIL}
+
+
+def named(said):
+    """Events with their names, as Messages has them."""
+    yield b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    for event in said:
+        data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+        yield f"{len(data):x}\r\n".encode() + data + b"\r\n"
+    yield b"0\r\n\r\n"
