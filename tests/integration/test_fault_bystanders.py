@@ -51,14 +51,13 @@ class Pair:
 
         self.stage = Stage(servers, extra=extra)
         self.stage.hasty = is_hasty
+        self.stage.peers["second"] = self.second
 
     def quiet(self):
-        self.second.set_fault(None)
         self.stage.quiet()
 
     def close(self):
         self.stage.close()
-        self.second.close()
 
 
 def is_asked_elsewhere(fault, endpoint):
@@ -93,7 +92,7 @@ def play_provider(pair, cell):
     endpoint = ENDPOINTS[cell.endpoint]
     stage = pair.stage
     whole = stage.baseline(endpoint)
-    for each in (*stage.peers.values(), pair.second):
+    for each in stage.peers.values():
         each.reset_counts()
     stage.model.set_fault(cell.fault)
     if cell.service == "both providers":
