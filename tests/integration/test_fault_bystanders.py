@@ -231,15 +231,23 @@ class Audited:
     def fail(self, kind):
         if kind == "full":
             self.limit(self.path.stat().st_size)
-        else:
+        else:  # while nothing waits to be written
+            before = len(self.told())
             self.folder.rename(self.folder.with_suffix(".gone"))
             self.stage.w.signal(signal.SIGUSR1)
+            harness.wait_until(lambda: len(self.told()) > before, "the log to say so")
+
+    def told(self):
+        return self.stage.w.log(target="audit", level="ERROR")
 
     def mend(self, kind):
         if kind == "full":
             self.limit(resource.RLIM_INFINITY)
         else:
+            n = len(self.stage.w.log("the audit log is opened again"))
             self.folder.with_suffix(".gone").rename(self.folder)
+            again = lambda: len(self.stage.w.log("the audit log is opened again")) > n
+            harness.wait_until(again, "the file to be opened again")
 
     def lines(self):
         return [json.loads(line) for line in self.path.read_text().splitlines()]
