@@ -224,6 +224,7 @@ def test_answers_of_services(tmp_path_factory):
 CONTENTS = {"contents": [MAIL], "detector_params": {"regex": {}}}
 FORMS = {
     "OpenAIError": ("/v1/chat/completions", ASK),
+    "AnthropicError": ("/v1/messages", {**ASK, "max_tokens": 5}),
     "Error": ("/api/v2/text/detection/content", {"content": MAIL, "detectors": {"regex": {}}}),
     "DetectorError": ("/api/v1/text/contents", CONTENTS),
 }
@@ -293,9 +294,10 @@ def test_every_form_of_every_status(plain, tight, full, keyed, form, status):
 
 
 def test_no_status_is_declared_that_nobody_has_shown():
-    """The others are shown on routes (test_route_errors) and with services (above)."""
+    """The others are shown on routes (test_route_errors, test_messages_errors) and with services (above)."""
     shown = {f"{form}{status}" for form in FORMS for status in STATUSES}
-    elsewhere = {f"OpenAIError{status}" for status in ("404", "409", "500", "502", "504", "5XX")}
+    upstream = ("404", "409", "500", "502", "504", "5XX")
+    elsewhere = {f"{form}Error{status}" for form in ("OpenAI", "Anthropic") for status in upstream}
     elsewhere |= {"Error404", "Error500", "DetectorError404"}
     never = {"DetectorError500"}  # built-in detectors do not fail; a caller must expect it all the same
     assert openapi.DOCUMENT["components"]["responses"].keys() - shown - elsewhere == never
