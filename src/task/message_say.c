@@ -46,7 +46,7 @@ static struct weir_msg_found *place_of(struct weir_msg *m, const struct weir_row
     if (last != NULL && last->number == found->number && last->channel == channel) {
         return last;
     }
-    if (m->n_places == m->cap_places) {
+    if (m->found == NULL || m->n_places == m->cap_places) {
         m->cap_places = 2 * m->cap_places + 4;
         m->found = weir_mem_realloc(m->found, m->cap_places * sizeof *m->found);
     }

@@ -19,8 +19,7 @@ struct weir_row_place {
     struct weir_guard *guard;
     size_t left_cp; /* of its text, that has left */
     uint16_t half;  /* see talk/half.h */
-    bool is_changed;
-    bool is_over; /* the guard has said its last */
+    bool is_over;   /* the guard has said its last */
 };
 
 /* The texts of a line, under judgement. In the request's arena. */
@@ -171,11 +170,6 @@ enum weir_path_wait weir_row_waits(const struct weir_row *row)
         most = one > most ? one : most;
     }
     return most;
-}
-
-bool weir_row_is_changed(const struct weir_row_place *place)
-{
-    return place->is_changed;
 }
 
 /* ---- ending ---- */
@@ -587,7 +581,6 @@ static void emit(struct weir_row_place *place, const struct weir_guard_piece *pi
 {
     struct weir_row *row = place->row;
     place->left_cp = piece->end_cp;
-    place->is_changed = place->is_changed || piece->is_changed;
     if (is_annotating(row)) {
         emit_raw(place, piece);
     } else if (piece->text.n != 0 || piece->n_findings != 0) {

@@ -154,7 +154,4 @@ void weir_row_drain(struct weir_row *row);
 size_t weir_row_held(const struct weir_row *row);
 enum weir_path_wait weir_row_waits(const struct weir_row *row);
 
-/* Was some of the place's text replaced? Until it is swept: from inside `line` behind it. */
-bool weir_row_is_changed(const struct weir_row_place *place);
-
 #endif
