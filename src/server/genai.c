@@ -118,6 +118,8 @@ const char *weir_genai_operation(struct weir_slice path)
         const char *end;
         const char *operation;
     } table[] = {{"/chat/completions", "chat"},
+                 {"/messages", "chat"},
+                 {"/responses", "chat"},
                  {"/completions", "text_completion"},
                  {"/embeddings", "embeddings"}};
     struct weir_slice plain = weir_slice_sub(path, 0, weir_slice_find(path, '?'));
