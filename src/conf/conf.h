@@ -202,11 +202,7 @@ enum weir_conf_block_as {
 };
 enum weir_conf_ending { WEIR_CONF_ENDING_FILTER, WEIR_CONF_ENDING_COMPLETED };
 
-enum weir_conf_mask_scope {
-    WEIR_CONF_MASK_KEY,
-    WEIR_CONF_MASK_ROUTE,
-    WEIR_CONF_MASK_REQUEST,
-};
+enum weir_conf_mask_scope { WEIR_CONF_MASK_KEY, WEIR_CONF_MASK_ROUTE, WEIR_CONF_MASK_REQUEST };
 enum weir_conf_mask_unknown {
     WEIR_CONF_MASK_UNKNOWN_REDACT,
     WEIR_CONF_MASK_UNKNOWN_BLOCK,

@@ -70,9 +70,6 @@ const struct weir_fault *weir_asked_fault(const struct weir_asked *a);
 struct weir_task_trace;
 void weir_asked_trace(const struct weir_asked *a, const struct weir_task_trace *trace);
 
-/* The tokens that stand in the request for what was found; NULL: the policy does not mask. */
-const struct weir_mask *weir_asked_mask(const struct weir_asked *a);
-
 /* Tells who watches the request, by its own copy of the policy, what was found (task/seen.h) and
  * what is done about it. */
 void weir_asked_note(const struct weir_asked *a, const struct weir_policy *policy,

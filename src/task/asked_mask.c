@@ -18,11 +18,6 @@
     "Words such as EMAIL_ADDRESS_7F3KQ2MAX9 stand for values that are not shown to you: repeat "   \
     "them exactly as they are."
 
-const struct weir_mask *weir_asked_mask(const struct weir_asked *a)
-{
-    return a->o.mask;
-}
-
 /* ---- failing ---- */
 
 static bool fail(struct weir_asked *a, const char *why)
