@@ -44,6 +44,7 @@ routes:
     on_detection: annotate
 """
 REMOTE = """
+cache: false
 chunkers:
   sentences: {{type: sentence, service: {{hostname: 127.0.0.1, port: {port}}}}}
 detectors:
