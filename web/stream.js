@@ -363,7 +363,7 @@ function drawTalk(r) {
   drawPieces($("thought-text"), thoughtPieces(r));
   drawPieces($("text"), answerPieces(r));
   show($("back-box"), isMasked(r));
-  show($("answer-head"), !isMasked(r));
+  show($("answer-head"), !isMasked(r) && !isLost(r));
   show($("text"), !isMasked(r));
   if (isMasked(r)) drawPieces($("back"), answerPieces(r));
   $("text").classList.toggle("waits", isRunning());

@@ -66,6 +66,12 @@ bool weir_form_is_id_at(const struct weir_json *json, uint32_t at, size_t most)
     return plain_text(json, at, &text) && weir_form_is_id(text, most);
 }
 
+bool weir_form_is_base64_at(const struct weir_json *json, uint32_t at, size_t most)
+{
+    struct weir_slice text;
+    return plain_text(json, at, &text) && is_made_of(text, most, "+/=_-", true);
+}
+
 bool weir_form_is_word_at(const struct weir_json *json, uint32_t at)
 {
     struct weir_slice text;

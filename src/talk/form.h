@@ -36,6 +36,8 @@ bool weir_form_is_seal(struct weir_slice s);
 
 /* Is the value a string of that form? It has no escapes then, so its bytes are its text. */
 bool weir_form_is_id_at(const struct weir_json *json, uint32_t at, size_t most);
+/* What a server has encrypted or signed: base64, of either alphabet. */
+bool weir_form_is_base64_at(const struct weir_json *json, uint32_t at, size_t most);
 bool weir_form_is_word_at(const struct weir_json *json, uint32_t at);
 
 /*

@@ -4,7 +4,7 @@
 
 enum {
     MODE_TEXT,
-    MODE_TARGET,    /* behind `](`, before it is known what the target is */
+    MODE_TARGET,    /* in a target, before it is known what it is */
     MODE_SLASHES,   /* behind a scheme, or in the slashes before an authority */
     MODE_AUTHORITY, /* the host */
     MODE_PORT,
@@ -12,6 +12,9 @@ enum {
     MODE_CLOSED, /* a target without a host of its own, or what follows its URL */
     MODE_MAIL,   /* a target that begins with `mailto:` or `tel:` */
 };
+
+/* `<` and a letter begin a tag; behind `=` comes a value. */
+enum { TAG_NONE, TAG_NAMES, TAG_VALUE };
 
 enum { ESCAPE_NONE, ESCAPE_BEGUN, ESCAPE_HEX }; /* and the digits that were seen */
 
@@ -27,7 +30,7 @@ static bool is_space(unsigned char c)
 
 static bool ends_url(unsigned char c)
 {
-    return is_space(c) || c == '<' || c == '>' || c == '"' || c == '`';
+    return is_space(c) || c == '<' || c == '>';
 }
 
 static bool is_slash(unsigned char c)
@@ -59,22 +62,13 @@ static void put_host(struct weir_linkwatch *l, unsigned char c)
     }
 }
 
-static void read_text(struct weir_linkwatch *l)
+static void begin_target(struct weir_linkwatch *l, char closer)
 {
-    size_t n = sizeof l->last;
-    if (ends_with(l, "](")) {
-        l->mode = MODE_TARGET;
-        l->is_target = true;
-        l->depth = 0;
-    } else if (ends_with(l, "//") || ends_with(l, ":\\\\") || ends_with(l, "http:") ||
-               ends_with(l, "https:")) {
-        begin_url(l);
-    } else if (ends_with(l, "www.") && !weir_mask_is_word((unsigned char)l->last[n - 5])) {
-        begin_url(l);
-        l->mode = MODE_AUTHORITY;
-        memcpy(l->host, "www.", 4);
-        l->n_host = 4;
-    }
+    l->mode = MODE_TARGET;
+    l->is_target = true;
+    l->closer = closer;
+    l->n_word = 0;
+    l->depth = 0;
 }
 
 /* What may still become a scheme is in the bytes before. */
@@ -82,16 +76,16 @@ static void read_target(struct weir_linkwatch *l, unsigned char c)
 {
     static const char *const schemes[] = {"mailto:", "tel:", "http:", "https:", "//"};
     size_t n = sizeof l->last;
-    size_t begun = n;
-    while (begun > 0 && l->last[begun - 1] != '(' && l->last[begun - 1] != '<' &&
-           !is_space((unsigned char)l->last[begun - 1])) {
-        begun--;
+    if (l->n_word == 0 && is_space(c)) {
+        return;
     }
-    struct weir_slice word = {l->last + begun, n - begun};
-    if (word.n == 0) {
-        return; /* white space, or the bracket around it */
+    if (l->n_word == 0 && c == '<' && (l->closer == ')' || l->closer == '\n')) {
+        l->closer = '>'; /* brackets and blanks may stand in it */
+        return;
     }
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+    l->n_word = (uint8_t)(l->n_word + (l->n_word <= n));
+    struct weir_slice word = {l->last + n - l->n_word, l->n_word};
+    for (size_t i = 0; l->n_word <= n && i < sizeof schemes / sizeof schemes[0]; i++) {
         struct weir_slice scheme = weir_slice_cstr(schemes[i]);
         if (weir_slice_eq(word, scheme)) {
             begin_url(l);
@@ -103,8 +97,51 @@ static void read_target(struct weir_linkwatch *l, unsigned char c)
         }
     }
     l->mode = MODE_CLOSED;
-    if (is_slash(c) && word.n == 2 && is_slash((unsigned char)word.p[0])) {
+    if (is_slash(c) && l->n_word == 2 && is_slash((unsigned char)word.p[0])) {
         begin_url(l);
+    }
+}
+
+/* True: a value has begun. */
+static bool read_tag(struct weir_linkwatch *l, unsigned char c)
+{
+    bool is_letter = c >= 'a' && c <= 'z';
+    if (l->tag == TAG_VALUE && !is_space(c) && c != '>') {
+        bool is_quoted = c == '"' || c == '\'';
+        begin_target(l, is_quoted ? (char)c : ' ');
+        if (!is_quoted) {
+            read_target(l, c);
+        }
+        return true;
+    }
+    if (c == '>') {
+        l->tag = TAG_NONE;
+    } else if (l->tag == TAG_NAMES && c == '=') {
+        l->tag = TAG_VALUE;
+    } else if (l->tag == TAG_NONE && is_letter && ends_with(l, (char[]){'<', (char)c, '\0'})) {
+        l->tag = TAG_NAMES;
+    }
+    return false;
+}
+
+static void read_text(struct weir_linkwatch *l, unsigned char c)
+{
+    size_t n = sizeof l->last;
+    if (read_tag(l, c)) {
+        return;
+    }
+    if (ends_with(l, "](")) {
+        begin_target(l, ')');
+    } else if (ends_with(l, "]:")) {
+        begin_target(l, '\n');
+    } else if (ends_with(l, "//") || ends_with(l, ":\\\\") || ends_with(l, "http:") ||
+               ends_with(l, "https:")) {
+        begin_url(l);
+    } else if (ends_with(l, "www.") && !weir_mask_is_word((unsigned char)l->last[n - 5])) {
+        begin_url(l);
+        l->mode = MODE_AUTHORITY;
+        memcpy(l->host, "www.", 4);
+        l->n_host = 4;
     }
 }
 
@@ -121,17 +158,38 @@ static void read_authority(struct weir_linkwatch *l, unsigned char c)
     }
 }
 
-/* A target ends with its bracket, or with the line. */
+/* A target of markdown ends with its bracket, or with the line that it stands on. */
 static bool ends_target(struct weir_linkwatch *l, unsigned char c)
 {
-    if (c == '(') {
-        l->depth++;
-    } else if (c == ')' && l->depth != 0) {
-        l->depth--;
-    } else if (c == ')' || c == '\n') {
-        return true;
+    switch (l->closer) {
+    case '"':
+    case '\'':
+        return c == (unsigned char)l->closer;
+    case ' ':
+        return is_space(c) || c == '>';
+    case ')':
+        if (c == '(') {
+            l->depth++;
+            return false;
+        }
+        if (c == ')' && l->depth != 0) {
+            l->depth--;
+            return false;
+        }
+        break;
+    default:
+        break;
     }
-    return false;
+    return (c == '\n' && l->n_word != 0) || (l->closer != '\n' && c == (unsigned char)l->closer);
+}
+
+static void end_target(struct weir_linkwatch *l, unsigned char c)
+{
+    l->is_target = false;
+    l->mode = MODE_TEXT;
+    if (l->tag == TAG_VALUE) {
+        l->tag = c == '>' ? TAG_NONE : TAG_NAMES;
+    }
 }
 
 static void read_byte(struct weir_linkwatch *l, unsigned char raw)
@@ -140,18 +198,18 @@ static void read_byte(struct weir_linkwatch *l, unsigned char raw)
     memmove(l->last, l->last + 1, sizeof l->last - 1);
     l->last[sizeof l->last - 1] = (char)c;
     if (l->is_target && ends_target(l, c)) {
-        l->is_target = false;
-        l->mode = MODE_TEXT;
+        end_target(l, c);
         return;
     }
     bool is_url = l->mode >= MODE_SLASHES && l->mode <= MODE_URL;
     if (is_url && ends_url(c)) {
         l->mode = l->is_target ? MODE_CLOSED : MODE_TEXT;
+        l->tag = c == '>' ? TAG_NONE : l->tag;
         return;
     }
     switch (l->mode) {
     case MODE_TEXT:
-        read_text(l);
+        read_text(l, c);
         break;
     case MODE_TARGET:
         read_target(l, c);

@@ -15,10 +15,12 @@
  *   ask jane, see https://example.org/?q=… or ![](//example.org/…) or [her](mailto:…)
  *             open    └──── closed ─────┘         └─── closed ───┘          open
  *
- * A URL begins with `//`, `http:`, `https:` or `www.` and ends with white space, a quote or an
- * angle bracket; a target begins with `](` and ends with its bracket. `mailto:` and `tel:` are
- * open: they go to no server. It is read as the most generous reader would: what might be a URL is
- * one.
+ * A URL begins with `//`, `http:`, `https:` or `www.` and ends with white space or an angle
+ * bracket. A target begins with `](` and ends with its bracket, or with `]:` (the definition of a
+ * reference) and ends with the line; the value of an attribute of an HTML tag is one, too.
+ * `mailto:` and `tel:` are open: they go to no server. It is read as the most generous reader
+ * would: what might be a URL is one, and a target that is written in another way (escapes,
+ * entities) is closed.
  *
  * The text comes in any cut. In JSON it is read as what its escapes mean, and a string's end ends
  * everything.
@@ -28,7 +30,10 @@ struct weir_linkwatch { /* all-zero is the beginning of a text */
     uint8_t mode;
     uint8_t escape;   /* JSON: how much of an escape was seen */
     uint16_t escaped; /* and what it stands for so far */
-    bool is_target;   /* in a target of markdown */
+    bool is_target;   /* in a target of markdown, or in the value of an attribute … */
+    char closer;      /* … which ends with this */
+    uint8_t n_word;   /* bytes of the target so far, up to more than `last` has */
+    uint8_t tag;      /* in an HTML tag */
     bool is_odd;      /* of the URL's authority: it is not a plain name */
     uint16_t depth;   /* brackets inside the target */
     uint16_t n_host;

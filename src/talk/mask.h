@@ -115,6 +115,8 @@ struct weir_mask_scan { /* all-zero but for `mask` is the beginning of a text */
     bool is_json;
     bool is_in_word; /* the byte before is a letter, a digit or `_` */
     struct weir_buf held;
+    uint8_t escape;   /* JSON: how much of an escape was seen … */
+    uint16_t escaped; /* … and what it stands for so far */
 };
 
 struct weir_mask_sink {

@@ -13,6 +13,34 @@ static void pass(const struct weir_mask_sink *sink, struct weir_slice text)
     }
 }
 
+enum { ESCAPE_NONE, ESCAPE_BEGUN, ESCAPE_HEX }; /* and the digits that were seen */
+
+/* In JSON `\n` is no letter, and nothing begins inside of an escape. True: the byte is of one. */
+static bool read_escape(struct weir_mask_scan *s, unsigned char c)
+{
+    if (s->escape == ESCAPE_NONE) {
+        s->escape = c == '\\' ? ESCAPE_BEGUN : ESCAPE_NONE;
+        s->is_in_word = s->is_in_word && c != '\\';
+        return c == '\\';
+    }
+    if (s->escape == ESCAPE_BEGUN) {
+        s->escape = c == 'u' ? ESCAPE_HEX : ESCAPE_NONE;
+        s->escaped = 0;
+        return true;
+    }
+    bool is_digit = c >= '0' && c <= '9';
+    unsigned char letter = (unsigned char)(c | 0x20);
+    bool is_hex = is_digit || (letter >= 'a' && letter <= 'f');
+    s->escaped = (uint16_t)(s->escaped << 4 | (is_digit ? c - '0' : letter - 'a' + 10));
+    s->escape = (uint8_t)(s->escape + 1);
+    if (!is_hex || s->escape == ESCAPE_HEX + 4) {
+        s->escape = ESCAPE_NONE;
+        s->is_in_word = is_hex && weir_mask_is_word(s->escaped < 0x80 ? (unsigned char)s->escaped
+                                                                      : (unsigned char)0x80);
+    }
+    return true;
+}
+
 /* Gives on what is known; returns where that ends: what follows could become a token. */
 static size_t run(struct weir_mask_scan *s, struct weir_slice text, bool is_end,
                   const struct weir_mask_sink *sink)
@@ -21,6 +49,10 @@ static size_t run(struct weir_mask_scan *s, struct weir_slice text, bool is_end,
     size_t at = 0;
     while (at < text.n) {
         unsigned char c = (unsigned char)text.p[at];
+        if (s->is_json && read_escape(s, c)) {
+            at++;
+            continue;
+        }
         if (!s->is_in_word && weir_mask_may_begin(s->mask, c)) {
             const struct weir_mask_entry *entry = NULL;
             struct weir_mask_match in = {

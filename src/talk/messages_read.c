@@ -83,7 +83,7 @@ enum weir_messages_kind weir_messages_kind_of(const struct weir_json *json, uint
     bool is_odd;
     *text = text_at(json, block, word, &is_odd);
     bool is_sealed =
-        word->value != WEIR_MESSAGES_SEALED || weir_form_is_id_at(json, *text, SEALED_MOST);
+        word->value != WEIR_MESSAGES_SEALED || weir_form_is_base64_at(json, *text, SEALED_MOST);
     if (is_odd || !is_sealed) {
         *text = WEIR_JSON_NONE;
         return WEIR_MESSAGES_ANY;
@@ -101,7 +101,7 @@ static void read_delta(const struct weir_json *json, struct weir_messages_event 
     e->kind = is_odd ? WEIR_MESSAGES_ANY : (enum weir_messages_kind)word->value;
     bool is_empty = e->text == WEIR_JSON_NONE || json->nodes[e->text].n == 0;
     if (e->kind == WEIR_MESSAGES_SEALED && !is_empty &&
-        !weir_form_is_id_at(json, e->text, SEALED_MOST)) {
+        !weir_form_is_base64_at(json, e->text, SEALED_MOST)) {
         e->kind = WEIR_MESSAGES_ANY;
     }
     e->text = e->kind != WEIR_MESSAGES_ANY && !is_empty ? e->text : WEIR_JSON_NONE;

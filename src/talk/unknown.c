@@ -7,13 +7,32 @@ static const char *const AUDIO = "audio";
 static const char *const CHOICE = "choice";
 static const char *const TOP = "top";
 
-/* `data:` is a scheme in any letters, and white space before it is skipped by browsers. */
+bool weir_unknown_is_data_url(struct weir_slice text)
+{
+    static const char scheme[] = "data:";
+    size_t n = 0;
+    for (size_t i = 0; i < text.n && n < sizeof scheme - 1; i++) {
+        char c = text.p[i];
+        bool is_skipped =
+            c == '\t' || c == '\n' || c == '\r' || (n == 0 && (unsigned char)c <= ' ');
+        if (is_skipped) {
+            continue;
+        }
+        c = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        if (c != scheme[n++]) {
+            return false;
+        }
+    }
+    return n == sizeof scheme - 1;
+}
+
 static bool is_data_url(const struct weir_json *json, uint32_t at)
 {
-    struct weir_slice raw = weir_json_raw(json, at);
-    struct weir_slice text = weir_slice_trim(weir_slice_sub(raw, 1, raw.n - 1));
-    struct weir_slice scheme = weir_slice_sub(text, 0, text.n < 5 ? text.n : 5);
-    return weir_slice_eq_nocase(scheme, WEIR_SLICE("data:"));
+    struct weir_buf text = {0};
+    weir_json_string_append(json, at, &text);
+    bool is_one = weir_unknown_is_data_url(weir_buf_slice(&text));
+    weir_buf_dispose(&text);
+    return is_one;
 }
 
 static bool has_media(const struct weir_json *json, uint32_t value)

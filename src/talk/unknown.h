@@ -25,6 +25,9 @@
 size_t weir_unknown_append(const struct weir_delta *d, const struct weir_dialect *dialect,
                            bool with_top, struct weir_buf *out);
 
+/* Is the text a `data:` URL, as a browser reads it? */
+bool weir_unknown_is_data_url(struct weir_slice text);
+
 /* The members of such an object, as they stand in an event: borrowed from `json`. */
 void weir_unknown_read(const struct weir_json *json, uint32_t object, struct weir_talk_out *out);
 

@@ -32,6 +32,6 @@ extern const struct weir_walk_object weir_walk__cache_control;
 extern const struct weir_walk_object weir_walk__structured;
 
 /* Who the member `role` says it is; the user where it says nothing that is known. */
-enum weir_walk_role weir_walk__role_of(const struct weir_json *json, uint32_t message);
+enum weir_walk_role weir_walk__role_of(const struct weir_json *json, uint32_t at);
 
 #endif

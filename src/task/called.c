@@ -21,6 +21,7 @@ struct weir_called {
     uint32_t unknown; /* the item behind those of the calls; NO_ITEM: there is none */
     struct weir_called_found found;
     bool is_collected;
+    bool has_media; /* members nobody knows make a `data:` URL when they are joined: none leaves */
     bool blocks;
 };
 
@@ -84,7 +85,7 @@ struct weir_called *weir_called_new(const struct weir_called_options *options)
                                                            .plan = options->plan,
                                                            .is_answer = true});
     if (c->unknown != NO_ITEM) {
-        weir_called__join(c->asked, c->unknown);
+        c->has_media = weir_called__join(c->asked, c->unknown);
     }
     return c;
 }
@@ -303,12 +304,36 @@ static bool is_whole(const struct weir_called *c, uint32_t item, struct weir_sli
     return true;
 }
 
+static bool is_json(const struct weir_called *c, struct weir_slice text)
+{
+    struct weir_json json;
+    return weir_json_parse(&json, text, NULL, c->o.arena, NULL) == 0;
+}
+
+/* A number or a string alone is JSON, too, and what stands in its place is a string then. */
+static struct weir_slice keep_scalar(const struct weir_called *c, const struct weir_tool *tool,
+                                     struct weir_slice text)
+{
+    struct weir_slice was = weir_buf_slice(&tool->arguments);
+    if (tool->is_custom || weir_slice_eq(was, text) || !is_json(c, was) || is_json(c, text)) {
+        return text;
+    }
+    struct weir_buf out = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &out);
+    weir_json_write_string(&w, text);
+    return weir_arena_take_buf(c->o.arena, &out);
+}
+
 bool weir_called_replace(struct weir_called *c, struct weir_tools *tools)
 {
     for (size_t i = 0; i < tools->n && c->found.n != 0 && redacts(c); i++) {
         struct weir_buf *arguments = &tools->items[i].arguments;
         uint32_t item = (uint32_t)(N_TEXTS * i + 1);
         struct weir_slice text = weir_asked__edited(c->asked, item);
+        if (c->walk.items[item].kind != WEIR_WALK_DOCUMENT) {
+            text = keep_scalar(c, &tools->items[i], text);
+        }
         if (!is_whole(c, item, text)) {
             return false;
         }
@@ -323,7 +348,7 @@ bool weir_called_replace(struct weir_called *c, struct weir_tools *tools)
 
 const struct weir_json *weir_called_unknown(struct weir_called *c)
 {
-    if (c->unknown == NO_ITEM || c->blocks) {
+    if (c->unknown == NO_ITEM || c->blocks || c->has_media) {
         return NULL;
     }
     struct weir_walk_item now = {.text = weir_asked__edited(c->asked, c->unknown)};

@@ -74,8 +74,8 @@ bool weir_called_replace(struct weir_called *c, struct weir_tools *tools);
 const struct weir_json *weir_called_unknown(struct weir_called *c);
 
 /* Inside called (called_join.c): adds views of the strings of a document's elements that have the
- * same path, joined. */
+ * same path, joined. True: one of them is a `data:` URL then. */
 struct weir_asked;
-void weir_called__join(struct weir_asked *asked, uint32_t item);
+bool weir_called__join(struct weir_asked *asked, uint32_t item);
 
 #endif

@@ -12,98 +12,94 @@ size_t weir_msg__add_texts(struct weir_msg *m, const struct weir_json *json, uin
     return 2;
 }
 
-/* Such a block's events, read again: each is looked at by itself, and what a client would put
- * together of them as one text: strings of the same name, behind each other. */
+enum { MAX_NAMES = 64 }; /* of strings in such a block */
+
+/* Such a block's events, read again: each is looked at by itself, and what a client might put
+ * together of them as one text: strings of the same name, at any depth, behind each other, and all
+ * strings. */
 struct any {
     struct weir_msg *m;
-    struct weir_json *events;
-    uint32_t *bodies; /* of each: the block, or the delta */
-    size_t n;
     struct weir_slice *texts;
     size_t n_texts;
+    struct {
+        struct weir_slice name;
+        struct weir_buf text;
+    } joined[MAX_NAMES];
+    size_t n_joined;
+    struct weir_buf all;
 };
 
-enum { MAX_NAMES = 16 }; /* of strings in such a block */
-
-static uint32_t body_of(const struct weir_json *event)
-{
-    uint32_t block = weir_json_get_set(event, 0, WEIR_SLICE("content_block"));
-    uint32_t delta = weir_json_get_set(event, 0, WEIR_SLICE("delta"));
-    return block != WEIR_JSON_NONE ? block : delta != WEIR_JSON_NONE ? delta : 0;
-}
-
-static bool is_joined(const struct weir_json *json, uint32_t key)
-{
-    return weir_json_type(json, key + 1) == WEIR_JSON_STRING &&
-           !weir_json_string_eq(json, key, WEIR_SLICE("type"));
-}
-
-/* The strings of that name in all events. */
-static struct weir_slice join(const struct any *a, struct weir_slice name)
-{
-    struct weir_buf out = {0};
-    for (size_t i = 0; i < a->n; i++) {
-        uint32_t at = weir_json_get_set(&a->events[i], a->bodies[i], name);
-        if (at != WEIR_JSON_NONE && weir_json_type(&a->events[i], at) == WEIR_JSON_STRING) {
-            weir_json_string_append(&a->events[i], at, &out);
-        }
-    }
-    return weir_arena_take_buf(a->m->task->arena, &out);
-}
-
 /* False: there are too many names. */
-static bool join_all(struct any *a)
+static bool add_string(struct any *a, const struct weir_json *json, uint32_t key, uint32_t at)
 {
-    struct weir_slice names[MAX_NAMES];
-    size_t n = 0;
-    for (size_t i = 0; i < a->n; i++) {
-        const struct weir_json *json = &a->events[i];
-        uint32_t key = weir_json_first(json, a->bodies[i]);
-        for (; key != WEIR_JSON_NONE; key = weir_json_after(json, a->bodies[i], key)) {
-            size_t k = 0;
-            while (k < n && !weir_json_string_eq(json, key, names[k])) {
-                k++;
-            }
-            if (k < n || !is_joined(json, key)) {
-                continue;
-            }
-            if (n == MAX_NAMES) {
-                return false;
-            }
-            names[n++] = weir_json_string(json, key, a->m->task->arena);
-        }
+    size_t k = 0;
+    if (weir_json_string_eq(json, key, WEIR_SLICE("type"))) {
+        return true;
     }
-    for (size_t i = 0; i < n; i++) {
-        a->texts[a->n_texts++] = join(a, names[i]);
+    while (k < a->n_joined && !weir_json_string_eq(json, key, a->joined[k].name)) {
+        k++;
     }
+    if (k == MAX_NAMES) {
+        return false;
+    }
+    if (k == a->n_joined) {
+        a->joined[a->n_joined++].name = weir_json_string(json, key, a->m->task->arena);
+    }
+    weir_json_string_append(json, at, &a->joined[k].text);
+    weir_json_string_append(json, at, &a->all);
     return true;
 }
 
-static void read_any(struct any *a, struct weir_slice lines)
+/* The strings below `at`, which stands in the member `key`. As deep as JSON that was read may be.
+ */
+static bool add_strings(struct any *a, const struct weir_json *json, uint32_t key, uint32_t at)
+{
+    enum weir_json_type type = weir_json_type(json, at);
+    bool is_good = true;
+    if (type == WEIR_JSON_STRING) {
+        return add_string(a, json, key, at);
+    }
+    if (type != WEIR_JSON_OBJECT && type != WEIR_JSON_ARRAY) {
+        return true;
+    }
+    uint32_t next = weir_json_first(json, at);
+    for (; is_good && next != WEIR_JSON_NONE; next = weir_json_after(json, at, next)) {
+        is_good = type == WEIR_JSON_OBJECT ? add_strings(a, json, next, next + 1)
+                                           : add_strings(a, json, key, next);
+    }
+    return is_good;
+}
+
+/* False: as above. */
+static bool read_any(struct any *a, struct weir_slice lines)
 {
     struct weir_arena *arena = a->m->task->arena;
     size_t n_lines = 1;
+    bool is_good = true;
     for (size_t i = 0; i < lines.n; i++) {
         n_lines += lines.p[i] == '\n';
     }
-    a->events = weir_arena_array(arena, n_lines, sizeof *a->events);
-    a->bodies = weir_arena_array(arena, n_lines, sizeof *a->bodies);
-    a->texts = weir_arena_array(arena, 2 * n_lines + MAX_NAMES, sizeof *a->texts);
+    a->texts = weir_arena_array(arena, 2 * n_lines + MAX_NAMES + 1, sizeof *a->texts);
     lines = weir_arena_dup(arena, lines);
-    while (lines.n != 0) {
-        struct weir_json *json = &a->events[a->n];
-        if (weir_json_parse(json, weir_slice_cut(&lines, '\n'), NULL, arena, NULL) == 0) {
-            a->n_texts += weir_msg__add_texts(a->m, json, 0, &a->texts[a->n_texts]);
-            a->bodies[a->n++] = body_of(json);
+    while (is_good && lines.n != 0) {
+        struct weir_json json;
+        if (weir_json_parse(&json, weir_slice_cut(&lines, '\n'), NULL, arena, NULL) == 0 &&
+            weir_json_type(&json, 0) == WEIR_JSON_OBJECT) {
+            a->n_texts += weir_msg__add_texts(a->m, &json, 0, &a->texts[a->n_texts]);
+            is_good = add_strings(a, &json, 0, 0);
         }
     }
+    for (size_t i = 0; i < a->n_joined; i++) {
+        a->texts[a->n_texts++] = weir_arena_take_buf(arena, &a->joined[i].text);
+    }
+    a->texts[a->n_texts++] = weir_arena_take_buf(arena, &a->all);
+    return is_good;
 }
 
 void weir_msg__close_any(struct weir_msg *m)
 {
     struct any a = {.m = m};
-    read_any(&a, weir_buf_slice(&m->block));
-    if (!join_all(&a)) {
+    if (!read_any(&a, weir_buf_slice(&m->block))) {
         weir_msg__fail_model(m, "a block of an unknown kind has too many members");
         return;
     }

@@ -158,7 +158,7 @@ static void open_place(const struct came *c, uint32_t block, uint32_t text)
         return;
     }
     uint32_t signature = weir_json_get_set(c->json, block, WEIR_SLICE("signature"));
-    if (weir_form_is_id_at(c->json, signature, SIZE_MAX)) {
+    if (weir_form_is_base64_at(c->json, signature, SIZE_MAX)) {
         weir_buf_append(&m->block, weir_json_raw(c->json, signature));
     }
 }

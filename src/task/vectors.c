@@ -1,6 +1,7 @@
 #include "task/vectors.h"
 
 #include "base/err.h"
+#include "talk/form.h"
 #include "wire/json_edit.h"
 #include "wire/json_write.h"
 
@@ -51,9 +52,32 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     v->answer = weir_arena_dup(v->task->arena, frame->json);
 }
 
+/* Of a conversation only the turn blocks; the rest is changed, as where an answer is asked for. */
+static bool has_history(enum weir_model_op op)
+{
+    return op == WEIR_MODEL_COUNT || op == WEIR_MODEL_ITEM_COUNT;
+}
+
+/* A count is numbers and words, whatever the server says; nothing else leaves a route that
+ * enforces. Empty: it is no JSON object. */
+static struct weir_slice count_of(struct vectors *v)
+{
+    struct weir_json json;
+    struct weir_buf out = {0};
+    if (weir_json_parse(&json, v->answer, NULL, v->task->arena, NULL) != 0 ||
+        weir_json_type(&json, 0) != WEIR_JSON_OBJECT) {
+        return (struct weir_slice){0};
+    }
+    weir_form_write_usage(&json, 0, &out);
+    return weir_arena_take_buf(v->task->arena, &out);
+}
+
 static void on_done(void *ctx, const struct weir_fault *fault)
 {
     struct vectors *v = ctx;
+    if (has_history(v->op) && v->answer.n != 0 && weir_policy_enforces(v->request.policy)) {
+        v->answer = count_of(v);
+    }
     struct weir_fault empty = {.origin = WEIR_FAULT_VECTORS,
                                .id = v->request.model_id,
                                .err = WEIR_EPEER,
@@ -90,12 +114,6 @@ static void refuse(struct vectors *v)
                                  .message = WEIR_SLICE("the question was blocked: a detector found "
                                                        "something that this route does not let "
                                                        "through")});
-}
-
-/* Of a conversation only the turn blocks; the rest is changed, as where an answer is asked for. */
-static bool has_history(enum weir_model_op op)
-{
-    return op == WEIR_MODEL_COUNT || op == WEIR_MODEL_ITEM_COUNT;
 }
 
 static void on_scanned(void *ctx, struct weir_scan *scan)

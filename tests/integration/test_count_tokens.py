@@ -69,6 +69,18 @@ def test_history_is_changed_and_does_not_block(gateway, path):
     assert len(w.api.post("/all" + path, json=body).json()["detections"]["input"]) == 1
 
 
+@pytest.mark.parametrize("route", ["redact", "block"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_count_is_numbers(gateway, path, route):
+    w, server = gateway
+    server.answer, usual = lambda request: reply({"input_tokens": 7, "note": f"ask {MAIL}", MAIL: 1}), server.answer
+    try:
+        told = w.api.post(f"/{route}{path}", json=question(path, "Hi"))
+    finally:
+        server.answer = usual
+    assert told.json() == {"input_tokens": 7, "note": None}
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_what_is_clean_leaves_as_it_came(gateway, path):
     w, server = gateway

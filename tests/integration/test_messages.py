@@ -426,3 +426,35 @@ def test_the_gate_keeps_a_call_until_it_is_whole(gateway, server, route):
     assert pieces == ['{"x":1}']
     kinds = [e["type"] for e in left if e.get("index") == 1]
     assert kinds == ["content_block_start", "content_block_delta", "content_block_stop"]
+
+
+# --- what somebody tried to send past it ---
+
+
+@pytest.mark.parametrize("route", ["redact", "block"])
+def test_a_signature_is_base64(gateway, server, route):
+    """What is sealed passes unseen, so it must be nothing that can be read."""
+    said = messages.message(thinking(0, "Hm.", signature=MAIL), text(1, "So."))
+    assert MAIL not in json.dumps(streamed(gateway, server, route, said))
+    said = messages.message([opened(0, {"type": "redacted_thinking", "data": MAIL}), closed(0)])
+    assert MAIL not in json.dumps(streamed(gateway, server, route, said))
+    for block in ({"type": "thinking", "thinking": "Hm.", "signature": MAIL}, {"type": "redacted_thinking", "data": MAIL}):
+        assert MAIL not in json.dumps(unary(gateway, server, route, messages.whole(block)))
+
+
+@pytest.mark.parametrize("route", ["redact", "block"])
+@pytest.mark.parametrize("shape", [
+    lambda piece: {"delta": {"type": "x_delta", "x": piece}, "content_block": {}},
+    lambda piece: {"delta": {"type": "x_delta", "x": piece}, "content_block": 5},
+    lambda piece: {"delta": {"type": "x_delta", "c": {"x": piece}}},
+    lambda piece: {"delta": {"type": "x_delta", "c": [{"d": [piece]}]}},
+])  # fmt: skip
+def test_pieces_in_any_shape_are_joined(gateway, server, route, shape):
+    said = [{"type": "content_block_delta", "index": 0, **shape(piece)} for piece in cut(MAIL, 9)]
+    left = streamed(gateway, server, route, messages.message([opened(0, {"type": "x"}), *said, closed(0)]))
+    assert MAIL[:9] not in json.dumps(left) and left[-2]["delta"]["stop_reason"] == "refusal"
+
+
+def test_an_input_that_is_no_object_stays_json(gateway, server):
+    block = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": MAIL}
+    assert unary(gateway, server, "redact", messages.whole(block))["content"][0]["input"] == "[email_address]"

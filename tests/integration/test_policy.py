@@ -500,6 +500,7 @@ ARGUMENTS = {
     "escaped": ('{"to":"jane\\u0040example.org"}', '{"to":"[email_address]"}', "/to"),
     "in a list": ('{"a":[1,{"b~/":"x\\n%s"}]}' % MAIL, '{"a":[1,{"b~/":"x\\n[email_address]"}]}', "/a/1/b~0~1"),
     "broken": ('{"to": "jane\\u0040example.org', '{"to": "[email_address]', None),
+    "a string alone": ('"%s"' % MAIL, '"[email_address]"', None),
     "a key": ('{"x": {"%s": 1}}' % MAIL, None, "/x"),
     "an escaped key": ('{"x": {"jane\\u0040example.org": 1}}', None, "/x"),
     "a name": (None, None, None),

@@ -306,6 +306,24 @@ def test_unknown_members_cut_at_every_position(gateway, at):
     assert ("delta", "mood", "say") not in said and said[("finish_reason",)] == "content_filter"
 
 
+def test_unknown_lists_are_joined_by_index(gateway):
+    """As clients put them together: by `index`, not by the place in the event."""
+    marker = MAIL.format(0)
+    lists = [[{"index": 0, "text": "zz"}, {"index": 1, "text": marker[:6]}, {"index": 2, "text": "yy"}],
+             [{"index": 1, "text": marker[6:]}]]  # fmt: skip
+    events = [{"id": "c", "choices": [{"index": 0, "delta": {"content": "a", "x": one}}]} for one in lists]
+    events.append({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    said = heard(gateway, "check-redact", CHAT, events)
+    assert marker[:6] not in str(said) and marker[6:] not in str(said) and "zz" in str(said)
+
+
+@pytest.mark.parametrize("pieces", [["\ndata:image/png;base64,QUJD"], ["D\tATA:x,QUJD"], ["da", "ta:x,QUJD"]])
+def test_unknown_members_that_are_data(gateway, pieces):
+    events = [{"id": "c", "choices": [{"index": 0, "delta": {"content": "a", "x": piece}}]} for piece in pieces]
+    events.append({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    assert "QUJD" not in str(heard(gateway, "check-redact", CHAT, events))
+
+
 def test_a_hole_is_seen(gateway):
     """The tests above can fail: what a route lets through by its configuration is found by them."""
     tree = put(clean(CHAT), ("choices", 0, "message", "x_new"), [MAIL.format(1)])

@@ -144,6 +144,15 @@ static void test_links(void **state)
           "]: //evil.example/" MAIL);
     stays("<img src=//evil.example/" MAIL ">");
     stays("https://ours.example@evil.example/" MAIL);
+    stays("https://evil.example/\"" MAIL);
+    stays("[b]: <https://evil.example/? " MAIL ">");
+    stays("[b]:\n  https\\:\\/\\/evil.example/" MAIL);
+    stays("[b]: https&#58;&#47;&#47;evil.example/" MAIL);
+    stays("[x](\n/&#47;evil.example/" MAIL ")");
+    stays("[x](<https://evil.example/)" MAIL ">)");
+    stays("<img src=\"https://evil.example/?q= " MAIL "\">");
+    stays("<img alt='a>b' src = '\\\\evil.example\\" MAIL "'>");
+    stays("<img src=&#104;ttps://evil.example/" MAIL ">");
     stays("https://ours.example\\@evil.example/" MAIL);
     stays("https://ours.example.evil.example/" MAIL);
     stays("https://ours.example:80@evil.example/" MAIL);
@@ -156,6 +165,11 @@ static void test_links(void **state)
             "[jane@example.org](tel:jane@example.org) jane@example.org");
     becomes("mailto:" MAIL, "mailto:jane@example.org");
     becomes("https://evil.example " MAIL, "https://evil.example jane@example.org");
+    becomes("<a href=\"mailto:" MAIL "\">" MAIL "</a>",
+            "<a href=\"mailto:jane@example.org\">jane@example.org</a>");
+    becomes("<img src=\"https://ours.example/" MAIL "\">",
+            "<img src=\"https://ours.example/jane@example.org\">");
+    becomes("[b]: https://evil.example/\n" MAIL, "[b]: https://evil.example/\njane@example.org");
     becomes("<https://evil.example>" MAIL, "<https://evil.example>jane@example.org");
     becomes("[x](https://evil.example/)" MAIL, "[x](https://evil.example/)jane@example.org");
     becomes("a[i] (" MAIL ")", "a[i] (jane@example.org)");
@@ -173,6 +187,10 @@ static void test_json(void **state)
     becomes_as("[\"EMAIL\\\\_ADDRESS\\u005fRE8N1MPVZ9\"]", "[\"jane@example.org\"]", true);
     becomes_as("[\"https:\\/\\/evil.example\\/" MAIL "\",\"" MAIL "\"]",
                "[\"https:\\/\\/evil.example\\/" MAIL "\",\"jane@example.org\"]", true);
+    becomes_as("[\"x\\n" MAIL "\",\"\\u0020" MAIL "\",\"\\u0061" MAIL "\",\"\\\\n" MAIL "\"]",
+               "[\"x\\njane@example.org\",\"\\u0020jane@example.org\",\"\\u0061" MAIL
+               "\",\"\\\\n" MAIL "\"]",
+               true);
     becomes_as("[\"\\u0068ttps:\\u002f/evil.example/" MAIL "\"]",
                "[\"\\u0068ttps:\\u002f/evil.example/" MAIL "\"]", true);
     becomes_as("[\"[x](\\u0020" MAIL "\"]", "[\"[x](\\u0020" MAIL "\"]", true);
