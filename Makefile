@@ -9,7 +9,7 @@ SOAK_STREAMS ?= 500
 TSAN_TESTS := test_(reload|audit|export|drain|load|providers|route_streams|keys|descriptors)\.py
 PYTHON := /usr/bin/python3
 
-.PHONY: help run build test test-presidio soak tsan fresh check fmt fuzz bench at-scale install dist dist-test deploy-test clean
+.PHONY: help run build test test-clients test-presidio soak tsan fresh check fmt fuzz bench at-scale install dist dist-test deploy-test clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -105,6 +105,15 @@ test-presidio: ## Presidio's analyzer, installed from PyPI, asked by the gateway
 	@build/presidio/bin/pip install -q presidio-analyzer
 	@WEIR_PRESIDIO_PYTHON=$(CURDIR)/build/presidio/bin/python $(PYTHON) -m pytest -q -ra -p no:cacheprovider \
 		tests/integration/test_presidio.py
+
+test-clients: ## LangChain, LlamaIndex, LiteLLM, pydantic-ai and instructor, installed from PyPI, as the gateway's clients
+	@tools/bootstrap build test
+	@cmake --preset asan >/dev/null
+	@cmake --build build/asan -j $(JOBS) --target weir
+	@test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
+	@build/clients/bin/pip install -q --no-deps -r tests/integration/python/more_requirements.txt
+	@WEIR_CLIENTS_PYTHON=$(CURDIR)/build/clients/bin/python WEIR_BUILD_DIR='$(CURDIR)/build/asan' \
+		$(PYTHON) -m pytest -q -ra -p no:cacheprovider tests/integration/test_more_clients.py
 
 dist-test: dist ## install and start what dist made, in a bare root and a container; needs root
 	@tools/bootstrap dist disttest
