@@ -110,6 +110,7 @@ test-clients: ## LangChain, LlamaIndex, LiteLLM, pydantic-ai and instructor, ins
 	@tools/bootstrap build test
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS) --target weir
+	@tools/bootstrap-node
 	@test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
 	@build/clients/bin/pip install -q --no-deps -r tests/integration/python/more_requirements.txt
 	@WEIR_CLIENTS_PYTHON=$(CURDIR)/build/clients/bin/python WEIR_BUILD_DIR='$(CURDIR)/build/asan' \

@@ -1,10 +1,11 @@
-"""What other client libraries for Python show of a route: the tables of docs/clients.md, cell by cell."""
+"""What client libraries show of a route: the tables of docs/clients.md, cell by cell."""
 
 import hashlib
 import json
 import os
 import subprocess
 
+import clients
 import harness
 import policies
 import pytest
@@ -17,7 +18,11 @@ PAGE = harness.ROOT / "docs" / "clients.md"
 SCRIPT = harness.ROOT / "tests" / "integration" / "python" / "more_clients.py"
 REQUIREMENTS = SCRIPT.with_name("more_requirements.txt")
 PACKAGES = ["openai", "langchain-openai", "llama-index-llms-openai-like", "litellm", "pydantic-ai-slim", "instructor"]
-LIBRARIES = ["openai", "LangChain", "LlamaIndex", "LiteLLM", "pydantic-ai", "instructor"]
+PYTHONS = ["openai", "LangChain", "LlamaIndex", "LiteLLM", "pydantic-ai", "instructor"]
+NPMS = {"openai (npm)": "openai", "ai (npm)": "ai"}
+LIBRARIES = [*PYTHONS, *NPMS]
+each = pytest.mark.parametrize("library", [*(pytest.param(name, marks=needed) for name in PYTHONS),
+                                           *(pytest.param(name, marks=clients.needed) for name in NPMS)])  # fmt: skip
 KEY, ELSEWHERE = "a-good-key", "a-key-for-another-route"
 MAIL, FALLBACK = policies.MAIL, policies.FALLBACK
 TEXT = f"Write to {MAIL} soon."
@@ -84,6 +89,14 @@ def config(model):
     }  # fmt: skip
 
 
+def run(library, jobs):
+    env = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "true"}  # else it asks the network for it
+    done = subprocess.run([PYTHON, str(SCRIPT), library], input=json.dumps(jobs), env=env, capture_output=True,
+                          text=True, timeout=250)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 class Stage:
     def __init__(self, weir):
         self.model, gone = Service(model_server), Service()
@@ -95,11 +108,7 @@ class Stage:
         """What this library made of each job: one process does all of them, since some take seconds to start."""
         if library not in self.results:
             jobs = [self.job(library, **how) for _, how in JOBS]
-            env = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "true"}  # else it asks the network for it
-            done = subprocess.run([PYTHON, str(SCRIPT), library], input=json.dumps(jobs), env=env,
-                                  capture_output=True, text=True, timeout=250)  # fmt: skip
-            assert done.returncode == 0, done.stderr
-            results = json.loads(done.stdout)
+            results = clients.run("more_clients.cjs", jobs) if library in NPMS else run(library, jobs)
             assert len(results) == len(JOBS)
             self.results[library] = {name: result for (name, _), result in zip(JOBS, results)}
         return self.results[library]
@@ -107,7 +116,8 @@ class Stage:
     def job(self, library, route="redact", key=KEY, gateway="w", **how):
         base = getattr(self, gateway).url(f"/{route}/v1")
         key = f"the one of {library}" if key is None else key
-        return {"call": "say", "model": "plain", "text": "Hi", "extra": {}, **how, "base": base, "key": key}
+        return {"call": "say", "model": "plain", "text": "Hi", "extra": {}, **how,
+                "base": base, "key": key, "library": library}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +196,11 @@ def test_the_page_has_these_rows(heading, rows, columns):
 
 def test_the_page_names_the_versions():
     pinned = dict(line.split("==") for line in REQUIREMENTS.read_text().split())
-    for package in PACKAGES:
-        assert f"`{package}` {pinned[package]}" in PAGE.read_text()
+    npm = json.loads((clients.SCRIPTS / "package.json").read_text())["dependencies"]
+    told = [*(f"`{name}` {pinned[name]}" for name in PACKAGES),
+            *(f"npm `{name}` {npm[name]}" for name in NPMS.values())]  # fmt: skip
+    page = " ".join(PAGE.read_text().split())
+    assert [words for words in told if words not in page] == []
 
 
 def literal(said):
@@ -206,8 +219,7 @@ def shown(result):
     return literal(result["said"]) if result["said"] else "no text"
 
 
-@needed
-@pytest.mark.parametrize("library", LIBRARIES)
+@each
 def test_what_is_the_same(stage, library):
     results = stage.ask(library)
     for row, cells in table("The same in all of them").items():
@@ -217,8 +229,7 @@ def test_what_is_the_same(stage, library):
         assert result.get("finish", finish) == finish, row
 
 
-@needed
-@pytest.mark.parametrize("library", LIBRARIES)
+@each
 def test_blocks(stage, library):
     results = stage.ask(library)
     told = {row: cells[library] for row, cells in table("Blocks that libraries show in their own way").items()}
@@ -226,8 +237,7 @@ def test_blocks(stage, library):
     assert not any(MAIL in json.dumps(result) for result in results.values())
 
 
-@needed
-@pytest.mark.parametrize("library", LIBRARIES)
+@each
 def test_what_is_raised(stage, library):
     results = stage.ask(library)
     assert shown(results["the one request of the key"]) == "`Fine.`"
