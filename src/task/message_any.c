@@ -2,11 +2,11 @@
 #include "talk/tree.h"
 #include "task/message_int.h"
 
-size_t weir_msg__add_texts(struct weir_msg *m, const struct weir_json *json, uint32_t at,
+size_t weir_msg__add_texts(struct weir_arena *arena, const struct weir_json *json, uint32_t at,
                            struct weir_slice *texts)
 {
     struct weir_tree tree;
-    weir_tree_read(&tree, json, WEIR_JSON_NONE, at, WEIR_TREE_ANY, m->task->arena);
+    weir_tree_read(&tree, json, WEIR_JSON_NONE, at, WEIR_TREE_ANY, arena);
     texts[0] = weir_json_raw(json, at);
     texts[1] = tree.lines;
     return 2;
@@ -18,7 +18,7 @@ enum { MAX_NAMES = 64 }; /* of strings in such a block */
  * together of them as one text: strings of the same name, at any depth, behind each other, and all
  * strings. */
 struct any {
-    struct weir_msg *m;
+    struct weir_arena arena; /* until the row has them */
     struct weir_slice *texts;
     size_t n_texts;
     struct {
@@ -43,7 +43,7 @@ static bool add_string(struct any *a, const struct weir_json *json, uint32_t key
         return false;
     }
     if (k == a->n_joined) {
-        a->joined[a->n_joined++].name = weir_json_string(json, key, a->m->task->arena);
+        a->joined[a->n_joined++].name = weir_json_string(json, key, &a->arena);
     }
     weir_json_string_append(json, at, &a->joined[k].text);
     weir_json_string_append(json, at, &a->all);
@@ -70,10 +70,10 @@ static bool add_strings(struct any *a, const struct weir_json *json, uint32_t ke
     return is_good;
 }
 
-/* False: as above. */
+/* False: as above, or one of them cannot be read again. */
 static bool read_any(struct any *a, struct weir_slice lines)
 {
-    struct weir_arena *arena = a->m->task->arena;
+    struct weir_arena *arena = &a->arena;
     size_t n_lines = 1;
     bool is_good = true;
     for (size_t i = 0; i < lines.n; i++) {
@@ -83,9 +83,10 @@ static bool read_any(struct any *a, struct weir_slice lines)
     lines = weir_arena_dup(arena, lines);
     while (is_good && lines.n != 0) {
         struct weir_json json;
-        if (weir_json_parse(&json, weir_slice_cut(&lines, '\n'), NULL, arena, NULL) == 0 &&
-            weir_json_type(&json, 0) == WEIR_JSON_OBJECT) {
-            a->n_texts += weir_msg__add_texts(a->m, &json, 0, &a->texts[a->n_texts]);
+        is_good = weir_json_parse(&json, weir_slice_cut(&lines, '\n'), NULL, arena, NULL) == 0 &&
+                  weir_json_type(&json, 0) == WEIR_JSON_OBJECT;
+        if (is_good) {
+            a->n_texts += weir_msg__add_texts(arena, &json, 0, &a->texts[a->n_texts]);
             is_good = add_strings(a, &json, 0, 0);
         }
     }
@@ -98,15 +99,16 @@ static bool read_any(struct any *a, struct weir_slice lines)
 
 void weir_msg__close_any(struct weir_msg *m)
 {
-    struct any a = {.m = m};
-    if (!read_any(&a, weir_buf_slice(&m->block))) {
+    struct any a = {.arena = {.account = m->task->arena->account}};
+    if (read_any(&a, weir_buf_slice(&m->block))) {
+        weir_row_judge(m->row, &(struct weir_row_judge){.line = {.tag = WEIR_MSG_WHOLE,
+                                                                 .number = m->index,
+                                                                 .json = weir_buf_slice(&m->block)},
+                                                        .texts = a.texts,
+                                                        .n_texts = a.n_texts,
+                                                        .rule = WEIR_ROW_BLOCKS});
+    } else {
         weir_msg__fail_model(m, "a block of an unknown kind has too many members");
-        return;
     }
-    weir_row_judge(m->row, &(struct weir_row_judge){.line = {.tag = WEIR_MSG_WHOLE,
-                                                             .number = m->index,
-                                                             .json = weir_buf_slice(&m->block)},
-                                                    .texts = a.texts,
-                                                    .n_texts = a.n_texts,
-                                                    .rule = WEIR_ROW_BLOCKS});
+    weir_arena_dispose(&a.arena);
 }

@@ -107,8 +107,8 @@ void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, stru
 void weir_msg__take_whole(struct weir_msg *m);
 
 /* message_any.c */
-/* A value as two texts: as it is written, and as lines (talk/tree.h). Returns 2. */
-size_t weir_msg__add_texts(struct weir_msg *m, const struct weir_json *json, uint32_t at,
+/* A value as two texts: as it is written, and as lines (talk/tree.h), in the arena. Returns 2. */
+size_t weir_msg__add_texts(struct weir_arena *arena, const struct weir_json *json, uint32_t at,
                            struct weir_slice *texts);
 void weir_msg__close_any(struct weir_msg *m); /* the events of `block` are looked at */
 

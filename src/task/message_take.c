@@ -57,11 +57,13 @@ static void judge_json(const struct came *c, uint32_t at, const struct weir_row_
                        enum weir_row_rule rule)
 {
     struct weir_slice texts[2];
+    struct weir_arena arena = {.account = c->m->task->arena->account};
     weir_row_judge(c->m->row, &(struct weir_row_judge){
                                   .line = *line,
                                   .texts = texts,
-                                  .n_texts = weir_msg__add_texts(c->m, c->json, at, texts),
+                                  .n_texts = weir_msg__add_texts(&arena, c->json, at, texts),
                                   .rule = rule});
+    weir_arena_dispose(&arena);
 }
 
 /* ---- blocks ---- */
@@ -444,9 +446,9 @@ static void take_start(const struct came *c, uint32_t message)
 }
 
 /* What a model or a server wrote freely. */
-static size_t ending_texts(const struct came *c, uint32_t object, struct weir_slice *texts)
+static size_t ending_texts(const struct came *c, uint32_t object, struct weir_arena *arena,
+                           struct weir_slice *texts)
 {
-    struct weir_arena *arena = c->m->task->arena;
     uint32_t details = weir_json_get_set(c->json, object, WEIR_SLICE("stop_details"));
     uint32_t at[2] = {weir_json_get_set(c->json, object, WEIR_SLICE("stop_sequence")),
                       details != WEIR_JSON_NONE
@@ -466,9 +468,10 @@ static void take_ending(const struct came *c, uint32_t object)
     struct weir_msg *m = c->m;
     struct weir_slice texts[2];
     struct weir_buf json = {0};
+    struct weir_arena arena = {.account = m->task->arena->account};
     struct weir_row_judge judge = {.line = {.tag = WEIR_MSG_ENDING, .number = m->index},
                                    .texts = texts,
-                                   .n_texts = ending_texts(c, object, texts),
+                                   .n_texts = ending_texts(c, object, &arena, texts),
                                    .rule = WEIR_ROW_TOUCHES};
     if (m->is_open) {
         close_block(m, NULL);
@@ -485,6 +488,7 @@ static void take_ending(const struct came *c, uint32_t object)
         struct weir_row_line line = as_it_came(c, WEIR_MSG_ENDING);
         weir_row_line(m->row, &line);
     }
+    weir_arena_dispose(&arena);
     weir_buf_dispose(&json);
 }
 

@@ -22,10 +22,13 @@ struct weir_row_place {
     bool is_over;   /* the guard has said its last */
 };
 
-/* The texts of a line, under judgement. In the request's arena. */
+/* The texts of a line, under judgement, with all that is made for that: a stream has any number of
+ * such lines, so it does not live as long as the request. */
 struct judged {
     struct weir_list link;
     struct weir_row *row;
+    struct weir_arena arena;
+    struct weir_task_ctx task; /* the request's, with this arena */
     uint64_t number;
     int tag;
     struct weir_scan *scan;
@@ -60,10 +63,12 @@ struct weir_row {
     struct weir_policy blocking; /* the route's, as a place has it that blocks */
     struct weir_policy_mask blocking_mask;
     struct weir_list items;
-    struct weir_list places;  /* that have not left, asides included */
-    struct weir_list judging; /* lines that have not left, and those of which findings are told */
-    struct weir_list done;    /* to be swept */
-    struct weir_post sweep;   /* frees them: not from inside their own calls */
+    struct weir_list places;   /* that have not left, asides included */
+    struct weir_list judging;  /* lines that have not left, and those of which findings are told */
+    struct weir_list done;     /* to be swept … */
+    struct weir_list answered; /* … and lines */
+    struct weir_post sweep;    /* frees them: not from inside their own calls */
+    size_t n_asked; /* lines of which no answer is there yet */
     struct weir_buf text;
     size_t held_bytes;
     bool has_ended;
@@ -103,12 +108,20 @@ static void free_items(struct weir_row *row)
     }
 }
 
-static void cancel_judging(struct weir_row *row)
+/* What is under way there is cancelled. */
+static void free_judged(struct judged *judged)
 {
-    for (struct weir_list *at = row->judging.next; at != &row->judging; at = at->next) {
-        struct judged *judged = WEIR_LIST_ENTRY(at, struct judged, link);
-        weir_scan_cancel(judged->scan);
-        weir_tools_dispose(&judged->tools);
+    weir_arena_dispose(&judged->arena);
+    weir_tools_dispose(&judged->tools);
+    free(judged);
+}
+
+static void free_all_judged(struct weir_list *list)
+{
+    struct weir_list *link;
+    while ((link = weir_list_first(list)) != NULL) {
+        weir_list_remove(link);
+        free_judged(WEIR_LIST_ENTRY(link, struct judged, link));
     }
 }
 
@@ -116,9 +129,10 @@ static void on_sweep(struct weir_post *post)
 {
     struct weir_row *row = WEIR_LIST_ENTRY(post, struct weir_row, sweep);
     free_places(&row->done);
+    free_all_judged(&row->answered);
     if (row->is_over) {
         free_places(&row->places);
-        cancel_judging(row);
+        free_all_judged(&row->judging);
     }
 }
 
@@ -138,6 +152,7 @@ struct weir_row *weir_row_new(const struct weir_row_options *options)
     weir_list_init(&row->places);
     weir_list_init(&row->judging);
     weir_list_init(&row->done);
+    weir_list_init(&row->answered);
     return row;
 }
 
@@ -150,7 +165,8 @@ void weir_row_free(struct weir_row *row)
     free_items(row);
     free_places(&row->done);
     free_places(&row->places);
-    cancel_judging(row);
+    free_all_judged(&row->answered);
+    free_all_judged(&row->judging);
     weir_buf_dispose(&row->text);
     free(row);
 }
@@ -162,8 +178,7 @@ size_t weir_row_held(const struct weir_row *row)
 
 enum weir_path_wait weir_row_waits(const struct weir_row *row)
 {
-    enum weir_path_wait most =
-        weir_list_is_empty(&row->judging) ? WEIR_PATH_IDLE : WEIR_PATH_ON_DETECTOR;
+    enum weir_path_wait most = row->n_asked == 0 ? WEIR_PATH_IDLE : WEIR_PATH_ON_DETECTOR;
     for (struct weir_list *at = row->places.next; at != &row->places; at = at->next) {
         const struct weir_row_place *place = WEIR_LIST_ENTRY(at, struct weir_row_place, link);
         enum weir_path_wait one = weir_guard_waits(place->guard);
@@ -370,6 +385,7 @@ static void on_judged(void *ctx, struct weir_scan *scan)
     struct weir_row *row = judged->row;
     (void)scan;
     judged->is_done = true;
+    row->n_asked--;
     if (!row->is_over) {
         row->o.ops->progress(row->o.ctx);
     }
@@ -377,8 +393,11 @@ static void on_judged(void *ctx, struct weir_scan *scan)
 
 static struct judged *new_judged(struct weir_row *row, const struct weir_row_line *line)
 {
-    struct judged *judged = weir_arena_zalloc(row->o.task->arena, sizeof *judged);
+    struct judged *judged = weir_mem_zalloc(sizeof *judged);
     judged->row = row;
+    judged->arena.account = row->o.task->arena->account;
+    judged->task = *row->o.task;
+    judged->task.arena = &judged->arena;
     judged->number = line->number;
     judged->tag = line->tag;
     return judged;
@@ -387,26 +406,28 @@ static struct judged *new_judged(struct weir_row *row, const struct weir_row_lin
 static void start(struct judged *judged)
 {
     weir_list_append(&judged->row->judging, &judged->link);
+    judged->row->n_asked++;
     weir_scan_start(judged->scan);
 }
 
 /* NULL: there is no text in it. */
 static struct judged *start_judging(struct weir_row *row, const struct weir_row_judge *judge)
 {
-    struct weir_arena *arena = row->o.task->arena;
     struct judged *judged = new_judged(row, &judge->line);
     for (size_t i = 0; i < judge->n_texts; i++) {
         if (judge->texts[i].n == 0) {
             continue;
         }
         if (judged->scan == NULL) {
-            judged->scan = weir_scan_new(row->o.task, on_judged, judged);
+            judged->scan = weir_scan_new(&judged->task, on_judged, judged);
             judged->group = weir_scan_add_group(judged->scan, WEIR_RESULTS_NONE);
         }
         /* What is under judgement must not move. */
-        weir_scan_add_text(judged->group, row->o.plan, weir_arena_dup(arena, judge->texts[i]));
+        weir_scan_add_text(judged->group, row->o.plan,
+                           weir_arena_dup(&judged->arena, judge->texts[i]));
     }
     if (judged->scan == NULL) {
+        free_judged(judged);
         return NULL;
     }
     start(judged);
@@ -440,16 +461,16 @@ void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struc
     judged->tools = *tools;
     *tools = (struct weir_tools){0};
     if (row->is_over) {
-        weir_tools_dispose(&judged->tools);
+        free_judged(judged);
         return;
     }
-    judged->called = weir_called_new(&(struct weir_called_options){.arena = row->o.task->arena,
+    judged->called = weir_called_new(&(struct weir_called_options){.arena = &judged->arena,
                                                                    .plan = row->o.plan,
                                                                    .policy = row->o.policy,
                                                                    .mask = row->o.policy->map,
                                                                    .choice = line->number,
                                                                    .tools = &judged->tools});
-    judged->scan = weir_scan_new(row->o.task, on_judged, judged);
+    judged->scan = weir_scan_new(&judged->task, on_judged, judged);
     if (weir_called_add(judged->called, judged->scan)) {
         start(judged);
     } else { /* it says nothing at all */
@@ -620,16 +641,15 @@ static bool let_go(struct weir_row_place *place, size_t until_cp)
 /* ---- judged lines ---- */
 
 /* As it is told where the route enforces: named so that it does not tell what it hides. In the
- * arena. */
-static const struct weir_detection *const *told_of(const struct judged *judged)
+ * line's arena. */
+static const struct weir_detection *const *told_of(struct judged *judged)
 {
-    struct weir_row *row = judged->row;
     size_t n = judged->group->n_found;
-    struct weir_detection *told = weir_arena_array(row->o.task->arena, n, sizeof *told);
-    const struct weir_detection **list = weir_arena_array(row->o.task->arena, n, sizeof *list);
-    if (is_annotating(row)) {
+    if (is_annotating(judged->row)) {
         return judged->group->found;
     }
+    struct weir_detection *told = weir_arena_array(&judged->arena, n, sizeof *told);
+    const struct weir_detection **list = weir_arena_array(&judged->arena, n, sizeof *list);
     for (size_t i = 0; i < n; i++) {
         told[i] = *judged->group->found[i];
         told[i].detection = weir_detection_name(judged->group->found[i]);
@@ -640,7 +660,7 @@ static const struct weir_detection *const *told_of(const struct judged *judged)
     return list;
 }
 
-static struct weir_row_found judged_found(const struct judged *judged)
+static struct weir_row_found judged_found(struct judged *judged)
 {
     struct weir_row_found found = {
         .number = judged->number, .channel = WEIR_CHANNEL_TOOLS, .tag = judged->tag};
@@ -666,18 +686,21 @@ static void drop_covered(const struct weir_mask *mask, struct weir_scan_group *g
     group->n_found = n;
 }
 
-/* The answer is there. False: the row has failed. */
+/* The answer is there: the line is freed when it has been dealt with, from outside of its own
+ * calls. False: the row has failed. */
 static bool is_answered(struct judged *judged)
 {
+    struct weir_row *row = judged->row;
     const struct weir_fault *fault = weir_scan_fault(judged->scan);
     weir_list_remove(&judged->link);
+    weir_list_append(&row->answered, &judged->link);
+    weir_loop_post(row->o.task->loop, &row->sweep);
     if (fault != NULL) {
-        weir_tools_dispose(&judged->tools);
-        fail(judged->row, fault);
+        fail(row, fault);
     } else if (judged->called != NULL) {
         weir_called_collect(judged->called);
-    } else if (judged->row->o.policy->map != NULL) {
-        drop_covered(judged->row->o.policy->map, judged->group);
+    } else if (row->o.policy->map != NULL) {
+        drop_covered(row->o.policy->map, judged->group);
     }
     return fault == NULL;
 }
@@ -757,7 +780,6 @@ static bool let_go_judged(struct weir_row *row, const struct item *item)
         }
         is_good = let_go_line(judged, item, is_found);
     }
-    weir_tools_dispose(&judged->tools);
     return is_good;
 }
 
@@ -774,7 +796,6 @@ static bool tell_judged(struct weir_row *row)
                 note_seen(judged, &found, WEIR_POLICY_ANNOTATED);
                 row->o.ops->found(row->o.ctx, &found);
             }
-            weir_tools_dispose(&judged->tools);
         }
     }
     return weir_list_is_empty(&row->judging);

@@ -3,7 +3,9 @@ it is told so and may come again, and the others are served."""
 
 import json
 import re
+import threading
 
+import messages
 import pytest
 from configs import CHAT, CONTENT, config
 from harness import wait_until
@@ -189,6 +191,62 @@ def test_text_that_waits_for_a_detector_counts(weir, service):
     tree["routes"] = [{"name": "default", "output": {"slow": {}}, "on_detection": "annotate"}]
     w = weir(tree)
     assert_full(hold_until_refused(w, chat(stream=True)))
+
+
+SOURCE = {"type": "char_location", "document_index": 0, "cited_text": "word " * 200}
+CITED = [messages.delta(0, "citations_delta", citation=SOURCE) for _ in range(2 * TOTAL // 1000)]
+
+
+class Citing:
+    """A model server that says Messages with CITED behind these pieces of text, and ends them when it
+    is told to."""
+
+    def __init__(self, weir, service, action, *pieces):
+        text = messages.opened(0, {"type": "text", "text": "", "citations": []})
+        said = [messages.delta(0, "text_delta", text=piece) for piece in pieces]
+        self.said = messages.message([text, *said, *CITED, messages.closed(0)])
+        self.may_end = threading.Event()
+        tree = config(openai={"service": service(self.answer).config()}, limits=LIMITS)
+        tree["routes"] = [{"name": "default", "output": {"pii": {}}, "on_detection": action}]
+        self.weir = weir(tree)
+
+    def answer(self, request):
+        yield from messages.stream(self.said[:-3], end=False)
+        self.may_end.wait()
+        data = messages.sse(self.said[-3:]).encode()
+        yield b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data)
+
+    def ask(self):
+        body = {"model": "m", "max_tokens": 9, "stream": True,
+                "messages": [{"role": "user", "content": "Hi"}]}  # fmt: skip
+        return self.weir.api.stream("POST", messages.PATH, json=body)
+
+
+@pytest.mark.parametrize("action", ["annotate", "redact", "block"])
+def test_lines_that_were_judged_are_given_back_while_the_stream_goes_on(weir, service, action):
+    """Each is looked at, leaves, and is forgotten."""
+    model = Citing(weir, service, action)
+    with model.ask() as answer:
+        pieces = answer.iter_text()
+        got = ""
+        while got.count("citations_delta") < len(CITED):
+            got += next(pieces)
+        wait_until(lambda: held(model.weir) < TOTAL / 8, "what was held for them to be given back")
+        model.may_end.set()
+        got += "".join(pieces)
+    said = messages.gather(messages.read(got))
+    assert len(said["content"][0]["citations"]) == len(CITED)
+
+
+@pytest.mark.parametrize("action", ["annotate", "redact", "block"])
+def test_lines_behind_text_that_waits_end_the_stream_at_the_limit(weir, service, action):
+    """They were looked at, but the text before them has not filled a window: nobody is at work who
+    could let them go, so waiting for that would be waiting for ever."""
+    model = Citing(weir, service, action, "word ")
+    model.may_end.set()
+    with model.ask() as answer:
+        got = messages.read(answer.read().decode())
+    assert "max_held_bytes_per_stream" in got[-1]["error"]["message"]
 
 
 def test_an_answer_of_the_model_for_which_there_is_no_room(weir, service):
