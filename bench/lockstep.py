@@ -7,10 +7,13 @@ is the callers and the model server.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
+import termios
 import time
 from pathlib import Path
 
@@ -50,9 +53,19 @@ def wait_for_state(pids, wanted):
 
 
 def wait_until_idle(pids):
-    """Loopback delivers within the call that sends, so somebody who has been sent something is no
-    longer asleep. When all are, none has anything to do until a timer fires or we send."""
+    """Who has been sent something is no longer asleep. When all are, none has anything to do until
+    a timer fires or we send."""
     wait_for_state(pids, "S")
+
+
+def wait_until_delivered(sock):
+    """Loopback mostly delivers within the call that sends, but a busy kernel puts it off: what has
+    been acknowledged is there, and its reader was woken."""
+    deadline = time.monotonic() + SECONDS
+    while struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, b"\0\0\0\0"))[0] != 0:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"not delivered after {SECONDS} s")
+        time.sleep(0.0001)
 
 
 @contextlib.contextmanager
@@ -216,6 +229,8 @@ class Streams:
         with stopped(self.server) if len(self.streams) > 1 else contextlib.nullcontext():
             for stream in self.streams:
                 stream.model.sendall(data)
+            for stream in self.streams:
+                wait_until_delivered(stream.model)
         wait_until_idle(self.pids)
         for stream in self.streams:
             stream.drain()
@@ -228,12 +243,20 @@ class Streams:
         """That have reached the callers."""
         return sum(stream.got.count(b"data: ") for stream in self.streams)
 
+    def wait_for_end(self, stream):
+        """The server's own last packets may be put off as well."""
+        deadline = time.monotonic() + SECONDS
+        while not stream.got.endswith(b"0\r\n\r\n") or self.dialect.last not in stream.got:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"a stream did not end: {bytes(stream.got[-2000:])}")
+            time.sleep(0.001)
+            stream.drain()
+
     def finish(self):
         """Ends the answers. Returns what each caller got."""
         ending, last = self.dialect.end()
         self.send(ending)
         self.send(last + b"0\r\n\r\n")
         for stream in self.streams:
-            if not stream.got.endswith(b"0\r\n\r\n") or self.dialect.last not in stream.got:
-                raise RuntimeError(f"a stream did not end: {bytes(stream.got[-2000:])}")
+            self.wait_for_end(stream)
         return [bytes(stream.got) for stream in self.streams]
