@@ -68,7 +68,7 @@ struct weir_row {
     struct weir_list done;     /* to be swept … */
     struct weir_list answered; /* … and lines */
     struct weir_post sweep;    /* frees them: not from inside their own calls */
-    size_t n_asked; /* lines of which no answer is there yet */
+    size_t n_asked;            /* lines of which no answer is there yet */
     struct weir_buf text;
     size_t held_bytes;
     bool has_ended;
