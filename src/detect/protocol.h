@@ -93,6 +93,8 @@ struct weir_protocol_ask {
 
 enum { WEIR_PROTOCOL_MAX_FIELDS = 4 };
 
+struct weir_protocol_lists;
+
 struct weir_protocol {
     const char *name;
     unsigned types;                 /* 1 << enum weir_detect_type */
@@ -106,7 +108,10 @@ struct weir_protocol {
     void (*write)(const struct weir_protocol_ask *ask, struct weir_buf *out);
     /* Adds to `fields` what the request needs besides content-type; how many. May be NULL. */
     size_t (*fields)(const struct weir_protocol_ask *ask, struct weir_http_field *fields);
-    /* 0, or WEIR_EPEER with out->why; as weir_detect_answer_read. */
+    /* Reads an answer that is JSON: all lists of `l`, in order (protocol_int.h). 0 or WEIR_EPEER.
+     */
+    int (*lists)(struct weir_protocol_lists *l);
+    /* Instead of `lists`; as weir_protocol_read. */
     int (*read)(struct weir_detect_answer *out, struct weir_slice body,
                 const struct weir_protocol_ask *ask);
     /* An answer that is not 200: the fault's `status` and `message`. */
@@ -122,6 +127,10 @@ extern const struct weir_protocol weir_protocol_presidio;
 extern const struct weir_protocol weir_protocol_oip;
 extern const struct weir_protocol weir_protocol_azure_content_safety;
 extern const struct weir_protocol weir_protocol_chat_judge;
+
+/* An answer with status 200. 0, or WEIR_EPEER with out->why; as weir_detect_answer_read. */
+int weir_protocol_read(const struct weir_protocol *protocol, struct weir_detect_answer *out,
+                       struct weir_slice body, const struct weir_protocol_ask *ask);
 
 /* NULL: there is none of this name. */
 const struct weir_protocol *weir_protocol_find(struct weir_slice name);

@@ -141,14 +141,6 @@ static int read_root(struct weir_protocol_lists *l)
     return rc;
 }
 
-static int read(struct weir_detect_answer *out, struct weir_slice body,
-                const struct weir_protocol_ask *ask)
-{
-    struct weir_protocol_lists l;
-    int rc = weir_protocol__open(&l, body, ask, &weir_protocol_azure_content_safety);
-    return weir_protocol__finish(&l, rc == 0 ? read_root(&l) : rc, out);
-}
-
 const struct weir_protocol weir_protocol_azure_content_safety = {
     .name = "azure_content_safety",
     .types = 1u << WEIR_DETECT_CONTENTS,
@@ -159,6 +151,6 @@ const struct weir_protocol weir_protocol_azure_content_safety = {
     .path = path,
     .write = write,
     .fields = fields,
-    .read = read,
+    .lists = read_root,
     .error = weir_protocol__error,
 };

@@ -46,9 +46,6 @@ struct weir_protocol_score {
     struct weir_slice raw; /* as the service spelled it; empty: the value is ours */
 };
 
-/* Parses. 0, or WEIR_EPEER; dispose by weir_protocol__finish in any case. */
-int weir_protocol__open(struct weir_protocol_lists *l, struct weir_slice body,
-                        const struct weir_protocol_ask *ask, const struct weir_protocol *protocol);
 /* WEIR_EPEER, with the words; a text of several is named. */
 int weir_protocol__bad(struct weir_protocol_lists *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -66,8 +63,10 @@ void weir_protocol__add(struct weir_protocol_lists *l, struct weir_slice label,
 void weir_protocol__add_span(struct weir_protocol_lists *l, const struct weir_detection *d);
 /* The next text's list. */
 void weir_protocol__next(struct weir_protocol_lists *l);
-/* Hands the lists over, or the reason; frees the rest. Returns rc. */
-int weir_protocol__finish(struct weir_protocol_lists *l, int rc, struct weir_detect_answer *out);
+/* One entry per text, in a list that is the answer's member of this name, or the answer itself
+ * (NULL): each is read into its text's list. */
+int weir_protocol__each(struct weir_protocol_lists *l, const char *name,
+                        int (*read_text)(struct weir_protocol_lists *l, uint32_t at));
 
 /* {"error":{"message"}}, {"error":"…"} or {"message"}: whatever there is. */
 void weir_protocol__error(struct weir_fault *fault, int status, struct weir_slice body,

@@ -271,20 +271,17 @@ static int read_custom(struct weir_protocol_lists *l, struct weir_slice said)
     return 0;
 }
 
-static int read(struct weir_detect_answer *out, struct weir_slice body,
-                const struct weir_protocol_ask *ask)
+static int read_root(struct weir_protocol_lists *l)
 {
-    struct weir_protocol_lists l;
     struct weir_slice said;
-    int rc = weir_protocol__open(&l, body, ask, &weir_protocol_chat_judge);
-    rc = rc == 0 ? read_said(&l, &said) : rc;
-    if (rc == 0 && ask->options->preset == WEIR_JUDGE_QWEN3GUARD) {
-        rc = read_qwen3guard(&l, said);
+    int rc = read_said(l, &said);
+    if (rc == 0 && l->ask->options->preset == WEIR_JUDGE_QWEN3GUARD) {
+        rc = read_qwen3guard(l, said);
     } else if (rc == 0) {
-        rc = read_custom(&l, said);
+        rc = read_custom(l, said);
     }
-    weir_protocol__next(&l);
-    return weir_protocol__finish(&l, rc, out);
+    weir_protocol__next(l);
+    return rc;
 }
 
 const struct weir_protocol weir_protocol_chat_judge = {
@@ -297,6 +294,6 @@ const struct weir_protocol weir_protocol_chat_judge = {
     .check = check,
     .path = path,
     .write = write,
-    .read = read,
+    .lists = read_root,
     .error = weir_protocol__error,
 };

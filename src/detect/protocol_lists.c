@@ -36,11 +36,11 @@ int weir_protocol__bad(struct weir_protocol_lists *l, const char *fmt, ...)
     return WEIR_EPEER;
 }
 
-int weir_protocol__open(struct weir_protocol_lists *l, struct weir_slice body,
-                        const struct weir_protocol_ask *ask, const struct weir_protocol *protocol)
+/* Parses. 0, or WEIR_EPEER; dispose by `finish` in any case. */
+static int open(struct weir_protocol_lists *l, struct weir_slice body)
 {
+    const struct weir_protocol_ask *ask = l->ask;
     const struct weir_detect_input *input = ask->input;
-    *l = (struct weir_protocol_lists){.ask = ask, .protocol = protocol};
     struct weir_json_limits limits = {.max_nodes = MAX_NODES};
     struct weir_json_error err;
     if (weir_json_parse_reuse(&l->json, body, &limits, &l->tape, &err) != 0) {
@@ -145,12 +145,43 @@ void weir_protocol__next(struct weir_protocol_lists *l)
     l->at++;
 }
 
-int weir_protocol__finish(struct weir_protocol_lists *l, int rc, struct weir_detect_answer *out)
+/* Hands the lists over, or the reason; frees the rest. Returns rc. */
+static int finish(struct weir_protocol_lists *l, int rc, struct weir_detect_answer *out)
 {
     *out = rc == 0 ? (struct weir_detect_answer){.lists = l->lists, .n_lists = l->n_lists}
                    : (struct weir_detect_answer){.why = l->why};
     weir_json_tape_dispose(&l->tape);
     weir_buf_dispose(&l->found);
+    return rc;
+}
+
+int weir_protocol_read(const struct weir_protocol *protocol, struct weir_detect_answer *out,
+                       struct weir_slice body, const struct weir_protocol_ask *ask)
+{
+    if (protocol->read != NULL) {
+        return protocol->read(out, body, ask);
+    }
+    struct weir_protocol_lists l = {.ask = ask, .protocol = protocol};
+    int rc = open(&l, body);
+    return finish(&l, rc == 0 ? protocol->lists(&l) : rc, out);
+}
+
+int weir_protocol__each(struct weir_protocol_lists *l, const char *name,
+                        int (*read_text)(struct weir_protocol_lists *l, uint32_t at))
+{
+    uint32_t list = 0;
+    const char *called = "the answer";
+    int rc = 0;
+    if (name != NULL) {
+        called = weir_arena_printf(l->ask->arena, "`%s`", name);
+        rc = weir_protocol__need(l, 0, name, WEIR_JSON_ARRAY, &list);
+    }
+    rc = rc == 0 ? weir_protocol__need_n(l, list, called, l->n_lists) : rc;
+    uint32_t at = rc == 0 ? weir_json_first(&l->json, list) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE && rc == 0; at = weir_json_after(&l->json, list, at)) {
+        rc = read_text(l, at);
+        weir_protocol__next(l);
+    }
     return rc;
 }
 

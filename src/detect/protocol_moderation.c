@@ -42,28 +42,12 @@ static int read_text(struct weir_protocol_lists *l, uint32_t result)
             weir_protocol__add(l, weir_json_string(&l->json, key, l->ask->arena), &score);
         }
     }
-    weir_protocol__next(l);
     return rc;
 }
 
 static int read_root(struct weir_protocol_lists *l)
 {
-    uint32_t results;
-    int rc = weir_protocol__need(l, 0, "results", WEIR_JSON_ARRAY, &results);
-    rc = rc == 0 ? weir_protocol__need_n(l, results, "`results`", l->n_lists) : rc;
-    uint32_t at = rc == 0 ? weir_json_first(&l->json, results) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE && rc == 0; at = weir_json_after(&l->json, results, at)) {
-        rc = read_text(l, at);
-    }
-    return rc;
-}
-
-static int read(struct weir_detect_answer *out, struct weir_slice body,
-                const struct weir_protocol_ask *ask)
-{
-    struct weir_protocol_lists l;
-    int rc = weir_protocol__open(&l, body, ask, &weir_protocol_openai_moderation);
-    return weir_protocol__finish(&l, rc == 0 ? read_root(&l) : rc, out);
+    return weir_protocol__each(l, "results", read_text);
 }
 
 const struct weir_protocol weir_protocol_openai_moderation = {
@@ -75,6 +59,6 @@ const struct weir_protocol weir_protocol_openai_moderation = {
     .is_hosted = true,
     .path = path,
     .write = write,
-    .read = read,
+    .lists = read_root,
     .error = weir_protocol__error,
 };

@@ -95,14 +95,6 @@ static int read_root(struct weir_protocol_lists *l)
     return rc;
 }
 
-static int read(struct weir_detect_answer *out, struct weir_slice body,
-                const struct weir_protocol_ask *ask)
-{
-    struct weir_protocol_lists l;
-    int rc = weir_protocol__open(&l, body, ask, &weir_protocol_presidio);
-    return weir_protocol__finish(&l, rc == 0 ? read_root(&l) : rc, out);
-}
-
 const struct weir_protocol weir_protocol_presidio = {
     .name = "presidio",
     .types = 1u << WEIR_DETECT_CONTENTS,
@@ -111,6 +103,6 @@ const struct weir_protocol weir_protocol_presidio = {
     .finding_type = {"pii", 3},
     .path = path,
     .write = write,
-    .read = read,
+    .lists = read_root,
     .error = weir_protocol__error,
 };

@@ -54,26 +54,12 @@ static int read_text(struct weir_protocol_lists *l, uint32_t list)
     for (; at != WEIR_JSON_NONE && rc == 0; at = weir_json_after(&l->json, list, at)) {
         rc = read_class(l, at);
     }
-    weir_protocol__next(l);
     return rc;
 }
 
 static int read_root(struct weir_protocol_lists *l)
 {
-    int rc = weir_protocol__need_n(l, 0, "the answer", l->n_lists);
-    uint32_t at = rc == 0 ? weir_json_first(&l->json, 0) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE && rc == 0; at = weir_json_after(&l->json, 0, at)) {
-        rc = read_text(l, at);
-    }
-    return rc;
-}
-
-static int read(struct weir_detect_answer *out, struct weir_slice body,
-                const struct weir_protocol_ask *ask)
-{
-    struct weir_protocol_lists l;
-    int rc = weir_protocol__open(&l, body, ask, &weir_protocol_tei);
-    return weir_protocol__finish(&l, rc == 0 ? read_root(&l) : rc, out);
+    return weir_protocol__each(l, NULL, read_text);
 }
 
 const struct weir_protocol weir_protocol_tei = {
@@ -84,6 +70,6 @@ const struct weir_protocol weir_protocol_tei = {
     .finding_type = {"classification", 14},
     .path = path,
     .write = write,
-    .read = read,
+    .lists = read_root,
     .error = weir_protocol__error,
 };

@@ -95,29 +95,12 @@ static int read_entry(struct weir_protocol_lists *l, uint32_t entry)
     if (rc == 0 && (weir_json_u64(&l->json, index, &n) != 0 || n != l->at)) {
         rc = weir_protocol__bad(l, "`index` is out of order");
     }
-    rc = rc == 0 ? read_text(l, entry) : rc;
-    weir_protocol__next(l);
-    return rc;
+    return rc == 0 ? read_text(l, entry) : rc;
 }
 
 static int read_root(struct weir_protocol_lists *l)
 {
-    uint32_t data;
-    int rc = weir_protocol__need(l, 0, "data", WEIR_JSON_ARRAY, &data);
-    rc = rc == 0 ? weir_protocol__need_n(l, data, "`data`", l->n_lists) : rc;
-    uint32_t at = rc == 0 ? weir_json_first(&l->json, data) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE && rc == 0; at = weir_json_after(&l->json, data, at)) {
-        rc = read_entry(l, at);
-    }
-    return rc;
-}
-
-static int read(struct weir_detect_answer *out, struct weir_slice body,
-                const struct weir_protocol_ask *ask)
-{
-    struct weir_protocol_lists l;
-    int rc = weir_protocol__open(&l, body, ask, &weir_protocol_vllm_classify);
-    return weir_protocol__finish(&l, rc == 0 ? read_root(&l) : rc, out);
+    return weir_protocol__each(l, "data", read_entry);
 }
 
 const struct weir_protocol weir_protocol_vllm_classify = {
@@ -128,6 +111,6 @@ const struct weir_protocol weir_protocol_vllm_classify = {
     .finding_type = {"classification", 14},
     .path = path,
     .write = write,
-    .read = read,
+    .lists = read_root,
     .error = weir_protocol__error,
 };

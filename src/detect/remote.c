@@ -70,7 +70,7 @@ static void read_answer(struct piece *p, struct weir_slice body)
     struct remote_call *c = p->all;
     struct weir_detect_answer answer;
     struct weir_protocol_ask ask = ask_of(p);
-    int rc = remote_of(c)->protocol->read(&answer, body, &ask);
+    int rc = weir_protocol_read(remote_of(c)->protocol, &answer, body, &ask);
     if (rc != 0) {
         fail(c, rc, answer.why);
     } else if (c->n_pieces == 1) {

@@ -61,7 +61,7 @@ static void read_one(const struct weir_protocol *protocol, struct weir_slice bod
         .options = &options, .input = &input, .id = WEIR_SLICE("id"), .arena = &arena};
     struct weir_detect_answer answer;
     struct weir_fault fault = {0};
-    int rc = protocol->read(&answer, body, &ask);
+    int rc = weir_protocol_read(protocol, &answer, body, &ask);
     if (rc == 0) {
         check_lists(&answer, &input, has_labels);
     } else {

@@ -65,7 +65,7 @@ static void expect_answer(const char *body, const char *expected)
 {
     struct weir_protocol_ask a = ask();
     struct weir_detect_answer answer;
-    int rc = protocol->read(&answer, weir_slice_cstr(body), &a);
+    int rc = weir_protocol_read(protocol, &answer, weir_slice_cstr(body), &a);
     if (rc != 0) {
         fail_msg("%s: %s", body, answer.why);
     }
@@ -93,7 +93,7 @@ static void expect_nonsense(const char *body, const char *why)
 {
     struct weir_protocol_ask a = ask();
     struct weir_detect_answer answer;
-    assert_int_equal(protocol->read(&answer, weir_slice_cstr(body), &a), WEIR_EPEER);
+    assert_int_equal(weir_protocol_read(protocol, &answer, weir_slice_cstr(body), &a), WEIR_EPEER);
     assert_int_equal(answer.n_lists, 0);
     assert_slice(weir_slice_cstr(answer.why), why);
 }
@@ -224,10 +224,11 @@ static void test_presidio(void **state)
                   "0:PERSON/pii@2-5=0.85;");
     struct weir_protocol_ask a = ask();
     struct weir_detect_answer answer;
-    assert_int_equal(
-        protocol->read(
-            &answer, WEIR_SLICE("[{\"entity_type\":\"P\",\"start\":2,\"end\":4,\"score\":1}]"), &a),
-        0);
+    assert_int_equal(weir_protocol_read(
+                         protocol, &answer,
+                         WEIR_SLICE("[{\"entity_type\":\"P\",\"start\":2,\"end\":4,\"score\":1}]"),
+                         &a),
+                     0);
     assert_slice(answer.lists[0].items[0].text, "\xc3\xb6l");
     expect_nonsense("[{\"entity_type\":\"P\",\"start\":2,\"end\":6,\"score\":1}]",
                     "`start` and `end` are no place in a text of 5 code points");
@@ -387,7 +388,7 @@ static void test_chat_judge_qwen3guard(void **state)
     struct weir_detect_answer answer;
     const char *unsafe = said("Safety: Unsafe\\nCategories: Violent");
     input.threshold = 0.5;
-    assert_int_equal(protocol->read(&answer, weir_slice_cstr(unsafe), &a), 0);
+    assert_int_equal(weir_protocol_read(protocol, &answer, weir_slice_cstr(unsafe), &a), 0);
     assert_int_equal(answer.n_lists, 1);
     assert_int_equal(answer.lists[0].n, 1);
     assert_false(answer.lists[0].items[0].has_span);
