@@ -35,7 +35,7 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
     r->s = s;
     r->f = (struct weir_fields){.json = body, .arena = &s->arena};
     r->request.json = body;
-    r->is_fms = weir_request_of(s)->env->tasks.is_fms;
+    r->is_fms = weir_request_of(s)->env->tasks.compat.is_fms;
     r->strategy = weir_request_of(s)->env->tasks.strategy;
     return r;
 }
@@ -100,9 +100,9 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
         struct weir_stream_out_options options = {.has_done = !request->is_messages,
                                                   .is_messages = request->is_messages,
                                                   .is_route = request->route != NULL,
-                                                  .is_fms =
-                                                      env->tasks.is_fms && request->route == NULL,
-                                                  .joins_findings = !env->tasks.is_fms,
+                                                  .is_fms = env->tasks.compat.is_fms &&
+                                                            request->route == NULL,
+                                                  .joins_findings = !env->tasks.compat.is_fms,
                                                   .heartbeat_ms = env->conf->streaming.heartbeat_ms,
                                                   .batching = batching};
         out = weir_stream_out_new(s, &options);

@@ -141,7 +141,7 @@ static void take_first(struct reader *r, struct weir_slice line)
 static const char *later_error(const struct reader *r, const struct weir_json *json,
                                const uint32_t *at)
 {
-    bool is_fms = weir_request_of(r->s)->env->tasks.is_fms;
+    bool is_fms = weir_request_of(r->s)->env->tasks.compat.is_fms;
     if (at[DETECTORS] != WEIR_JSON_NONE && !is_fms) {
         return "`detectors` is only allowed in the first message";
     }
@@ -283,8 +283,8 @@ void weir_content_stream_begin(void *ctx, struct weir_http_stream *s)
         return;
     }
     struct weir_stream_out_options options = {
-        .is_ndjson = wants_ndjson(s, env->tasks.is_fms),
-        .is_fms = env->tasks.is_fms,
+        .is_ndjson = wants_ndjson(s, env->tasks.compat.is_fms),
+        .is_fms = env->tasks.compat.is_fms,
         .is_duplex = true,
         .heartbeat_ms = env->conf->streaming.heartbeat_ms,
     };

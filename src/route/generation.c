@@ -134,7 +134,7 @@ static int read_classification(struct weir_http_stream *s, const struct weir_jso
     uint32_t at[COUNT(specs)];
     *out = (struct reading){.request.is_classification = true};
     int rc = weir_fields_read(&f, 0, "", specs, COUNT(specs), at);
-    f.ignores_unknown = task->env->is_fms;
+    f.ignores_unknown = task->env->compat.is_fms;
     rc = rc != 0 ? rc : read_guardrails(&f, at[GUARDRAILS], &g);
     rc = rc != 0 ? rc : weir_params_read(&f, at[PARAMS], &out->request.params);
     if (rc != 0) {
@@ -165,7 +165,7 @@ void weir_generation_begin_classification(void *env, struct weir_http_stream *s)
 static struct weir_stream_out *new_out(struct weir_http_stream *s)
 {
     const struct weir_env *env = weir_request_of(s)->env;
-    struct weir_stream_out_options options = {.is_fms = env->tasks.is_fms,
+    struct weir_stream_out_options options = {.is_fms = env->tasks.compat.is_fms,
                                               .heartbeat_ms = env->conf->streaming.heartbeat_ms};
     return weir_stream_out_new(s, &options);
 }
@@ -174,7 +174,7 @@ static struct weir_stream_out *new_out(struct weir_http_stream *s)
 static void refuse_stream(struct weir_http_stream *s, const struct reading *reading)
 {
     struct weir_slice details = weir_slice_cstr(reading->details);
-    if (reading->is_late && weir_request_of(s)->env->tasks.is_fms) {
+    if (reading->is_late && weir_request_of(s)->env->tasks.compat.is_fms) {
         weir_stream_out_refuse(new_out(s), reading->status, details);
     } else {
         weir_reply_error(s, reading->status, details);
@@ -221,7 +221,7 @@ static void decode_detection(struct weir_http_stream *s, const struct weir_json 
     uint32_t at[COUNT(specs)];
     int rc = weir_fields_read(&f, 0, "", specs, COUNT(specs), at);
     rc = rc != 0 ? rc : weir_fields_check_objects(&f, at[DETECTORS], "detectors");
-    f.ignores_unknown = task->env->is_fms;
+    f.ignores_unknown = task->env->compat.is_fms;
     rc = rc != 0 ? rc : weir_params_read(&f, at[PARAMS], &request.params);
     if (rc != 0) {
         weir_unary_refuse(s, &f);

@@ -214,7 +214,7 @@ void weir_reply_errorf(struct weir_http_stream *s, int status, const char *fmt, 
 static int status_of(const struct weir_http_stream *s, const struct weir_fault *fault)
 {
     bool is_lost_chunker = fault->origin == WEIR_FAULT_CHUNKER && fault->is_unreached;
-    return is_lost_chunker && weir_request_of(s)->env->tasks.is_fms ? 503 : fault->status;
+    return is_lost_chunker && weir_request_of(s)->env->tasks.compat.is_fms ? 503 : fault->status;
 }
 
 static struct weir_problem problem_under_api(struct weir_http_stream *s,

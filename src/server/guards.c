@@ -282,5 +282,5 @@ void weir_guards_build(struct weir_env *env, struct weir_conf_problems *problems
     env->guarded = all;
     env->key_states = weir_auth_states(&conf->auth, &env->arena);
     env->route_tasks = env->tasks;
-    env->route_tasks.is_fms = false;
+    env->route_tasks.compat = (struct weir_compat){0};
 }

@@ -347,7 +347,7 @@ static void check_promises(struct weir_services *b)
 
 static void fill_limits(struct weir_task_env *tasks, const struct weir_conf *conf)
 {
-    tasks->is_fms = conf->compat == WEIR_CONF_FMS;
+    tasks->compat = conf->compat == WEIR_CONF_FMS ? weir_compat_fms : (struct weir_compat){0};
     tasks->max_detector_calls = conf->detector_concurrent_requests;
     tasks->max_chunker_calls = conf->chunker_concurrent_requests;
     tasks->max_service_body_bytes = conf->limits.max_service_body_bytes;

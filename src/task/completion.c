@@ -488,7 +488,7 @@ static void on_tokens(void *ctx, const struct weir_model_frame *frame)
 static void on_tokenized(void *ctx, const struct weir_fault *fault)
 {
     struct completion *c = ctx;
-    if (fault != NULL && c->task->env->is_fms) {
+    if (fault != NULL && c->task->env->compat.needs_count) {
         fail(c, weir_fault_keep(c->task->arena, fault));
         return;
     }

@@ -143,7 +143,7 @@ struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
     bool is_changed = e.n != n_ours;
     weir_json_edit_write(&e, &out);
     weir_json_edit_dispose(&e);
-    if (task->env->is_fms && r->policy == NULL) {
+    if (task->env->compat.has_order && r->policy == NULL) {
         reorder(r, &out);
     }
     struct weir_slice body = keep(task, &out);

@@ -176,7 +176,7 @@ static enum weir_event_role role_of_batch(struct weir_cs_choice *choice)
 static bool notes_choice(const struct weir_cs_choice *choice)
 {
     const struct weir_cs *cs = choice->cs;
-    return !weir_cs__is_route(cs) && !cs->task->env->is_fms && choice->path != NULL;
+    return !weir_cs__is_route(cs) && !cs->task->env->compat.passes_bare && choice->path != NULL;
 }
 
 /* ---- arriving ---- */

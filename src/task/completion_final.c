@@ -243,7 +243,7 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     struct weir_json json;
     bool is_route = weir_cs__is_route(cs); /* there the choices' last events have told it */
     bool has_detections =
-        !is_route && cs->has_whole && (cs->whole_scan != NULL || cs->task->env->is_fms);
+        !is_route && cs->has_whole && (cs->whole_scan != NULL || cs->task->env->compat.has_final);
     bool has_warnings = !is_route && write_warnings(cs, &warnings);
     if (has_detections) {
         write_detections(cs, &detections);

@@ -38,7 +38,8 @@ bool weir_cs__absorbs(struct weir_cs_choice *choice, const struct weir_json *jso
                       const struct weir_event_choice *c, struct weir_slice event)
 {
     struct weir_cs *cs = choice->cs;
-    if (!cs->task->env->is_fms || choice->path == NULL || !weir_event_is_silent(json, c)) {
+    if (!cs->task->env->compat.absorbs_first || choice->path == NULL ||
+        !weir_event_is_silent(json, c)) {
         return false;
     }
     if (is_told(choice) && !choice->has_sent) {
@@ -74,7 +75,7 @@ static bool is_done(const struct weir_cs_choice *choice)
  * of batches to come shows only at the end of the path, so a finish_reason waits for that. */
 bool weir_cs__may_lead(const struct weir_cs_choice *choice, const struct weir_cs_item *item)
 {
-    if (!choice->cs->task->env->is_fms || is_done(choice)) {
+    if (!choice->cs->task->env->compat.absorbs_first || is_done(choice)) {
         return true;
     }
     bool says_something = !item->is_hollow && !item->is_ending;

@@ -386,7 +386,7 @@ static void take_usage(struct weir_cs *cs, const struct weir_json *json)
         weir_buf_clear(&cs->usage);
         weir_buf_append(&cs->usage, json->src);
     }
-    if (cs->task->env->is_fms && !cs->has_chunked) {
+    if (cs->task->env->compat.repeats_usage && !cs->has_chunked) {
         weir_cs__emit(cs, json->src); /* and again with what is said at the end */
     }
 }
@@ -541,7 +541,7 @@ static void on_tokens(void *ctx, const struct weir_model_frame *frame)
 static void on_tokenized(void *ctx, const struct weir_fault *fault)
 {
     struct weir_cs *cs = ctx;
-    if (fault != NULL && cs->task->env->is_fms) {
+    if (fault != NULL && cs->task->env->compat.needs_count) {
         weir_cs__fail(cs, fault);
         return;
     }

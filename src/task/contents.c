@@ -130,7 +130,7 @@ static void start_job(struct contents *c, struct job *job, const struct weir_pla
                                             .within = c->request.within,
                                             .params = use->params,
                                             .threshold = use->threshold,
-                                            .is_lenient = c->task->env->is_fms};
+                                            .is_lenient = c->task->env->compat.is_lenient};
     job->call = weir_detect_start(use->d->detector, &env, &job->input, on_detected, job);
     weir_arena_defer(c->task->arena, free_call, job->call);
     if (job->call->is_done) {

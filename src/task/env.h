@@ -9,6 +9,7 @@
 #include "model/fleet.h"
 #include "model/model.h"
 #include "obs/metric.h"
+#include "task/compat.h"
 #include "task/trace.h"
 
 #include <stdbool.h>
@@ -38,8 +39,8 @@ struct weir_task_env {
     const struct weir_model *openai;     /* NULL: none */
     const struct weir_fleet *fleet;      /* the same, where it is several servers; else NULL */
     const struct weir_model *generation; /* NULL: none */
-    bool is_fms;                         /* compat: fms */
-    unsigned max_detector_calls;         /* of one detector under way at once, per request */
+    struct weir_compat compat;
+    unsigned max_detector_calls; /* of one detector under way at once, per request */
     unsigned max_chunker_calls;
     size_t max_service_body_bytes;
     size_t max_event_bytes;

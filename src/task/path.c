@@ -143,7 +143,8 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
                                           .text = weir_gather_text_of(&path->log),
                                           .start_cp = seg->start_cp,
                                           .max_bytes = path->max_held_bytes,
-                                          .spans_are_foreign = path->task->env->is_fms};
+                                          .spans_are_foreign =
+                                              path->task->env->compat.spans_in_chunks};
     if (path->is_told) {
         options.strategy = weir_gather_strategy_at(0);
         options.text = weir_path__told_text(seg);
@@ -226,7 +227,7 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     path->channel = options->channel;
     path->on_progress = options->on_progress;
     path->ctx = options->ctx;
-    path->is_told = path->task->env->is_fms && has_one_chunker(path->plan);
+    path->is_told = path->task->env->compat.believes_chunker && has_one_chunker(path->plan);
     path->left_bytes = WEIR_PATH__STEP_BYTES;
     path->step.fn = on_step;
     weir_list_init(&path->segments);

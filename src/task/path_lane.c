@@ -210,8 +210,8 @@ static void start_slot(struct weir_path_slot *slot)
                                              .n_contents = 1,
                                              .params = lane->use->params,
                                              .threshold = lane->use->threshold,
-                                             .is_piece = !task->env->is_fms,
-                                             .is_lenient = task->env->is_fms};
+                                             .is_piece = !task->env->compat.asks_of_pieces,
+                                             .is_lenient = task->env->compat.is_lenient};
     struct weir_detect_env env = weir_task_detect_env(task);
     slot->sent_us = task->trace != NULL ? task->trace->now_us() : 0;
     slot->call = weir_detect_start(lane->use->d->detector, &env, &slot->input, on_detected, slot);
@@ -253,7 +253,7 @@ static void add_slot(struct weir_path_lane *lane, const struct weir_chunk *chunk
     slot->start_cp = seg->path->is_told ? seg->n_told : chunk->start_cp;
     slot->end_cp = seg->path->is_told ? seg->n_told + 1 : chunk->end_cp;
     size_t seen_cp = chunk->start_cp - chunk->back_cp;
-    slot->shift_cp = seg->path->task->env->is_fms ? 0 : seen_cp;
+    slot->shift_cp = seg->path->task->env->compat.spans_in_chunks ? 0 : seen_cp;
     slot->from_cp = chunk->back_cp;
     slot->answers_cp = is_window ? chunk->end_cp - seen_cp : SIZE_MAX;
     slot->text = text;

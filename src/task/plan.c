@@ -139,7 +139,7 @@ int weir_plan_read(struct weir_plan *plan, struct weir_task_ctx *ctx, const stru
 int weir_plan_check_chunked(const struct weir_plan *plan, struct weir_task_ctx *ctx,
                             struct weir_plan_error *error)
 {
-    for (size_t i = 0; ctx->env->is_fms && i < plan->n; i++) {
+    for (size_t i = 0; ctx->env->compat.refuses_whole && i < plan->n; i++) {
         const struct weir_task_detector *d = plan->uses[i].d;
         if (d->chunker != NULL && d->chunker->is_whole_doc && !d->reads_along) {
             return fail(error, 422,

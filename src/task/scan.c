@@ -287,8 +287,9 @@ static void start_job(struct weir_scan *scan, struct weir_scan_job *job)
     job->input.type = detector->type;
     job->input.params = job->use->params;
     job->input.threshold = job->use->threshold;
-    job->input.is_piece = job->cutting != NULL && !task->env->is_fms && !job->use->d->reads_along;
-    job->input.is_lenient = task->env->is_fms;
+    job->input.is_piece =
+        job->cutting != NULL && !task->env->compat.asks_of_pieces && !job->use->d->reads_along;
+    job->input.is_lenient = task->env->compat.is_lenient;
     struct weir_detect_env env = weir_task_detect_env(task);
     job->sent_us = task->trace != NULL ? task->trace->now_us() : 0;
     job->call = weir_detect_start(detector, &env, &job->input, on_detected, job);

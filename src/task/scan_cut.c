@@ -146,8 +146,8 @@ static void join_pieces(struct weir_scan_cutting *c)
 static void finish_piece(struct weir_scan_piece *p)
 {
     struct weir_scan_cutting *c = p->cutting;
-    bool is_fms = c->scan->task->env->is_fms;
-    if (!is_fms && !weir_blank_is(slice_of(p, p->covered_cp, p->n_cp))) {
+    bool is_lenient = c->scan->task->env->compat.is_lenient;
+    if (!is_lenient && !weir_blank_is(slice_of(p, p->covered_cp, p->n_cp))) {
         blame(p, "uncovered: text after the last chunk is not white space");
         return;
     }
@@ -169,7 +169,7 @@ static void pull(struct weir_scan_piece *p)
     int rc = 0;
     while (scan->fault.origin == WEIR_FAULT_NONE &&
            (rc = weir_chunk_next(p->stream, &chunk)) == 0) {
-        if (scan->task->env->is_fms) {
+        if (scan->task->env->compat.is_lenient) {
             take_lenient(p, &chunk);
         } else {
             take(p, &chunk);
@@ -231,7 +231,8 @@ void weir_scan__piece_start(struct weir_scan_piece *p)
                                  .client = task->client,
                                  .context = &task->call,
                                  .max_body_bytes = task->env->max_service_body_bytes};
-    struct weir_chunk_options options = {.is_whole = true, .is_lenient = task->env->is_fms};
+    struct weir_chunk_options options = {.is_whole = true,
+                                         .is_lenient = task->env->compat.is_lenient};
     p->stream = weir_chunk_open(p->cutting->chunker, &env, &options, on_ready, p);
     p->step.fn = on_step;
     push_some(p);

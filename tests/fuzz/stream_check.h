@@ -96,7 +96,7 @@ static inline size_t check_count(const struct talk *t, size_t d)
 static inline void check_findings(const struct talk *t, size_t id)
 {
     for (size_t d = 0; d < t->n_detectors; d++) {
-        if (t->detectors[d].base.type == WEIR_DETECT_CONTENTS && !t->env.is_fms) {
+        if (t->detectors[d].base.type == WEIR_DETECT_CONTENTS && !t->env.compat.is_fms) {
             CHECK(memcmp(t->found[d][id], t->heard_found[d][id], t->n_said[id]) == 0);
         }
     }
@@ -149,7 +149,7 @@ static inline void check_counts(const struct talk *t)
 {
     for (size_t d = 0; d < t->n_detectors && !t->enforces; d++) {
         CHECK(t->n_spanless[d] == t->n_heard_spanless[d]);
-        if (t->env.is_fms && t->detectors[d].kind != KIND_WINDOW) {
+        if (t->env.compat.is_fms && t->detectors[d].kind != KIND_WINDOW) {
             CHECK(check_count(t, d) == t->n_heard_found[d]);
         }
     }

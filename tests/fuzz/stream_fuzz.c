@@ -139,7 +139,7 @@ static void act_both(struct talk *t, uint8_t how, uint8_t what)
     if (t->endpoint >= GENERATION) {
         return;
     }
-    bool joins_halves = t->n_detectors != 0 && !t->env.is_fms;
+    bool joins_halves = t->n_detectors != 0 && !t->env.compat.is_fms;
     if ((how & 8) != 0 && joins_halves) {
         say_halves(t, s.choice);
         return;

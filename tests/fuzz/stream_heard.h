@@ -18,7 +18,7 @@ static inline void hear_said(struct talk *t, size_t id, uint32_t cp)
     CHECK(place < t->n_said[id] && t->said[id][place] == cp);
     for (size_t d = 0; d < t->n_detectors; d++) {
         /* compat fms believes a chunker that leaves text out. */
-        bool is_believed = t->env.is_fms && t->is_lied;
+        bool is_believed = t->env.compat.is_fms && t->is_lied;
         if (!is_believed && stream_must_judge(t, &t->detectors[d], id % N_SLOTS)) {
             CHECK(t->judged[d][id][place]);
         }
@@ -125,7 +125,7 @@ static inline void hear_finding(struct talk *t, size_t id, const struct weir_jso
     CHECK(hear_u64(j, result, "end") == start + n_cp);
     start = is_replaced ? hear_original(t, d, id, start) : start;
     t->n_heard_found[d]++;
-    if (!t->env.is_fms) {
+    if (!t->env.compat.is_fms) {
         CHECK(start < MAX_TEXT && t->found[d][id][start]);
         CHECK(!t->heard_found[d][id][start]);
         t->heard_found[d][id][start] = 1;
@@ -245,7 +245,7 @@ static inline void hear_body(struct talk *t, size_t choice, const struct weir_js
     for (size_t i = 0; i < N_SLOTS; i++) {
         n_after += t->heard[first + i].n;
     }
-    if (t->env.is_fms && stream_has_chunked(t) && !t->is_unary) {
+    if (t->env.compat.is_fms && stream_has_chunked(t) && !t->is_unary) {
         CHECK(n_after > n_before || has_finish);
     }
 }
@@ -268,7 +268,7 @@ static inline void hear_choice(struct talk *t, const struct weir_json *j, uint32
 /* H and I: every event notes every choice it has, whatever it says of it. */
 static inline void hear_noted(const struct talk *t, const struct weir_json *j, uint32_t choice)
 {
-    bool is_to_the_letter = !stream_is_route(t) && !t->env.is_fms && !t->is_unary;
+    bool is_to_the_letter = !stream_is_route(t) && !t->env.compat.is_fms && !t->is_unary;
     if (!is_to_the_letter || !stream_has_chunked(t)) {
         return;
     }

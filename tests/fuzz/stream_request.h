@@ -50,7 +50,7 @@ static void choose_detector(struct talk *t, size_t i, struct wish w)
     enum weir_detect_type type = stream_is_chat(t) ? WEIR_DETECT_CHAT : WEIR_DETECT_GENERATION;
     const struct weir_chunker *const chunkers[] = {&windows.base, &dots[self].base,
                                                    &far_away[self].base, &weir_chunk_whole};
-    if (t->env.is_fms && is_whole && t->endpoint >= GENERATION) {
+    if (t->env.compat.is_fms && is_whole && t->endpoint >= GENERATION) {
         kind = KIND_DOTS; /* whole documents are refused there */
         looks_at_more = false;
     }
@@ -63,7 +63,7 @@ static void choose_detector(struct talk *t, size_t i, struct wish w)
                                 .is_immediate = (w.when >> i & 1) != 0};
     t->described[i] = (struct weir_task_detector){
         .id = d->base.id, .detector = &d->base, .chunker = looks_at_more ? NULL : chunkers[kind]};
-    if (kind == KIND_WINDOW && (w.how & 16) != 0 && !t->env.is_fms) {
+    if (kind == KIND_WINDOW && (w.how & 16) != 0 && !t->env.compat.is_fms) {
         t->described[i].detector = fake_reader_of(d, self);
         t->described[i].chunker = &weir_chunk_whole;
         t->described[i].reads_along = true;
@@ -81,7 +81,7 @@ static void choose_batching(struct talk *t, struct wish w)
     t->batching.chain.dedup = weir_dedup_defaults();
     *adapter = weir_batch_defaults(WEIR_BATCH_ADAPTER);
     *business = weir_batch_defaults(WEIR_BATCH_BUSINESS);
-    if (!t->env.is_fms) {
+    if (!t->env.compat.is_fms) {
         adapter->mode = (w.batching & 1) != 0 ? WEIR_BATCH_ON : WEIR_BATCH_OFF;
         business->mode = (w.batching & 2) != 0 ? WEIR_BATCH_ON : WEIR_BATCH_OFF;
     }
@@ -101,9 +101,10 @@ static void choose_batching(struct talk *t, struct wish w)
 static void choose(struct talk *t, struct wish w)
 {
     choose_endpoint(t, w);
+    bool is_fms = (w.how & 1) != 0 && !stream_is_route(t);
     t->env = (struct weir_task_env){.openai = &t->model,
+                                    .compat = is_fms ? weir_compat_fms : (struct weir_compat){0},
                                     .generation = &t->model,
-                                    .is_fms = (w.how & 1) != 0 && !stream_is_route(t),
                                     .max_detector_calls = 1 + (w.when >> 3 & 3),
                                     .max_chunker_calls = 4,
                                     .max_service_body_bytes = 1 << 20,
@@ -158,14 +159,15 @@ static struct weir_asked *ask_route(struct talk *t, struct weir_task_completion 
 
 static struct weir_out *open_out(struct talk *t, uint64_t heartbeat_ms)
 {
-    struct weir_stream_out_options options = {.is_ndjson = t->endpoint == CONTENTS && t->env.is_fms,
+    struct weir_stream_out_options options = {.is_ndjson =
+                                                  t->endpoint == CONTENTS && t->env.compat.is_fms,
                                               .has_done = t->endpoint <= TEXT_ROUTE,
-                                              .is_fms = t->env.is_fms,
+                                              .is_fms = t->env.compat.is_fms,
                                               .is_duplex = t->endpoint == CONTENTS,
                                               .heartbeat_ms = heartbeat_ms};
     if (t->endpoint <= TEXT_ROUTE) {
         options.batching = &t->batching;
-        options.joins_findings = !t->env.is_fms;
+        options.joins_findings = !t->env.compat.is_fms;
     }
     t->out = weir_stream_out_new(&t->stream, &options);
     if (options.is_duplex) {
@@ -277,7 +279,7 @@ static void tell_wish(const struct talk *t)
     struct weir_buf line = {0};
     weir_buf_printf(&line, "%s%s %s%s choices %zu held %zu chain %d%d", endpoints[t->endpoint],
                     t->is_unary ? " unary" : "", actions[t->policy.action],
-                    t->env.is_fms ? " fms" : "", t->n_choices, t->env.max_held_bytes,
+                    t->env.compat.is_fms ? " fms" : "", t->n_choices, t->env.max_held_bytes,
                     t->batching.chain.adapter.mode, t->batching.chain.business.mode);
     for (size_t i = 0; i < t->n_detectors; i++) {
         weir_buf_printf(&line, " %s%s", kinds[t->detectors[i].kind],

@@ -209,7 +209,7 @@ static inline bool stream_is_told(const struct talk *t)
     for (size_t i = 0; i < KIND_WHOLE; i++) {
         n += kinds[i] != 0 ? 1u : 0;
     }
-    return t->env.is_fms && n == 1;
+    return t->env.compat.is_fms && n == 1;
 }
 
 static inline bool stream_has_chunked(const struct talk *t)

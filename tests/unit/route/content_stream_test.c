@@ -7,7 +7,7 @@
 static struct exchange *begin(const char *accept, bool is_fms)
 {
     struct exchange *x = exchange_new("application/x-ndjson; charset=utf-8");
-    x->env.tasks.is_fms = is_fms;
+    x->env.tasks.compat = is_fms ? weir_compat_fms : (struct weir_compat){0};
     if (accept != NULL) {
         exchange_accept(x, accept);
     }

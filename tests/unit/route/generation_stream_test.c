@@ -6,7 +6,7 @@
 static struct exchange *ask(const char *body, bool is_fms)
 {
     struct exchange *x = exchange_new("application/json");
-    x->env.tasks.is_fms = is_fms;
+    x->env.tasks.compat = is_fms ? weir_compat_fms : (struct weir_compat){0};
     weir_generation_begin_stream(&x->env, &x->s);
     exchange_send(x, body);
     return x;

@@ -150,7 +150,7 @@ static void test_limits(void **state)
     assert_int_equal(env->tasks.max_tool_calls, 6);
     assert_int_equal(env->tasks.max_held_bytes, 70000);
     assert_string_equal(weir_gather_strategy_name(env->tasks.strategy), "aligned");
-    assert_false(env->tasks.is_fms);
+    assert_false(env->tasks.compat.is_fms);
     assert_non_null(env->tasks.generation);
 }
 
@@ -196,7 +196,7 @@ static void test_fms(void **state)
               "                chunker_id: en}}\n",
               &problems);
     (void)state;
-    assert_true(env->tasks.is_fms);
+    assert_true(env->tasks.compat.is_fms);
     assert_ptr_equal(env->services[0].kind, &weir_probe_tgis);
     assert_int_equal(env->services[0].target->port, 8033);
     assert_true(((const struct weir_chunk_remote *)detector(env, "d")->chunker)->no_passthrough);

@@ -31,7 +31,7 @@ static struct stage *fms_with(const char *output)
 {
     struct stage *st = stage_new();
     st->output = output;
-    st->env.is_fms = true;
+    st->env.compat = weir_compat_fms;
     return st;
 }
 

@@ -188,7 +188,7 @@ static void test_fms(void **state)
 {
     (void)state;
     struct stage *st = stage_with("f");
-    st->env.is_fms = true;
+    st->env.compat = weir_compat_fms;
     script_run(st, &HOOKS,
                "line One bad.\n"
                "line And\n"
@@ -208,7 +208,7 @@ static void test_fms_body_waits(void **state)
 {
     (void)state;
     struct stage *st = stage_with("f");
-    st->env.is_fms = true;
+    st->env.compat = weir_compat_fms;
     st->env.max_held_bytes = 40;
     script_run(
         st, &HOOKS,

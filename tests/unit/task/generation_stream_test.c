@@ -184,7 +184,7 @@ static void test_fms_arrays(void **state)
 {
     (void)state;
     struct stage *st = stage_with("now");
-    st->env.is_fms = true;
+    st->env.compat = weir_compat_fms;
     script_run(st, &HOOKS,
                "gen A.\n" OBJECT("A.", NONE,
                                  COUNT0 TOKEN1("A.") "\"input_tokens\":[]," PLACE(0, 2)) "done\n"
@@ -195,7 +195,7 @@ static void test_fms_arrays(void **state)
 static struct stage *fms_with(const char *output)
 {
     struct stage *st = stage_with(output);
-    st->env.is_fms = true;
+    st->env.compat = weir_compat_fms;
     return st;
 }
 

@@ -423,7 +423,7 @@ static void test_dropped_anywhere(void **state)
 static struct stage *fms_with(const char *ids)
 {
     struct stage *st = stage_with(ids);
-    st->env.is_fms = true;
+    st->env.compat = weir_compat_fms;
     return st;
 }
 
