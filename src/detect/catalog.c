@@ -103,8 +103,9 @@ static void put(struct weir_json_write *w, struct weir_map *seen, const char *na
 /* The vendors' shapes are rows of their own; several share a kind. */
 static void put_shapes(struct weir_json_write *w, struct weir_map *seen)
 {
-    for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
-        put(w, seen, weir_secrets__shapes[i].kind, "A vendor's key or token, by prefix and shape");
+    const struct weir_secret_shapes *shapes = weir_secrets__shapes();
+    for (size_t i = 0; i < shapes->n; i++) {
+        put(w, seen, shapes->items[i].kind, "A vendor's key or token, by prefix and shape");
     }
 }
 

@@ -15,6 +15,7 @@
 static struct weir_patterns *compiled; /* as long as the process */
 static pthread_mutex_t compile_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static const struct weir_secret_shapes *shapes;
 static unsigned char *backs; /* of the shapes: from a finding's beginning to its prefix's end */
 
 static struct weir_rest_words words; /* what patterns end with */
@@ -39,12 +40,13 @@ static void add_end(struct weir_slice literal)
 
 static struct weir_patterns *compile(struct weir_buf *why)
 {
-    backs = weir_mem_zalloc(weir_secrets__n_shapes);
+    shapes = weir_secrets__shapes();
+    backs = weir_mem_zalloc(shapes->n);
     weir_secrets__prepare_tail();
-    size_t n = weir_secrets__n_shapes + weir_secrets__n_judges;
+    size_t n = shapes->n + weir_secrets__n_judges;
     struct weir_pattern *list = weir_mem_array(n, sizeof *list);
-    for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
-        const char *prefix = weir_secrets__shapes[i].prefix;
+    for (size_t i = 0; i < shapes->n; i++) {
+        const char *prefix = shapes->items[i].prefix;
         size_t n_prefix = strlen(prefix);
         bool is_name = prefix[n_prefix - 1] == '=' || prefix[n_prefix - 1] == ' ';
         backs[i] = is_name ? 0 : (unsigned char)n_prefix;
@@ -53,7 +55,7 @@ static struct weir_patterns *compile(struct weir_buf *why)
     }
     for (size_t i = 0; i < weir_secrets__n_judges; i++) {
         const struct weir_pattern *p = &weir_secrets__judges[i].pattern;
-        list[weir_secrets__n_shapes + i] = *p;
+        list[shapes->n + i] = *p;
         add_end(weir_slice_cstr(p->expr)); /* expressions too end with what they match */
     }
     struct weir_patterns *made = weir_patterns_new(list, n, why);
@@ -161,17 +163,17 @@ static bool fits_shape(const struct weir_secret_shape *shape, struct weir_seek_l
 static struct weir_seek_rule rule(const void *settings, unsigned id)
 {
     (void)settings;
-    if (id < weir_secrets__n_shapes) {
+    if (id < shapes->n) {
         return (struct weir_seek_rule){.group = WEIR_SEEK_ALONE, .back = backs[id]};
     }
-    return weir_secrets__judges[id - weir_secrets__n_shapes].rule;
+    return weir_secrets__judges[id - shapes->n].rule;
 }
 
 static bool judge(const void *settings, unsigned id, struct weir_seek_look *l)
 {
     (void)settings;
-    return id < weir_secrets__n_shapes ? fits_shape(&weir_secrets__shapes[id], l)
-                                       : weir_secrets__judges[id - weir_secrets__n_shapes].judge(l);
+    return id < shapes->n ? fits_shape(&shapes->items[id], l)
+                          : weir_secrets__judges[id - shapes->n].judge(l);
 }
 
 static struct weir_seek_rules rules_of(const void *settings)

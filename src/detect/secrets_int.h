@@ -34,8 +34,13 @@ struct weir_secret_shape {
     unsigned short max;
 };
 
-extern const struct weir_secret_shape weir_secrets__shapes[];
-extern const size_t weir_secrets__n_shapes;
+struct weir_secret_shapes {
+    const struct weir_secret_shape *items;
+    size_t n;
+};
+
+/* Those of data/secrets.shapes. From any thread. */
+const struct weir_secret_shapes *weir_secrets__shapes(void);
 
 typedef bool (*weir_secret_judge_fn)(struct weir_seek_look *l);
 

@@ -32,8 +32,9 @@ static size_t n_prefixes;
 
 void weir_secrets__prepare_tail(void)
 {
-    for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
-        struct weir_slice prefix = weir_slice_cstr(weir_secrets__shapes[i].prefix);
+    const struct weir_secret_shapes *shapes = weir_secrets__shapes();
+    for (size_t i = 0; i < shapes->n; i++) {
+        struct weir_slice prefix = weir_slice_cstr(shapes->items[i].prefix);
         char last = prefix.p[prefix.n - 1];
         bool is_word_only = weir_secrets__run(prefix, 0, WEIR_SECRET_URL, prefix.n) == prefix.n;
         if (!is_word_only && last != '=' && last != ' ') {

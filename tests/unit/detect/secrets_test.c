@@ -38,8 +38,9 @@ static void test_shapes(void **state)
     (void)state;
     struct probe p;
     probe_open(&p, &weir_detect_secrets, "{}");
-    for (size_t i = 0; i < weir_secrets__n_shapes; i++) {
-        const struct weir_secret_shape *s = &weir_secrets__shapes[i];
+    const struct weir_secret_shapes *shapes = weir_secrets__shapes();
+    for (size_t i = 0; i < shapes->n; i++) {
+        const struct weir_secret_shape *s = &shapes->items[i];
         char body[600];
         char text[800];
         draw(body, s->min, s->class, (uint32_t)i + 7);
