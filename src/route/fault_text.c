@@ -73,7 +73,7 @@ static void clean_fields(struct look *l)
 
 static void note_seen(const struct look *l)
 {
-    bool is_redact = l->guarded->policy.action == WEIR_POLICY_REDACT;
+    bool is_redact = weir_policy_rules_of(l->guarded->policy.action)->fills;
     struct weir_seen_where where = {WEIR_POLICY_OUTPUT, "error",
                                     is_redact ? WEIR_POLICY_REDACTED : WEIR_POLICY_BLOCKED};
     struct weir_policy policy = l->guarded->policy;
@@ -89,7 +89,7 @@ static void clean(struct look *l)
 {
     note_seen(l);
     if (has_finding(l, MESSAGE)) {
-        bool is_redact = l->guarded->policy.action == WEIR_POLICY_REDACT;
+        bool is_redact = weir_policy_rules_of(l->guarded->policy.action)->fills;
         l->fault.message = is_redact ? redacted(l) : REMOVED;
     }
     if (has_finding(l, CODE)) {

@@ -319,7 +319,7 @@ static int check_plan(struct reading *r, enum weir_detect_type whole)
 static bool looks_at_tools(const struct reading *r)
 {
     const struct weir_plan *output = &r->request.output;
-    bool is_enforced = r->guarded->policy.action != WEIR_POLICY_ANNOTATE && output->n != 0;
+    bool is_enforced = weir_policy_enforces(&r->guarded->policy) && output->n != 0;
     return is_enforced || weir_plan_has_type(output, WEIR_DETECT_CHAT);
 }
 

@@ -131,7 +131,7 @@ static void write_route(struct weir_json_write *w, const struct weir_guarded *g,
     write_string(w, "policy", weir_slice_cstr(weir_conf_action_name(g->conf->on_detection)));
     write_plan(w, "input", &g->input);
     write_plan(w, "output", &g->output);
-    if (g->policy.action == WEIR_POLICY_REDACT) {
+    if (weir_policy_rules_of(g->policy.action)->fills) {
         write_string(w, "redact_with", g->policy.redact_with);
     }
     weir_json_write_end_object(w);

@@ -440,14 +440,16 @@ void weir_asked__judge(struct weir_asked *a)
             is_asked = is_asked || weir_asked__is_turn(a, weir_asked__item(a, hit));
         }
     }
-    a->outcome = a->n_hits == 0 ? WEIR_POLICY_PASSED : WEIR_POLICY_REDACTED;
-    if (a->n_hits != 0 && policy->action == WEIR_POLICY_ANNOTATE) {
-        a->outcome = WEIR_POLICY_ANNOTATED;
-    } else if (policy->action == WEIR_POLICY_BLOCK &&
-               (is_asked || (a->n_hits != 0 && policy->blocks_history))) {
-        a->outcome = WEIR_POLICY_BLOCKED;
-    } else if (identifier != NULL) {
-        a->outcome = WEIR_POLICY_BLOCKED;
+    if (a->n_hits == 0) {
+        a->outcome = WEIR_POLICY_PASSED;
+        return;
+    }
+    const struct weir_policy_rules *rules = weir_policy_rules_of(policy->action);
+    struct weir_policy_hit sum = {policy, .can_replace = identifier == NULL, .is_asked = is_asked};
+    enum weir_policy_fate fate = rules->question(&sum);
+    bool is_blocked = fate == WEIR_POLICY_STOPPED || fate == WEIR_POLICY_REFUSED;
+    a->outcome = is_blocked ? WEIR_POLICY_BLOCKED : rules->outcome;
+    if (fate == WEIR_POLICY_REFUSED) {
         a->fault = refuse(a, identifier);
     }
 }

@@ -174,7 +174,7 @@ struct weir_slice weir_asked__instead(const struct weir_asked *a,
                                       const struct weir_asked_place *place,
                                       struct weir_redact_span *spans)
 {
-    if (a->o.policy->action == WEIR_POLICY_BLOCK) {
+    if (!weir_policy_rules_of(a->o.policy->action)->fills) {
         return REMOVED;
     }
     if (a->o.mask != NULL) {

@@ -100,7 +100,7 @@ bool weir_called_add(struct weir_called *c, struct weir_scan *scan)
 
 static bool redacts(const struct weir_called *c)
 {
-    return c->o.policy != NULL && weir_policy_on_output(c->o.policy) == WEIR_POLICY_REDACT;
+    return c->o.policy != NULL && weir_policy_on_output(c->o.policy)->fills;
 }
 
 /* Values will stand where tokens are. */
@@ -243,9 +243,9 @@ void weir_called_collect(struct weir_called *c)
         weir_asked__sift(c->asked, c->o.mask);
     }
     if (c->asked->n_hits != 0) {
-        c->blocks = weir_policy_enforces(c->o.policy) &&
-                    weir_policy_on_output(c->o.policy) != WEIR_POLICY_ANNOTATE &&
-                    (!redacts(c) || has_placeless(c->asked) || has_fixed(c));
+        bool can_replace = !has_placeless(c->asked) && !has_fixed(c);
+        c->blocks = weir_policy_touches_output(c->o.policy) &&
+                    weir_policy_judge_answer(c->o.policy, can_replace) == WEIR_POLICY_STOPPED;
         tell(c);
     }
 }

@@ -400,7 +400,7 @@ int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p)
 {
     *p = (struct weir_checked_piece){0};
     int rc = weir_guard_pop(g->guard, &p->piece);
-    if (rc != 0 || g->o.request->policy->action == WEIR_POLICY_ANNOTATE) {
+    if (rc != 0 || !weir_policy_enforces(g->o.request->policy)) {
         return rc;
     }
     switch (p->piece.what) {

@@ -27,7 +27,7 @@ static bool keeps_unknown(const struct weir_cs *cs)
  */
 static bool holds_text(const struct weir_cs *cs)
 {
-    return cs->request.asks_json && weir_policy_on_output(cs->request.policy) == WEIR_POLICY_BLOCK;
+    return cs->request.asks_json && weir_policy_on_output(cs->request.policy)->holds_json;
 }
 
 /* ---- making ---- */
@@ -599,8 +599,7 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
     }
     if (piece->is_changed) {
         weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
-    } else if (piece->n_findings != 0 &&
-               weir_policy_on_output(cs->request.policy) == WEIR_POLICY_ANNOTATE) {
+    } else if (piece->n_findings != 0 && !weir_policy_on_output(cs->request.policy)->enforces) {
         weir_cs__note_outcome(cs, WEIR_POLICY_ANNOTATED);
     }
     bool has_left = piece->text.n != 0;

@@ -326,7 +326,7 @@ static enum weir_policy_outcome outcome_of(const struct run *r, bool *is_all_blo
         } else if (r->choices[i].is_changed && outcome != WEIR_POLICY_BLOCKED) {
             outcome = WEIR_POLICY_REDACTED;
         } else if (r->n_text_found != 0 && outcome == WEIR_POLICY_PASSED &&
-                   weir_policy_on_output(policy_of(r)) == WEIR_POLICY_ANNOTATE) {
+                   !weir_policy_on_output(policy_of(r))->enforces) {
             outcome = WEIR_POLICY_ANNOTATED;
         }
     }

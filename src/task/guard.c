@@ -101,7 +101,7 @@ struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         weir_buf_init(&g->channels[i].whole, options->max_held_bytes);
     }
-    if (options->keeps_json && weir_policy_on_output(options->policy) == WEIR_POLICY_REDACT) {
+    if (options->keeps_json && weir_policy_on_output(options->policy)->fills) {
         g->channels[WEIR_CHANNEL_CONTENT].redact.keep = &g->keep;
     }
     return g;
@@ -410,12 +410,6 @@ static size_t first_found(const struct weir_guard_piece *piece)
     return first > piece->start_cp ? first : piece->start_cp;
 }
 
-static bool is_refused_by(const struct weir_guard *g, const struct weir_guard_piece *piece)
-{
-    bool blocks = weir_policy_on_output(g->options.policy) == WEIR_POLICY_BLOCK;
-    return piece->n_findings != 0 && (blocks || !can_redact(piece));
-}
-
 /* Text leaves that the path is not told of any more. */
 static void note_stop(const struct weir_guard *g, const struct weir_guard_piece *piece)
 {
@@ -516,6 +510,16 @@ static void tell(struct weir_guard *g, struct weir_slice text, struct weir_guard
     }
 }
 
+static enum weir_policy_fate fate_of(const struct weir_guard *g,
+                                     const struct weir_guard_piece *piece)
+{
+    const struct weir_policy *policy = g->options.policy;
+    if (piece->n_findings == 0) {
+        return weir_policy_on_output(policy)->enforces ? WEIR_POLICY_REPLACED : WEIR_POLICY_TOLD;
+    }
+    return weir_policy_judge_answer(policy, can_redact(piece));
+}
+
 /* A text with everything that is known about it: it leaves, changed or not, or ends the choice. */
 static void decide(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
 {
@@ -523,13 +527,18 @@ static void decide(struct weir_guard *g, struct weir_slice text, struct weir_gua
     if (g->values.unmask != NULL && piece->n_findings != 0) {
         sift(g, piece);
     }
-    if (weir_policy_on_output(g->options.policy) == WEIR_POLICY_ANNOTATE) {
+    switch (fate_of(g, piece)) {
+    case WEIR_POLICY_TOLD:
         tell(g, text, piece);
-    } else if (is_refused_by(g, piece)) {
-        stop_behind(g, text, piece);
-    } else {
+        break;
+    case WEIR_POLICY_REPLACED:
         keep_told(g, piece);
         replace(g, text, piece);
+        break;
+    case WEIR_POLICY_REFUSED:
+    case WEIR_POLICY_STOPPED:
+        stop_behind(g, text, piece);
+        break;
     }
     piece->stretches = g->stretches;
     piece->n_stretches = g->n_stretches;
@@ -599,7 +608,7 @@ static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
     }
     *piece = (struct weir_guard_piece){
         .channel = WEIR_CHANNEL_WHOLE, .findings = group->found, .n_findings = group->n_found};
-    if (g->options.policy->action == WEIR_POLICY_ANNOTATE) {
+    if (!weir_policy_enforces(g->options.policy)) {
         g->groups[WEIR_CHANNEL_WHOLE] = NULL; /* told once */
         return true;
     }
@@ -617,8 +626,7 @@ static void pop_calls(struct weir_guard *g, struct weir_guard_piece *piece)
         piece->findings = found->items;
         piece->n_findings = found->n;
         piece->entries = found->entries;
-        piece->is_changed = found->n != 0 && weir_policy_enforces(g->options.policy) &&
-                            weir_policy_on_output(g->options.policy) != WEIR_POLICY_ANNOTATE;
+        piece->is_changed = found->n != 0 && weir_policy_touches_output(g->options.policy);
     }
     if (g->called != NULL && weir_called_blocks(g->called)) {
         block(g, piece);
@@ -696,10 +704,8 @@ static void note_seen(const struct weir_guard *g, const struct weir_guard_piece 
                                     .action = WEIR_POLICY_ANNOTATED};
     if (weir_policy_enforces(g->options.policy)) {
         bool is_blocked = piece->what == WEIR_GUARD_BLOCKED;
-        bool is_told = weir_policy_on_output(g->options.policy) == WEIR_POLICY_ANNOTATE;
-        where.action = is_blocked ? WEIR_POLICY_BLOCKED
-                       : is_told  ? WEIR_POLICY_ANNOTATED
-                                  : WEIR_POLICY_REDACTED;
+        where.action =
+            is_blocked ? WEIR_POLICY_BLOCKED : weir_policy_on_output(g->options.policy)->outcome;
     }
     bool is_called = g->called != NULL && piece->findings == weir_called_found(g->called)->items;
     size_t n_unknown = is_called ? weir_called_found(g->called)->n_unknown : 0;

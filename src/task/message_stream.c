@@ -8,7 +8,8 @@
  */
 static bool holds_text(const struct weir_msg *m)
 {
-    return m->request.asks_json && m->request.policy->action == WEIR_POLICY_BLOCK && m->enforces;
+    return m->request.asks_json && m->enforces &&
+           weir_policy_on_output(m->request.policy)->holds_json;
 }
 
 /* ---- sending ---- */

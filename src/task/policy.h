@@ -89,16 +89,72 @@ static inline const char *weir_policy_outcome_name(enum weir_policy_outcome outc
 void weir_seen_note_outcome(struct weir_seen *seen, enum weir_policy_side side,
                             enum weir_policy_outcome outcome);
 
-/* Does the route block or redact? NULL: H and I, which only report findings. */
+/* ---- what the actions do ---- */
+
+/* What becomes of something in which something was found. */
+enum weir_policy_fate {
+    WEIR_POLICY_TOLD,     /* it leaves as it is */
+    WEIR_POLICY_REPLACED, /* it leaves with what was found replaced or taken out */
+    WEIR_POLICY_REFUSED,  /* a question: an error says that this cannot be replaced */
+    WEIR_POLICY_STOPPED,  /* the question or the answer ends, as `block_as` says */
+};
+
+/* A piece of an answer, or a question, with findings. */
+struct weir_policy_hit {
+    const struct weir_policy *policy;
+    bool can_replace; /* all have a place, in what may be changed */
+    bool is_asked;    /* of a question: some are in the turn, the others in what was said before */
+};
+
+/* One action: all that its findings lead to. A new one is one more of these. */
+struct weir_policy_rules {
+    bool enforces; /* nothing leaves that was not looked at; findings do not print what they hide */
+    bool fills;    /* what is replaced is filled with `redact_with`, else with a note */
+    bool holds_json; /* JSON that was asked for leaves when all of it is known to be clean */
+    enum weir_policy_fate (*answer)(const struct weir_policy_hit *hit);
+    enum weir_policy_fate (*question)(const struct weir_policy_hit *hit);
+    enum weir_policy_outcome outcome; /* of a side with findings that nothing stopped */
+};
+
+extern const struct weir_policy_rules weir_policy_annotate; /* policy_annotate.c … */
+extern const struct weir_policy_rules weir_policy_block;
+extern const struct weir_policy_rules weir_policy_redact;
+
+static inline const struct weir_policy_rules *weir_policy_rules_of(enum weir_policy_action action)
+{
+    static const struct weir_policy_rules *const all[] = {
+        [WEIR_POLICY_ANNOTATE] = &weir_policy_annotate,
+        [WEIR_POLICY_BLOCK] = &weir_policy_block,
+        [WEIR_POLICY_REDACT] = &weir_policy_redact,
+    };
+    return all[action];
+}
+
+/* Does the route block or redact? NULL: the orchestrator's endpoints, which only report findings.
+ */
 static inline bool weir_policy_enforces(const struct weir_policy *p)
 {
-    return p != NULL && p->action != WEIR_POLICY_ANNOTATE;
+    return p != NULL && weir_policy_rules_of(p->action)->enforces;
 }
 
 /* What findings in an answer lead to. */
-static inline enum weir_policy_action weir_policy_on_output(const struct weir_policy *p)
+static inline const struct weir_policy_rules *weir_policy_on_output(const struct weir_policy *p)
 {
-    return p->mask != NULL ? p->mask->unknown_output : p->action;
+    return weir_policy_rules_of(p->mask != NULL ? p->mask->unknown_output : p->action);
+}
+
+/* May findings in an answer change it or end it? */
+static inline bool weir_policy_touches_output(const struct weir_policy *p)
+{
+    return weir_policy_enforces(p) && weir_policy_on_output(p)->enforces;
+}
+
+/* What becomes of a part of an answer that has findings. */
+static inline enum weir_policy_fate weir_policy_judge_answer(const struct weir_policy *p,
+                                                             bool can_replace)
+{
+    struct weir_policy_hit hit = {.policy = p, .can_replace = can_replace};
+    return weir_policy_on_output(p)->answer(&hit);
 }
 
 /* Counts what became of a side. `p` NULL: counts nowhere. */

@@ -77,7 +77,7 @@ struct weir_row {
 
 static bool is_annotating(const struct weir_row *row)
 {
-    return row->o.policy->action == WEIR_POLICY_ANNOTATE;
+    return !weir_policy_enforces(row->o.policy);
 }
 
 /* ---- making ---- */
@@ -720,8 +720,10 @@ static bool is_blocking(const struct judged *judged, enum weir_row_rule rule)
     if (judged->called != NULL) {
         return weir_called_blocks(judged->called);
     }
-    bool is_replacing = judged->row->o.policy->action == WEIR_POLICY_REDACT;
-    return judged->group->n_found != 0 && (rule == WEIR_ROW_BLOCKS || !is_replacing);
+    const struct weir_policy *policy = judged->row->o.policy;
+    struct weir_policy_hit hit = {.policy = policy, .can_replace = rule != WEIR_ROW_BLOCKS};
+    return judged->group->n_found != 0 &&
+           weir_policy_rules_of(policy->action)->answer(&hit) == WEIR_POLICY_STOPPED;
 }
 
 /* The call with what was found in it replaced. False: it is not what was judged, and the row has
