@@ -77,11 +77,12 @@ def test_what_it_hands_over(fresh, monkeypatch, tmp_path):
     extra = tmp_path / "extra.crt"
     extra.write_text("EXTRA")
     given = {"https_proxy": "http://p.test:3128", "NO_PROXY": "x.test", "npm_config_registry": "http://r.test"}
+    given["PIP_INDEX_URL"] = "http://i.test"
     for name, value in (given | {"SECRET": "s", "AWS_KEY": "k", "PATH": "/none"}).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(extra))
     env = fresh.environment()
-    assert env.keys() == given.keys() | {"PATH", "HOME", "LANG", "NODE_EXTRA_CA_CERTS"}
+    assert env.keys() == given.keys() | {"PATH", "HOME", "LANG", "NODE_EXTRA_CA_CERTS", "PIP_CERT"}
     assert given.items() <= env.items() and env["NODE_EXTRA_CA_CERTS"] == fresh.BUNDLE
     assert b"EXTRA" in fresh.certificates()
 
