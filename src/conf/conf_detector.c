@@ -286,6 +286,7 @@ static void on_detector_chunker(struct weir_conf_reader *r, const struct weir_co
 }
 
 static const char *const presets[] = {"custom", "qwen3guard", NULL};
+static const char *const on_error_words[] = {"fail", "skip", NULL};
 static const char *const activations[] = {"none", "softmax", "sigmoid", NULL};
 
 #define T struct weir_conf_detector
@@ -312,6 +313,7 @@ static const struct weir_conf_key detector_keys[] = {
     WEIR_CONF_KEY(T, max_concurrent, U32, .min = 1, .max = 100000),
     WEIR_CONF_KEY(T, max_waiting, U32, .min = 0, .max = 1000000),
     WEIR_CONF_KEY_AS("timeout", T, timeout_ms, SECONDS, .min = 0.001, .max = 86400),
+    WEIR_CONF_KEY(T, on_error, ENUM, .words = on_error_words),
     WEIR_CONF_KEY_CALL("builtin", on_detector_builtin),
     WEIR_CONF_KEY_CALL("params", on_detector_params),
     WEIR_CONF_KEY_CALL("chunker_id", on_detector_chunker),

@@ -169,6 +169,7 @@ static const struct {
     {"max_concurrent", ~0u},
     {"max_waiting", ~0u},
     {"timeout", ~0u},
+    {"on_error", ~0u},
     {"batch", ~0u},
 };
 

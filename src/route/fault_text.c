@@ -118,6 +118,7 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
 static void start(struct look *l, struct weir_task_ctx *task)
 {
     struct weir_scan *scan = weir_scan_new(task, on_scanned, l);
+    task->skips.may_skip = false; /* an error has no warnings: what was not looked at stays here */
     l->texts[MESSAGE] = l->fault.message;
     l->texts[CODE] = l->fault.code;
     l->texts[PARAM] = l->fault.param;

@@ -29,8 +29,11 @@ void weir_unary_answer(void *ctx, const struct weir_task_answer *answer)
     if (answer->fault != NULL) {
         weir_reply_fault(s, answer->fault);
     } else {
+        struct weir_buf told = {0};
+        struct weir_slice body =
+            weir_skips_tell(&weir_request_of(s)->task.skips, answer->body, &told);
         weir_headers_set_action(s);
-        weir_reply_answer(s, answer->body);
+        weir_reply_answer(s, told.n != 0 ? weir_arena_take_buf(&s->arena, &told) : body);
     }
 }
 

@@ -9,6 +9,7 @@ struct line {
     struct weir_log_field fields[MAX_FIELDS];
     size_t n;
     struct weir_buf found[WEIR_POLICY_SIDES];
+    struct weir_buf skipped;
 };
 
 static void add(struct line *l, struct weir_log_field field)
@@ -48,6 +49,10 @@ static void add_route(struct line *l, const struct weir_http_stream *s)
     add(l, weir_log_str("route", r->seen->route));
     add_side(l, r->seen, WEIR_POLICY_INPUT);
     add_side(l, r->seen, WEIR_POLICY_OUTPUT);
+    weir_skips_write_ids(&r->task.skips, &l->skipped);
+    if (l->skipped.n != 0) {
+        add(l, weir_log_str("skipped", weir_buf_slice(&l->skipped)));
+    }
     if (weir_seen_is_model_name(r->model)) {
         add(l, weir_log_str("model", r->model));
     }
@@ -103,4 +108,5 @@ void weir_access_log_write(const struct weir_http_stream *s, uint64_t now_ms)
     weir_log_emit(WEIR_LOG_LEVEL_INFO, "http", r != NULL ? &r->log : NULL, l.fields, l.n);
     weir_buf_dispose(&l.found[WEIR_POLICY_INPUT]);
     weir_buf_dispose(&l.found[WEIR_POLICY_OUTPUT]);
+    weir_buf_dispose(&l.skipped);
 }

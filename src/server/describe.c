@@ -46,6 +46,30 @@ static void write_output(const struct weir_guarded *g, struct weir_buf *out)
     end_list(out, n);
 }
 
+static bool has_detector(const struct weir_plan *plan, struct weir_slice id)
+{
+    for (size_t i = 0; plan != NULL && i < plan->n; i++) {
+        if (weir_slice_eq(plan->uses[i].d->id, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `pii(skip)`: detectors that are passed over when they cannot answer; not those in `named`. */
+static void add_skipped(struct weir_buf *out, size_t *n, const struct weir_plan *plan,
+                        const struct weir_plan *named)
+{
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct weir_task_detector *d = plan->uses[i].d;
+        if (d->skips_errors && !has_detector(named, d->id)) {
+            add_word(out, n, "");
+            weir_buf_append(out, d->id);
+            weir_buf_append(out, WEIR_SLICE("(skip)"));
+        }
+    }
+}
+
 /* What the route's keys leave open, and what a route that only tells passes on unseen. */
 static void write_holes(const struct weir_guarded *g, struct weir_buf *out)
 {
@@ -59,6 +83,8 @@ static void write_holes(const struct weir_guarded *g, struct weir_buf *out)
     if (only_tells && (g->conf->unguarded & WEIR_HOLE_UNKNOWN_MEMBERS) == 0) {
         add_word(out, &n, "unknown_members");
     }
+    add_skipped(out, &n, &g->input, NULL);
+    add_skipped(out, &n, &g->output, &g->input);
     end_list(out, n);
 }
 

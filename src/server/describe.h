@@ -10,7 +10,8 @@
  *
  * `input` are the roles whose messages input detectors look at, `output` the channels of an answer
  * that output detectors look at; `none` where there are no such detectors. `unguarded` names the
- * holes of a side that has detectors: what passes it without being looked at.
+ * holes of a side that has detectors: what passes it without being looked at, and detectors that
+ * are passed over when they cannot answer, as `pii(skip)`.
  */
 struct weir_slice weir_describe_guarded(const struct weir_guarded *g, struct weir_arena *arena);
 

@@ -275,7 +275,11 @@ static void build_detectors(struct weir_services *b)
                                          .chunker = chunker,
                                          .default_threshold = d->default_threshold,
                                          .reads_along = d->reads_along,
-                                         .held = weir_held_histogram(d->id.s)};
+                                         .held = weir_held_histogram(d->id.s),
+                                         .skips_errors = d->on_error == WEIR_CONF_ON_ERROR_SKIP};
+        if (t->skips_errors) {
+            t->skipped = weir_skips_counter(d->id.s);
+        }
         if (d->reads_along && !weir_reading_can(detector)) {
             weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->params_at,
                                    "detector `%.*s` needs a `chunker_id`: with a pattern that may "

@@ -547,6 +547,7 @@ void weir_task_completion_start(struct weir_task_ctx *task,
 {
     struct completion *c = weir_arena_zalloc(task->arena, sizeof *c);
     c->task = task;
+    task->skips.may_skip = true;
     c->request = *request;
     c->done = done;
     c->ctx = ctx;

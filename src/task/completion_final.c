@@ -250,7 +250,8 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     }
     if (cs->usage.n != 0) {
         weir_buf_append(&envelope, weir_buf_slice(&cs->usage));
-    } else if (has_detections || has_warnings || cs->has_lead) {
+    } else if (has_detections || has_warnings || cs->has_lead ||
+               weir_skips_are_due(&cs->task->skips)) {
         write_envelope(cs, &envelope);
     }
     if (envelope.n != 0 && weir_json_parse_reuse(&json, weir_buf_slice(&envelope), NULL,

@@ -95,9 +95,12 @@ void weir_cs__fail_promise(struct weir_cs_choice *choice, const char *what)
 
 static void send_event(struct weir_cs *cs, struct weir_slice json)
 {
+    struct weir_buf told = {0};
+    json = weir_skips_tell(&cs->task->skips, json, &told);
     if (cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
         weir_source_set_full(&cs->source, true);
     }
+    weir_buf_dispose(&told);
 }
 
 /* The first event takes along what was found in the input. */
@@ -454,7 +457,7 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     }
     if (cs->has_output) {
         take_event(cs, frame->json);
-    } else if (cs->has_lead) {
+    } else if (cs->has_lead || weir_skips_are_due(&cs->task->skips)) {
         weir_cs__emit(cs, frame->json);
     } else {
         pass(cs, frame);
@@ -645,6 +648,7 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
 {
     struct weir_cs *cs = weir_arena_zalloc(task->arena, sizeof *cs);
     cs->task = task;
+    task->skips.may_skip = true;
     cs->scratch = task->scratch;
     cs->request = *request;
     cs->strategy = strategy;

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "obs/metric.h"
 #include "task/compat.h"
+#include "task/skips.h"
 #include "task/trace.h"
 
 #include <stdbool.h>
@@ -26,7 +27,9 @@ struct weir_task_detector {
                                            along: for whole texts */
     double default_threshold;
     bool reads_along; /* in streams (detect/reading.h); whole texts it gets whole */
-    struct weir_metric_histogram held; /* task/held.h */
+    struct weir_metric_histogram held;  /* task/held.h */
+    bool skips_errors;                  /* on_error: skip (task/skips.h) … */
+    struct weir_metric_counter skipped; /* … counted here */
 };
 
 struct weir_gather_strategy;
@@ -61,6 +64,7 @@ struct weir_task_ctx {
     struct weir_desks *desks;            /* the worker's; NULL: nothing is batched */
     const struct weir_task_trace *trace; /* the stream's watcher; NULL: none */
     unsigned n_full_chunkers; /* chunkers of the task's paths that take no more for now */
+    struct weir_skips skips;
 };
 
 /* What a call of a detector gets of the request. */

@@ -284,6 +284,7 @@ static struct weir_msg *new_message(struct weir_task_ctx *task,
 {
     struct weir_msg *m = weir_arena_zalloc(task->arena, sizeof *m);
     m->task = task;
+    task->skips.may_skip = true;
     m->request = *request;
     m->has_output = request->output.n != 0;
     m->enforces = weir_policy_enforces(request->policy) && m->has_output;

@@ -16,12 +16,16 @@ static bool holds_text(const struct weir_msg *m)
 
 static void transmit(struct weir_msg *m, struct weir_slice json, struct weir_slice raw)
 {
+    struct weir_buf told = {0};
+    json = weir_skips_tell(&m->task->skips, json, &told);
     struct weir_out_raw event = {.bytes = raw, .json = json};
+    bool is_raw = raw.n != 0 && told.n == 0;
     enum weir_flow flow =
-        raw.n != 0 ? m->out->ops->raw(m->out, &event) : m->out->ops->event(m->out, json);
+        is_raw ? m->out->ops->raw(m->out, &event) : m->out->ops->event(m->out, json);
     if (flow == WEIR_FLOW_FULL) {
         weir_source_set_full(&m->source, true);
     }
+    weir_buf_dispose(&told);
 }
 
 /* The first event takes along what was found in the question. */

@@ -142,6 +142,14 @@ static void note_judged(struct weir_path_lane *lane, const struct weir_gather_ve
     }
 }
 
+/* One that is skipped has found nothing in this chunk: it counts as looked at. */
+static bool has_failed(const struct weir_path_slot *slot)
+{
+    const struct weir_fault *fault = &slot->call->fault;
+    return fault->origin != WEIR_FAULT_NONE &&
+           !weir_skips_take(slot->lane->segment->path->task, slot->lane->use->d, fault);
+}
+
 /* Gives the aggregator what is answered, in chunk order. */
 static void commit(struct weir_path_lane *lane)
 {
@@ -151,7 +159,7 @@ static void commit(struct weir_path_lane *lane)
         if (!slot->is_done) {
             return;
         }
-        if (slot->call->fault.origin != WEIR_FAULT_NONE) {
+        if (has_failed(slot)) {
             weir_path__fail_lane(lane, &slot->call->fault, slot->start_cp);
         } else {
             struct weir_detection *moved;

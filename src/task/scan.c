@@ -239,7 +239,8 @@ static void take_lists(struct weir_scan *scan, struct weir_scan_job *job,
     }
 }
 
-/* Deals the lists out to those who asked. A failed call has none: the scan is over. */
+/* Deals the lists out to those who asked. A failed call has none: the scan is over, or the detector
+ * is skipped. */
 static void take_shared(struct weir_scan *scan, struct weir_scan_job *first)
 {
     const struct weir_detect_call *call = first->call;
@@ -255,6 +256,7 @@ static void take_shared(struct weir_scan *scan, struct weir_scan_job *first)
 
 static void finish_job(struct weir_scan *scan, struct weir_scan_job *job)
 {
+    const struct weir_fault *fault = job->call != NULL ? &job->call->fault : NULL;
     if (job->share != NULL) {
         take_shared(scan, job);
     } else {
@@ -264,8 +266,9 @@ static void finish_job(struct weir_scan *scan, struct weir_scan_job *job)
     }
     note_verdict(scan, job);
     weir_scan__leave(scan, job->lane);
-    if (job->call != NULL && job->call->fault.origin != WEIR_FAULT_NONE) {
-        weir_scan__fail(scan, &job->call->fault);
+    if (fault != NULL && fault->origin != WEIR_FAULT_NONE &&
+        !weir_skips_take(scan->task, job->use->d, fault)) {
+        weir_scan__fail(scan, fault);
     }
 }
 

@@ -149,6 +149,7 @@ void weir_task_vectors_start(struct weir_task_ctx *task, enum weir_model_op op,
     struct vectors *v = weir_arena_zalloc(task->arena, sizeof *v);
     *v = (struct vectors){.task = task, .request = *request, .op = op, .done = done, .ctx = ctx};
     weir_arena_defer(task->arena, undo, v);
+    task->skips.may_skip = true;
     v->input = weir_completion_input(request);
     if (request->input.n != 0 && v->input.n != 0) {
         weir_input_start(&v->input, task, &v->request.input, on_scanned, v);

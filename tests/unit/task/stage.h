@@ -68,7 +68,7 @@ static inline void stage_settle(struct stage *st)
 /*
  * Chunkers: `dots` and `words` are built in, `far` is remote and told what to answer; detectors: a
  * and b on dots, w on words, f and g on far answer when told; now answers at once on dots; doc,
- * chat and gen look at the whole.
+ * chat and gen look at the whole. s and t on dots answer when told, and are skipped when they fail.
  */
 static inline struct stage *stage_new(void)
 {
@@ -91,6 +91,10 @@ static inline struct stage *stage_new(void)
     stage_add_detector(st, "doc", WEIR_DETECT_CONTENTS, &weir_chunk_whole, false);
     stage_add_detector(st, "chat", WEIR_DETECT_CHAT, NULL, false);
     stage_add_detector(st, "gen", WEIR_DETECT_GENERATION, NULL, false);
+    stage_add_detector(st, "s", WEIR_DETECT_CONTENTS, dots, false);
+    stage_add_detector(st, "t", WEIR_DETECT_CONTENTS, dots, false);
+    st->detectors[st->n_detectors - 2].skips_errors = true;
+    st->detectors[st->n_detectors - 1].skips_errors = true;
     st->env = (struct weir_task_env){.detectors = st->detectors,
                                      .n_detectors = st->n_detectors,
                                      .openai = &st->model,
