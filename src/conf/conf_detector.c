@@ -314,6 +314,7 @@ static const struct weir_conf_key detector_keys[] = {
     WEIR_CONF_KEY(T, max_waiting, U32, .min = 0, .max = 1000000),
     WEIR_CONF_KEY_AS("timeout", T, timeout_ms, SECONDS, .min = 0.001, .max = 86400),
     WEIR_CONF_KEY(T, on_error, ENUM, .words = on_error_words),
+    WEIR_CONF_KEY(T, breaker, BOOL),
     WEIR_CONF_KEY_CALL("builtin", on_detector_builtin),
     WEIR_CONF_KEY_CALL("params", on_detector_params),
     WEIR_CONF_KEY_CALL("chunker_id", on_detector_chunker),
@@ -395,6 +396,7 @@ static void read_detector(struct weir_conf_reader *r, const struct weir_conf_nod
     d->id = weir_conf__keep(r, key);
     d->default_threshold = 0.5;
     d->cache = true;
+    d->breaker = !r->is_lenient; /* the public program has none */
     weir_conf__batch_defaults(d);
     d->params = WEIR_SLICE("{}");
     d->params_at = d->id.at;

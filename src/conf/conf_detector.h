@@ -92,6 +92,7 @@ struct weir_conf_detector {
     uint32_t max_waiting;    /* calls, or texts to be batched, that wait for them */
     uint32_t timeout_ms;     /* of a whole call; 0: the service's own */
     enum weir_conf_on_error on_error;        /* what a failure of the service leads to */
+    bool breaker;                            /* it rests when it fails often */
     const struct weir_conf_chunker *chunker; /* NULL only where the type needs none */
     bool reads_along; /* built-in, no `chunker_id`: in streams; `chunker` is for whole texts */
     double default_threshold;

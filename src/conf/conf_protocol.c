@@ -170,6 +170,7 @@ static const struct {
     {"max_waiting", ~0u},
     {"timeout", ~0u},
     {"on_error", ~0u},
+    {"breaker", ~0u},
     {"batch", ~0u},
 };
 

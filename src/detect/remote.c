@@ -3,6 +3,7 @@
  * and what comes back is either believed to the last byte or a fault.
  *
  *   start ─► piece ─► POST ─┬─ no answer ──────────► fault: the call's error
+ *        ├─ it rests ───────┼────────────────────────► fault: WEIR_EUNREACHABLE, in this turn
  *        │                  ├─ status not 200 ─────► fault: its code and message
  *        │                  ├─ 200 and nonsense ───► fault: WEIR_EPEER, why
  *        └─► piece ─► …     └─ 200 ────────────────► lists
@@ -12,10 +13,11 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "io/loop.h"
 
 #include <stdlib.h>
 
-enum { MAX_PIECES_AT_ONCE = 4 };
+enum { MAX_PIECES_AT_ONCE = 4, HTTP_TOO_MANY = 429, HTTP_BROKEN = 500 };
 
 struct piece {
     struct remote_call *all;
@@ -37,6 +39,9 @@ struct remote_call {
     size_t n_begun;
     size_t n_over;
     struct piece one; /* most calls are one request */
+    bool is_let_in;   /* by the breaker, which waits to hear how it went */
+    bool has_broken;  /* a request that counts there failed */
+    struct weir_post refused;
     weir_detect_done_fn on_done;
     void *ctx;
 };
@@ -93,7 +98,50 @@ static void break_off(struct remote_call *c)
     }
 }
 
+/* ---- the breaker ---- */
+
+static bool let_in(struct remote_call *c)
+{
+    struct weir_breaker *b = remote_of(c)->breaker;
+    c->is_let_in = b == NULL || (weir_breaker_is_awake(b, weir_loop_now_ms(c->env.loop)) &&
+                                 weir_breaker_claim(b));
+    return c->is_let_in;
+}
+
+static void settle(struct remote_call *c, enum weir_breaker_outcome outcome)
+{
+    struct weir_breaker *b = remote_of(c)->breaker;
+    if (c->is_let_in && b != NULL) {
+        weir_breaker_settle(b, outcome, weir_loop_now_ms(c->env.loop));
+    }
+    c->is_let_in = false;
+}
+
+/* Limits and queues of our own say nothing about the service, nor do texts that it refuses. */
+static bool is_broken(const struct weir_call_result *result)
+{
+    bool is_ours = result->err == WEIR_EBUSY || result->err == WEIR_EFULL ||
+                   result->err == WEIR_ELIMIT || result->err == WEIR_EINVAL;
+    return result->err != 0 ? !is_ours
+                            : result->status >= HTTP_BROKEN || result->status == HTTP_TOO_MANY;
+}
+
+/* ---- requests ---- */
+
 static void begin_pieces(struct remote_call *c);
+
+static void end_call(struct remote_call *c)
+{
+    break_off(c);
+    settle(c, c->has_broken ? WEIR_BREAKER_FAILED : WEIR_BREAKER_WORKED);
+    c->base.is_done = true;
+    c->on_done(c->ctx, &c->base);
+}
+
+static void on_refused(struct weir_post *post)
+{
+    end_call(WEIR_LIST_ENTRY(post, struct remote_call, refused));
+}
 
 static void on_call_done(void *ctx, const struct weir_call_result *result)
 {
@@ -102,6 +150,7 @@ static void on_call_done(void *ctx, const struct weir_call_result *result)
     p->call = NULL;
     weir_buf_dispose(&p->body);
     c->n_over++;
+    c->has_broken = c->has_broken || is_broken(result);
     if (result->err != 0) {
         struct weir_slice why = weir_slice_cstr(result->why);
         fail(c, result->err, weir_arena_dup(&c->arena, why).p);
@@ -116,9 +165,7 @@ static void on_call_done(void *ctx, const struct weir_call_result *result)
         begin_pieces(c);
         return;
     }
-    break_off(c);
-    c->base.is_done = true;
-    c->on_done(c->ctx, &c->base);
+    end_call(c);
 }
 
 static const struct weir_call_events EVENTS = {.on_done = on_call_done};
@@ -195,7 +242,13 @@ static struct weir_detect_call *send_now(const struct weir_detector *d,
     c->ctx = ctx;
     c->arena.account = weir_call_account(env->context);
     cut(c);
-    begin_pieces(c);
+    if (let_in(c)) {
+        begin_pieces(c);
+    } else {
+        fail(c, WEIR_EUNREACHABLE, "it rests after failures");
+        c->refused.fn = on_refused;
+        weir_loop_post(env->loop, &c->refused);
+    }
     return &c->base;
 }
 
@@ -218,6 +271,8 @@ static void free_call(struct weir_detect_call *call)
 {
     struct remote_call *c = (struct remote_call *)call;
     break_off(c);
+    settle(c, WEIR_BREAKER_STOPPED);
+    weir_loop_unpost(&c->refused);
     weir_arena_dispose(&c->arena);
     free(c);
 }

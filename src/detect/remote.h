@@ -1,6 +1,7 @@
 #ifndef WEIR_DETECT_REMOTE_H
 #define WEIR_DETECT_REMOTE_H
 
+#include "client/breaker.h"
 #include "client/target.h"
 #include "detect/desk.h"
 #include "detect/detect.h"
@@ -13,6 +14,10 @@
  *
  * A call about more texts than a request may have is several requests, a few at a time; the first
  * that fails fails the call.
+ *
+ * A service that cannot be reached, is late, answers 429 or 5xx five times in a row rests
+ * (client/breaker.h): until it was tried again calls fail at once. What a single text can provoke,
+ * a refusal or nonsense, does not count.
  */
 struct weir_detect_remote {
     struct weir_detector base;
@@ -21,6 +26,7 @@ struct weir_detect_remote {
     struct weir_protocol_options options;
     size_t max_texts; /* of one request; 0: any number */
     struct weir_desk_options batch;
+    struct weir_breaker *breaker; /* the process's; NULL: it is always asked */
 };
 
 /* Speaks `fms`. All is borrowed. */

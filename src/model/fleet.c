@@ -91,7 +91,7 @@ static void destroy(struct run *r)
 }
 
 /* Nothing is asked any more. */
-static void leave_target(struct run *r, enum weir_fleet_outcome outcome)
+static void leave_target(struct run *r, enum weir_breaker_outcome outcome)
 {
     weir_model_free(r->inner);
     r->inner = NULL;
@@ -100,7 +100,7 @@ static void leave_target(struct run *r, enum weir_fleet_outcome outcome)
         return;
     }
     if (!r->is_settled) {
-        weir_fleet_settle(r->target, outcome, weir_loop_now_ms(r->env.loop));
+        weir_breaker_settle(r->target->health, outcome, weir_loop_now_ms(r->env.loop));
     }
     weir_fleet_leave(r->target);
     r->target = NULL;
@@ -257,7 +257,7 @@ static void start_inner(struct run *r, const struct weir_model_events *events)
         keep_fault(r, &(struct weir_fault){.origin = WEIR_FAULT_INTERNAL,
                                            .err = WEIR_EINVAL,
                                            .why = WEIR_SLICE("the request cannot be renamed")});
-        leave_target(r, WEIR_FLEET_STOPPED);
+        leave_target(r, WEIR_BREAKER_STOPPED);
         fail_later(r);
         return;
     }
@@ -310,7 +310,7 @@ static void ask_next(struct run *r)
         log_failure(r);
         count_fallback(r);
     }
-    leave_target(r, WEIR_FLEET_FAILED);
+    leave_target(r, WEIR_BREAKER_FAILED);
     if (has_more) {
         ask(r);
     } else if (may_wait(r)) {
@@ -346,7 +346,7 @@ static void begin_answer(struct run *r)
     r->has_frame = true;
     r->is_settled = true;
     weir_loop_cancel(r->env.loop, &r->timer);
-    weir_fleet_settle(r->target, WEIR_FLEET_WORKED, weir_loop_now_ms(r->env.loop));
+    weir_breaker_settle(r->target->health, WEIR_BREAKER_WORKED, weir_loop_now_ms(r->env.loop));
 }
 
 static void on_frame(void *ctx, const struct weir_model_frame *frame)
@@ -377,7 +377,7 @@ static void on_done(void *ctx, const struct weir_fault *fault)
 {
     struct run *r = ctx;
     if (fault == NULL) {
-        leave_target(r, WEIR_FLEET_WORKED);
+        leave_target(r, WEIR_BREAKER_WORKED);
         report(r, NULL);
         return;
     }
@@ -385,7 +385,7 @@ static void on_done(void *ctx, const struct weir_fault *fault)
     if (can_ask_others(r, fault)) {
         ask_next(r);
     } else {
-        leave_target(r, WEIR_FLEET_WORKED);
+        leave_target(r, WEIR_BREAKER_WORKED);
         report(r, &r->fault);
     }
 }
@@ -518,7 +518,7 @@ static void set_paused(struct weir_model_run *run, bool paused)
 static void free_run(struct weir_model_run *run)
 {
     struct run *r = (struct run *)run;
-    leave_target(r, WEIR_FLEET_STOPPED);
+    leave_target(r, WEIR_BREAKER_STOPPED);
     weir_loop_unpost(&r->post);
     if (r->is_in_event) {
         r->is_freed = true;

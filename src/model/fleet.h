@@ -3,10 +3,10 @@
 
 #include "base/arena.h"
 #include "base/slice.h"
+#include "client/breaker.h"
 #include "model/model.h"
 #include "model/provider.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,26 +23,19 @@
  * - Until the first event of a stream, or the first byte of a whole answer, the next target is
  *   asked after no connection, a lost one, silence, 429 and 5xx; each once. What has said something
  *   is never asked for again, so no text comes twice.
- * - A target that failed five times in a row rests for ten seconds; then one request tries it.
+ * - A target that failed five times in a row rests (client/breaker.h); then one request tries it.
  * Where all that could be asked rest, the one that wakes first is asked: nobody is refused for a
  * count of ours.
  * - A fault carries the caller's name of the model and the provider that failed last. A name that
  *   no entry matches is a fault with status 404.
  */
-enum { WEIR_FLEET_MAX_TARGETS = 64, WEIR_FLEET_MAX_FAILURES = 5, WEIR_FLEET_REST_MS = 10000 };
-
-/* How a target has fared, in the whole process. */
-struct weir_fleet_health {
-    atomic_uint n_failed;          /* in a row */
-    atomic_uint_least64_t rest_ms; /* loop time at which the rest is over; 0: it never rested */
-    atomic_bool is_on_trial;       /* a request tries it after its rest */
-};
+enum { WEIR_FLEET_MAX_TARGETS = 64 };
 
 struct weir_fleet_target {
     const struct weir_provider *provider;
     struct weir_slice model; /* p NULL: the caller's own name */
     bool stands_in; /* as a replica or a fallback: no credential of the caller's goes there */
-    struct weir_fleet_health *health;
+    struct weir_breaker *health;
 };
 
 struct weir_fleet_entry {
@@ -102,15 +95,6 @@ int weir_fleet_pick(const struct weir_fleet_choice *choice);
 
 /* Is there one after these? */
 bool weir_fleet_has_more(const struct weir_fleet_choice *choice);
-
-/* What became of a target that was picked: once each. */
-enum weir_fleet_outcome {
-    WEIR_FLEET_WORKED,  /* it began to answer, or refused for a reason of the request's */
-    WEIR_FLEET_FAILED,  /* the next one is asked, or would be */
-    WEIR_FLEET_STOPPED, /* nobody wants to know any more */
-};
-void weir_fleet_settle(const struct weir_fleet_target *target, enum weir_fleet_outcome outcome,
-                       uint64_t now_ms);
 
 /* The request has ended: it does not run there any more. */
 void weir_fleet_leave(const struct weir_fleet_target *target);

@@ -56,43 +56,6 @@ bool weir_fleet_has_more(const struct weir_fleet_choice *c)
     return false;
 }
 
-/* ---- rest ---- */
-
-static bool has_failed_often(const struct weir_fleet_health *h)
-{
-    return atomic_load_explicit(&h->n_failed, memory_order_relaxed) >= WEIR_FLEET_MAX_FAILURES;
-}
-
-/* Could it be asked now? After its rest only by one request at a time. */
-static bool is_awake(const struct weir_fleet_choice *c, size_t i)
-{
-    const struct weir_fleet_health *h = c->entry->targets[i].health;
-    return !has_failed_often(h) ||
-           (c->now_ms >= atomic_load_explicit(&h->rest_ms, memory_order_relaxed) &&
-            !atomic_load_explicit(&h->is_on_trial, memory_order_relaxed));
-}
-
-/* False: another request was faster to try it. */
-static bool claim(const struct weir_fleet_target *t)
-{
-    bool is_taken = false;
-    return !has_failed_often(t->health) ||
-           atomic_compare_exchange_strong(&t->health->is_on_trial, &is_taken, true);
-}
-
-void weir_fleet_settle(const struct weir_fleet_target *target, enum weir_fleet_outcome outcome,
-                       uint64_t now_ms)
-{
-    struct weir_fleet_health *h = target->health;
-    if (outcome == WEIR_FLEET_WORKED) {
-        atomic_store(&h->n_failed, 0);
-    } else if (outcome == WEIR_FLEET_FAILED &&
-               atomic_fetch_add(&h->n_failed, 1) + 1 >= WEIR_FLEET_MAX_FAILURES) {
-        atomic_store(&h->rest_ms, now_ms + WEIR_FLEET_REST_MS);
-    }
-    atomic_store(&h->is_on_trial, false);
-}
-
 /* ---- balance ---- */
 
 static unsigned running_at(const struct weir_fleet_target *t)
@@ -190,10 +153,10 @@ int weir_fleet_pick(const struct weir_fleet_choice *c)
 {
     uint64_t asleep = 0;
     for (size_t i = 0; i < c->entry->n_targets; i++) {
-        asleep |= (uint64_t)!is_awake(c, i) << i;
+        asleep |= (uint64_t)!weir_breaker_is_awake(c->entry->targets[i].health, c->now_ms) << i;
     }
     int i = pick_awake(c, asleep);
-    while (i >= 0 && !claim(&c->entry->targets[i])) {
+    while (i >= 0 && !weir_breaker_claim(c->entry->targets[i].health)) {
         asleep |= UINT64_C(1) << i;
         i = pick_awake(c, asleep);
     }

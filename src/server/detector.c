@@ -155,6 +155,14 @@ static void add_probe(struct weir_services *b, const struct weir_conf_detector *
     }
 }
 
+static struct weir_breaker *breaker_of(struct weir_services *b, struct weir_slice id)
+{
+    struct weir_breaker *breaker = weir_arena_alloc(b->arena, sizeof *breaker);
+    weir_breaker_init(breaker);
+    weir_breaker_count(breaker, id);
+    return breaker;
+}
+
 void weir_services__keep_verdicts(struct weir_detector *detector,
                                   const struct weir_conf_detector *d, size_t from_bytes)
 {
@@ -207,6 +215,7 @@ const struct weir_detector *weir_services__remote_detector(struct weir_services 
     }
     weir_detect_remote_init(r, d->id.s, type, target_of(b, d, &service));
     weir_detect_remote_set(r, protocol, &options);
+    r->breaker = d->breaker ? breaker_of(b, d->id.s) : NULL;
     batch_texts(r, d);
     add_probe(b, d, r);
     weir_services__keep_verdicts(&r->base, d, 0);

@@ -140,12 +140,10 @@ static void build_usual(struct weir_services *b, const struct weir_model *usual,
     };
 }
 
-static struct weir_fleet_health *new_health(struct weir_services *b)
+static struct weir_breaker *new_health(struct weir_services *b)
 {
-    struct weir_fleet_health *h = weir_arena_alloc(b->arena, sizeof *h);
-    atomic_init(&h->n_failed, 0);
-    atomic_init(&h->rest_ms, 0);
-    atomic_init(&h->is_on_trial, false);
+    struct weir_breaker *h = weir_arena_alloc(b->arena, sizeof *h);
+    weir_breaker_init(h);
     return h;
 }
 

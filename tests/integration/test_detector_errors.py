@@ -1,4 +1,7 @@
-"""What becomes of a request when a detector cannot answer: `on_error`."""
+"""What becomes of a request when a detector cannot answer: `on_error`, and the breaker.
+
+A refusal (422) does not count for the breaker, so most tests here fail that way.
+"""
 
 import json
 
@@ -30,6 +33,7 @@ FAULTS = {
     "refused": lambda request: reply({"code": 422, "message": "no"}, 422),
     "never": lambda request: HANG,
 }
+RESTING = {"rests": {}, "rests-late": {"timeout": 0.2}, "rests-skipped": {"on_error": "skip"}}
 ACTIONS = ("annotate", "block", "redact")
 
 
@@ -63,7 +67,10 @@ class World:
                   for action in ACTIONS for side in ("input", "output")]  # fmt: skip
         routes.append({"name": "both", "input": {"hole": {}}, "output": {"hole": {}, "wall": {}},
                        "on_detection": "redact"})  # fmt: skip
+        routes += [{"name": name, "input": {name: {}}, "on_detection": "redact"} for name in RESTING]
+        resting = {name: self.hole.config(**more) for name, more in RESTING.items()}
         tree = {"openai": {"service": self.model.config()}, "routes": routes, "detectors": {
+            **resting,
             "hole": {**hole, "chunker_id": "sentences"},
             "wall": {**self.wall.config(), "chunker_id": "sentences"}},
             "chunkers": {"sentences": {"builtin": "sentence"}}}  # fmt: skip
@@ -148,7 +155,7 @@ def test_every_failure_is_skipped_and_said(world, case):
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("path", [CHAT, COMPLETIONS, messages.PATH])
 def test_both_sides_of_every_dialect(world, path, stream):
-    world.hole.answer = FAULTS["broken"]
+    world.hole.answer = FAULTS["refused"]
     for action in ACTIONS:
         for side in ("input", "output"):
             answer = world.ask(f"{action}-{side}", path, stream=stream)
@@ -160,7 +167,7 @@ def test_both_sides_of_every_dialect(world, path, stream):
 
 
 def test_what_others_find_still_counts(world):
-    world.hole.answer = FAULTS["broken"]
+    world.hole.answer = FAULTS["refused"]
     answer = world.ask("redact-input", text="A bad day.")
     assert SKIPPED in told(answer)
     assert world.model.requests[-1].json()["messages"][0]["content"] == "A [badness] day."
@@ -170,7 +177,7 @@ def test_what_others_find_still_counts(world):
 
 
 def test_it_is_asked_again(world):
-    world.hole.answer = FAULTS["broken"]
+    world.hole.answer = FAULTS["refused"]
     assert told(world.ask("redact-input", text="One day.")) == [SKIPPED]
     world.recover()
     assert told(world.ask("redact-input", text="One day.")) == []
@@ -180,7 +187,7 @@ def test_it_is_asked_again(world):
 
 def test_the_other_one_fails_the_request(world):
     """on_error is `fail` unless it is written."""
-    world.wall.answer = FAULTS["broken"]
+    world.wall.answer = FAULTS["refused"]
     for path in (CHAT, COMPLETIONS, messages.PATH):
         for route in ("redact-input", "redact-output"):
             answer = world.ask(route, path)
@@ -200,7 +207,7 @@ def test_the_hole_is_named_beforehand(world):
 
 
 def test_embeddings(world):
-    world.hole.answer = FAULTS["broken"]
+    world.hole.answer = FAULTS["refused"]
     answer = world.ask("redact-input", "/v1/embeddings")
     assert answer.status_code == 200, answer.text
     assert answer.json()["warnings"] == [SKIPPED]
@@ -208,7 +215,7 @@ def test_embeddings(world):
 
 def test_endpoints_of_completions_with_detectors(world):
     """/api/v2/chat/completions-detection: its answers have warnings, so it may be skipped there."""
-    world.hole.answer = FAULTS["broken"]
+    world.hole.answer = FAULTS["refused"]
     for stream in (False, True):
         for side in ("input", "output"):
             body = world.body(CHAT, "A day.", detectors={side: {"hole": {}}}, stream=stream)
@@ -219,9 +226,9 @@ def test_endpoints_of_completions_with_detectors(world):
 
 def test_where_nothing_could_be_said_it_fails(world):
     """Answers without warnings: nobody would learn that nobody has looked."""
-    world.hole.answer = FAULTS["broken"]
+    world.hole.answer = FAULTS["refused"]
     body = {"content": "A day.", "detectors": {"hole": {}}}
-    assert world.weir.api.post("/api/v2/text/detection/content", json=body).status_code == 500
+    assert world.weir.api.post("/api/v2/text/detection/content", json=body).status_code == 422
     answer = world.ask("redact-input", "/v1/moderations")
     assert answer.status_code == 502
     assert answer.json()["error"]["code"] == "detector_failed"
@@ -231,7 +238,7 @@ def test_an_error_of_the_model_is_not_shown_unseen(world):
     """Errors have no warnings: what nobody could look at stays here."""
     usual, world.model.answer = world.model.answer, lambda request: reply(
         {"error": {"message": "secret words", "type": "x", "code": None}}, 400)  # fmt: skip
-    world.hole.answer = FAULTS["broken"]
+    world.hole.answer = FAULTS["refused"]
     try:
         answer = world.ask("redact-output")
         assert answer.status_code == 400
@@ -246,3 +253,34 @@ def test_built_in_detectors_have_none(weir):
     done = weir.run("--check-config", "--config", weir.write_config(tree))
     assert done.returncode == 1
     assert b"`on_error` does not belong to built-in detectors" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name,case", [("rests", "broken"), ("rests-late", "never"), ("rests-skipped", "it hangs up")])
+def test_a_detector_that_fails_often_rests(world, name, case):
+    """Five times in a row: then it is not asked any more, and who asks is answered at once."""
+    world.hole.answer = FAULTS[case]
+    status = 200 if name == "rests-skipped" else 502
+    assert world.metric(f'weir_detector_breaker_state{{detector="{name}"}}') == 0
+    for i in range(5):
+        assert world.ask(name, text=f"Day {i}.").status_code == status
+    assert world.metric(f'weir_detector_breaker_state{{detector="{name}"}}') == 1
+    assert world.metric(f'weir_detector_breaker_opened_total{{detector="{name}"}}') == 1
+    asked = len(world.hole.requests)
+    world.recover()
+    answer = world.ask(name, text="Another day.")
+    assert (answer.status_code, len(world.hole.requests)) == (status, asked)
+    if status == 502:
+        assert answer.json()["error"]["code"] == "detector_failed"
+        line = world.weir.wait_log("service failed", request_id=answer.headers["x-request-id"])
+        assert line["why"] == "it rests after failures"
+    else:
+        assert [one["detector_id"] for one in told(answer)] == [name]
+
+
+def test_refusals_and_nonsense_are_no_reason_to_rest(world):
+    """What a text can provoke must not turn the detector off for others."""
+    for case in ("refused", "nonsense", "a wrong count") * 3:
+        world.hole.answer = FAULTS[case]
+        assert told(world.ask("redact-input", text=case)) == [SKIPPED]
+    world.recover()
+    assert told(world.ask("redact-input", text="Good day.")) == []

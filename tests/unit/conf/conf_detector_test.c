@@ -181,8 +181,8 @@ static void test_wrong_detectors(void **state)
         "`provider`, `health_service`, `labels`, `model`, `language`, `entities`, "
         "`input_name`, `output_name`, `activation`, `api_version`, `shield`, `preset`, "
         "`messages`, `verdict`, `positive`, `batch`, `max_concurrent`, `max_waiting`, "
-        "`timeout`, `on_error`, `builtin`, `params`, `chunker_id`, `default_threshold`, "
-        "`cache`\n");
+        "`timeout`, `on_error`, `breaker`, `builtin`, `params`, `chunker_id`, "
+        "`default_threshold`, `cache`\n");
     expect("detectors: [a]\n", "c.yaml:1: error: `detectors` must be a mapping, not a list\n");
     expect("detectors:\n  \"a\\tb\": {builtin: links, chunker_id: whole_doc_chunker}\n",
            "c.yaml:2: error: `a\\u{9}b` is not a detector id: 1 to 256 bytes, no control "

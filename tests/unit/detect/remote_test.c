@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "detect/remote.h"
+#include "io/loop.h"
 
 #include <stdio.h>
 
@@ -202,13 +203,117 @@ static void test_a_list_for_the_others(void **state)
     finish(&seen);
 }
 
+/* ---- the breaker ---- */
+
+static struct weir_loop loop;
+static struct weir_breaker breaker;
+
+static void start_guarded(struct seen *seen)
+{
+    struct weir_detect_env env = {.max_body_bytes = 1000, .loop = &loop};
+    weir_detect_remote_init(&detector, WEIR_SLICE("hap"), WEIR_DETECT_CONTENTS, &target);
+    detector.breaker = &breaker;
+    *seen = (struct seen){.frees = false};
+    seen->call = weir_detect_start(&detector.base, &env, &input, on_done, seen);
+    assert_false(seen->call->is_done);
+}
+
+static void expect_asked(bool is_asked)
+{
+    struct seen seen;
+    start_guarded(&seen);
+    assert_int_equal(fake_n_calls, is_asked);
+    if (is_asked) {
+        fake_answer(200, WEIR_SLICE("[[],[]]"));
+    } else {
+        uv_run(&loop.uv, UV_RUN_NOWAIT);
+        assert_int_equal(seen.call->fault.err, WEIR_EUNREACHABLE);
+        assert_int_equal(seen.call->fault.origin, WEIR_FAULT_DETECTOR);
+        assert_slice(seen.call->fault.why, "it rests after failures");
+    }
+    assert_int_equal(seen.n_done, 1);
+    finish(&seen);
+}
+
+static void answer_often(int status, const char *body)
+{
+    for (int i = 0; i < WEIR_BREAKER_MAX_FAILURES; i++) {
+        struct seen seen;
+        start_guarded(&seen);
+        assert_int_equal(fake_n_calls, 1);
+        fake_answer(status, weir_slice_cstr(body));
+        finish(&seen);
+    }
+}
+
+static void begin_breaker(void)
+{
+    assert_int_equal(weir_loop_init(&loop), 0);
+    loop.held_ms = 1000;
+    weir_breaker_init(&breaker);
+}
+
+static void test_it_rests(void **state)
+{
+    (void)state;
+    static const int statuses[] = {429, 500, 503};
+    for (size_t i = 0; i < 3; i++) {
+        begin_breaker();
+        answer_often(statuses[i], "{}");
+        expect_asked(false);
+        loop.held_ms += WEIR_BREAKER_REST_MS;
+        expect_asked(true);
+        expect_asked(true);
+        weir_loop_dispose(&loop);
+    }
+}
+
+/* What a text can provoke by itself does not turn the detector off for others. */
+static void test_texts_do_not_count(void **state)
+{
+    (void)state;
+    begin_breaker();
+    answer_often(422, "{\"code\":422,\"message\":\"no\"}");
+    answer_often(413, "");
+    answer_often(200, "nonsense");
+    answer_often(200, "[[]]");
+    expect_asked(true);
+    weir_loop_dispose(&loop);
+}
+
+/* A trial that nobody waits for any more is given back; so is a refusal that was not told yet. */
+static void test_who_leaves_gives_the_trial_back(void **state)
+{
+    (void)state;
+    struct seen seen;
+    begin_breaker();
+    answer_often(500, "");
+    start_guarded(&seen);
+    weir_detect_free(seen.call);
+    uv_run(&loop.uv, UV_RUN_NOWAIT);
+    assert_int_equal(seen.n_done, 0);
+    loop.held_ms += WEIR_BREAKER_REST_MS;
+    start_guarded(&seen);
+    assert_int_equal(fake_n_calls, 1);
+    finish(&seen);
+    expect_asked(true);
+    weir_loop_dispose(&loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request),     cmocka_unit_test(test_findings),
-        cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_no_answer),   cmocka_unit_test(test_freed_inside_done),
-        cmocka_unit_test(test_freed_early), cmocka_unit_test(test_a_list_for_the_others),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_freed_inside_done),
+        cmocka_unit_test(test_freed_early),
+        cmocka_unit_test(test_a_list_for_the_others),
+        cmocka_unit_test(test_it_rests),
+        cmocka_unit_test(test_texts_do_not_count),
+        cmocka_unit_test(test_who_leaves_gives_the_trial_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ enum { N = 4, MAX_RUNNING = 400 };
 struct world {
     atomic_uint n_running[N];
     struct weir_provider providers[N];
-    struct weir_fleet_health health[N];
+    struct weir_breaker health[N];
     struct weir_fleet_target targets[N];
     struct weir_fleet_entry entry;
     uint64_t now_ms;
@@ -46,9 +46,9 @@ static int pick(struct world *w, uint64_t conversation)
     return weir_fleet_pick(&c);
 }
 
-static void end(struct world *w, int i, enum weir_fleet_outcome outcome)
+static void end(struct world *w, int i, enum weir_breaker_outcome outcome)
 {
-    weir_fleet_settle(&w->targets[i], outcome, w->now_ms);
+    weir_breaker_settle(w->targets[i].health, outcome, w->now_ms);
     weir_fleet_leave(&w->targets[i]);
 }
 
@@ -96,20 +96,20 @@ static void test_five_failures_and_a_rest(void **state)
     make(&w, 2, 1);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(pick(&w, 0), 0);
-        end(&w, 0, WEIR_FLEET_FAILED);
+        end(&w, 0, WEIR_BREAKER_FAILED);
     }
-    w.now_ms += WEIR_FLEET_REST_MS - 1;
+    w.now_ms += WEIR_BREAKER_REST_MS - 1;
     assert_int_equal(pick(&w, 0), 1);
     w.now_ms += 1;
     assert_int_equal(pick(&w, 0), 0); /* one tries it */
     assert_int_equal(pick(&w, 0), 1); /* and no other */
-    end(&w, 0, WEIR_FLEET_STOPPED);
+    end(&w, 0, WEIR_BREAKER_STOPPED);
     assert_int_equal(pick(&w, 0), 0); /* nobody learned how it went: the next one tries */
-    end(&w, 0, WEIR_FLEET_FAILED);
+    end(&w, 0, WEIR_BREAKER_FAILED);
     assert_int_equal(pick(&w, 0), 1); /* it rests again */
-    w.now_ms += WEIR_FLEET_REST_MS;
+    w.now_ms += WEIR_BREAKER_REST_MS;
     assert_int_equal(pick(&w, 0), 0);
-    end(&w, 0, WEIR_FLEET_WORKED);
+    end(&w, 0, WEIR_BREAKER_WORKED);
     assert_int_equal(pick(&w, 0), 0); /* and is well */
     assert_int_equal(pick(&w, 0), 0);
 }
@@ -121,7 +121,7 @@ static void test_one_success_forgets_failures(void **state)
     make(&w, 2, 1);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(pick(&w, 0), 0);
-        end(&w, 0, i % 5 == 4 ? WEIR_FLEET_WORKED : WEIR_FLEET_FAILED);
+        end(&w, 0, i % 5 == 4 ? WEIR_BREAKER_WORKED : WEIR_BREAKER_FAILED);
     }
     assert_int_equal(pick(&w, 0), 0);
 }
@@ -134,7 +134,7 @@ static void test_where_all_rest_the_first_to_wake_is_asked(void **state)
     for (int i = 1; i >= 0; i--) {
         for (int k = 0; k < 5; k++) {
             atomic_fetch_add(&w.n_running[i], 1);
-            end(&w, i, WEIR_FLEET_FAILED);
+            end(&w, i, WEIR_BREAKER_FAILED);
         }
         w.now_ms += 10;
     }
@@ -149,11 +149,11 @@ static void test_a_conversation_stays(void **state)
     size_t n_at[3] = {0};
     for (uint64_t talk = 1; talk <= 300; talk++) {
         int first = pick(&w, talk);
-        end(&w, first, WEIR_FLEET_WORKED);
+        end(&w, first, WEIR_BREAKER_WORKED);
         for (int turn = 0; turn < 3; turn++) {
             int i = pick(&w, talk);
             assert_int_equal(i, first);
-            end(&w, i, WEIR_FLEET_WORKED);
+            end(&w, i, WEIR_BREAKER_WORKED);
         }
         n_at[first]++;
     }
@@ -171,15 +171,15 @@ static void test_others_stay_when_one_rests(void **state)
     int before[200];
     for (uint64_t talk = 0; talk < 200; talk++) {
         before[talk] = pick(&w, talk + 1);
-        end(&w, before[talk], WEIR_FLEET_WORKED);
+        end(&w, before[talk], WEIR_BREAKER_WORKED);
     }
     for (int k = 0; k < 5; k++) {
         atomic_fetch_add(&w.n_running[1], 1);
-        end(&w, 1, WEIR_FLEET_FAILED);
+        end(&w, 1, WEIR_BREAKER_FAILED);
     }
     for (uint64_t talk = 0; talk < 200; talk++) {
         int i = pick(&w, talk + 1);
-        end(&w, i, WEIR_FLEET_WORKED);
+        end(&w, i, WEIR_BREAKER_WORKED);
         assert_int_not_equal(i, 1);
         if (before[talk] != 1) {
             assert_int_equal(i, before[talk]);
@@ -207,13 +207,13 @@ static void test_balance(void **state)
                 uint64_t talk = is_one_talk ? 5 : (uint64_t)rand() + 1;
                 int i = pick(&w, has_talks ? talk : 0);
                 if (one_fails && i == 2) {
-                    end(&w, i, WEIR_FLEET_FAILED);
+                    end(&w, i, WEIR_BREAKER_FAILED);
                     continue;
                 }
                 running[n++] = i;
             } else {
                 size_t at = (size_t)rand() % n;
-                end(&w, running[at], WEIR_FLEET_WORKED);
+                end(&w, running[at], WEIR_BREAKER_WORKED);
                 running[at] = running[--n];
             }
             unsigned n_replicas = one_fails ? 2 : 3;

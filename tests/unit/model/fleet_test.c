@@ -33,7 +33,7 @@ struct world {
     struct server servers[N];
     atomic_uint n_running[N];
     struct weir_provider providers[N];
-    struct weir_fleet_health health[N];
+    struct weir_breaker health[N];
     struct weir_fleet_target targets[N];
     struct weir_fleet_entry entry;
     struct weir_fleet fleet;
