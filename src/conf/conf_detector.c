@@ -286,6 +286,7 @@ static void on_detector_chunker(struct weir_conf_reader *r, const struct weir_co
 }
 
 static const char *const presets[] = {"custom", "qwen3guard", NULL};
+static const char *const modes[] = {"enforce", "shadow", NULL};
 static const char *const on_error_words[] = {"fail", "skip", NULL};
 static const char *const activations[] = {"none", "softmax", "sigmoid", NULL};
 
@@ -320,6 +321,7 @@ static const struct weir_conf_key detector_keys[] = {
     WEIR_CONF_KEY_CALL("chunker_id", on_detector_chunker),
     WEIR_CONF_KEY(T, default_threshold, NUMBER, .min = 0, .max = 1),
     WEIR_CONF_KEY(T, cache, BOOL),
+    WEIR_CONF_KEY(T, mode, ENUM, .words = modes),
     WEIR_CONF_KEY_IGNORED("model_id"),
 };
 #undef T
@@ -363,6 +365,15 @@ static void check_detector(struct weir_conf_reader *r, const struct weir_conf_no
         check_builtin(r, n, d);
     } else if (weir_conf__get(n, "params") != NULL && d->protocol == WEIR_CONF_PROTOCOL_FMS) {
         weir_conf__error(r, weir_conf__get(n, "params"), "`params` belongs to built-in detectors");
+    }
+    if (d->mode == WEIR_CONF_SHADOW && d->type != WEIR_CONF_TEXT_CONTENTS) {
+        weir_conf__error(r, weir_conf__get(n, "mode"),
+                         "`mode: shadow` is for detectors of type `text_contents`, not `%s`",
+                         detector_types[d->type]);
+    }
+    if (d->mode == WEIR_CONF_SHADOW && d->on_error == WEIR_CONF_ON_ERROR_SKIP) {
+        weir_conf__warn(r, weir_conf__get(n, "on_error"),
+                        "`on_error` has no effect with `mode: shadow`: nothing waits for it");
     }
     weir_conf__check_protocol(r, n, d);
 }

@@ -32,6 +32,7 @@ enum weir_conf_protocol {
     WEIR_CONF_PROTOCOL_CHAT_JUDGE,
 };
 enum weir_conf_on_error { WEIR_CONF_ON_ERROR_FAIL, WEIR_CONF_ON_ERROR_SKIP };
+enum weir_conf_mode { WEIR_CONF_ENFORCE, WEIR_CONF_SHADOW };
 enum weir_conf_preset { WEIR_CONF_PRESET_CUSTOM, WEIR_CONF_PRESET_QWEN3GUARD };
 
 /* A message that a judge is sent. */
@@ -92,6 +93,7 @@ struct weir_conf_detector {
     uint32_t max_waiting;    /* calls, or texts to be batched, that wait for them */
     uint32_t timeout_ms;     /* of a whole call; 0: the service's own */
     enum weir_conf_on_error on_error;        /* what a failure of the service leads to */
+    enum weir_conf_mode mode;                /* does it guard, or only watch? */
     bool breaker;                            /* it rests when it fails often */
     const struct weir_conf_chunker *chunker; /* NULL only where the type needs none */
     bool reads_along; /* built-in, no `chunker_id`: in streams; `chunker` is for whole texts */

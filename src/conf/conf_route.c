@@ -393,10 +393,20 @@ static const struct weir_conf_key route_keys[] = {
 #undef T
 static const struct weir_conf_object route_object = {WEIR_CONF_OBJECT(route_keys)};
 
-static bool names_detectors(const struct weir_conf_node *n, const char *side)
+/* Those that only watch guard nothing. */
+static bool names_detectors(const struct weir_conf_reader *r, const struct weir_conf_node *n,
+                            const char *side)
 {
     const struct weir_conf_node *map = weir_conf__get(n, side);
-    return map != NULL && map->kind == WEIR_CONF_MAPPING && map->n > 0;
+    bool is_map = map != NULL && map->kind == WEIR_CONF_MAPPING;
+    for (size_t i = 0; is_map && i < map->n; i++) {
+        const struct weir_conf_detector *d =
+            weir_map_get(&r->conf->detectors_by_id, map->members[i].key->text);
+        if (d == NULL || d->mode != WEIR_CONF_SHADOW) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void warn_of_idle_key(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -431,7 +441,7 @@ static void check_mask(struct weir_conf_reader *r, const struct weir_conf_node *
         weir_conf__error(r, n, "route %s masks and has no key: write `mask: {key_env: VARIABLE}`",
                          weir_conf__name(r, route->name.s));
     }
-    if (!names_detectors(n, "input") || !names_detectors(n, "output")) {
+    if (!names_detectors(r, n, "input") || !names_detectors(r, n, "output")) {
         weir_conf__error(r, n, "route %s masks and needs detectors for `input` and for `output`",
                          weir_conf__name(r, route->name.s));
     }
@@ -440,7 +450,7 @@ static void check_mask(struct weir_conf_reader *r, const struct weir_conf_node *
 static void check_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
                         const struct weir_conf_route *route)
 {
-    bool is_guarded = names_detectors(n, "input") || names_detectors(n, "output");
+    bool is_guarded = names_detectors(r, n, "input") || names_detectors(r, n, "output");
     if (!is_guarded && !route->is_unguarded) {
         weir_conf__error(r, n, "route %s has no detectors: name some, or write `unguarded: all`",
                          weir_conf__name(r, route->name.s));

@@ -100,30 +100,51 @@ static void append_text(struct weir_buf *out, const char *key, struct weir_slice
     weir_json_write_quoted(out, value);
 }
 
-static void write_side(const struct weir_http_stream *s, enum weir_policy_side side)
+/* Whom a line is about. */
+struct about {
+    struct weir_slice request_id;
+    struct weir_slice key; /* its name; empty: none */
+    struct weir_slice route;
+    const char *revision;
+    struct weir_slice model;
+    struct weir_slice provider;
+    int status;
+};
+
+static struct about about_of(const struct weir_http_stream *s)
+{
+    const struct weir_request *r = weir_request_of(s);
+    struct weir_slice nothing = {"", 0};
+    return (struct about){.request_id = r->log.request_id,
+                          .key = r->key != NULL ? r->key->name.s : nothing,
+                          .route = r->guarded->conf->name.s,
+                          .revision = r->env->conf->revision,
+                          .model = weir_seen_is_model_name(r->model) ? r->model : nothing,
+                          .provider = r->model_report.provider,
+                          .status = s->status};
+}
+
+static void write_side(const struct weir_audit_note *note, const struct about *a,
+                       enum weir_policy_side side, enum weir_policy_outcome action)
 {
     static const char *const sides[WEIR_POLICY_SIDES] = {"input", "output"};
-    const struct weir_request *r = weir_request_of(s);
-    const struct weir_audit_note *note = r->audit;
-    enum weir_policy_outcome action =
-        r->seen->has_outcome[side] ? r->seen->outcome[side] : note->sides[side].action;
     struct weir_buf line = {0};
     append_time(&line);
-    append_text(&line, "request_id", r->log.request_id);
-    if (r->key != NULL) {
-        append_text(&line, "key", r->key->name.s);
+    append_text(&line, "request_id", a->request_id);
+    if (a->key.n != 0) {
+        append_text(&line, "key", a->key);
     }
-    append_text(&line, "route", r->seen->route);
-    append_text(&line, "revision", weir_slice_cstr(r->env->conf->revision));
-    if (weir_seen_is_model_name(r->model)) {
-        append_text(&line, "model", r->model);
+    append_text(&line, "route", a->route);
+    append_text(&line, "revision", weir_slice_cstr(a->revision));
+    if (a->model.n != 0) {
+        append_text(&line, "model", a->model);
     }
-    if (r->model_report.provider.n != 0) {
-        append_text(&line, "provider", r->model_report.provider);
+    if (a->provider.n != 0) {
+        append_text(&line, "provider", a->provider);
     }
     append_text(&line, "side", weir_slice_cstr(sides[side]));
     append_text(&line, "action", weir_slice_cstr(weir_policy_outcome_name(action)));
-    weir_buf_printf(&line, ",\"status\":%d,\"findings\":[", s->status);
+    weir_buf_printf(&line, ",\"status\":%d,\"findings\":[", a->status);
     weir_buf_append(&line, weir_buf_slice(&note->sides[side].findings));
     weir_buf_append_byte(&line, ']');
     if (note->sides[side].n_more != 0) {
@@ -144,11 +165,50 @@ void weir_audit_note_end(const struct weir_http_stream *s)
     if (r == NULL || r->audit == NULL) {
         return;
     }
+    struct about about = about_of(s);
     for (size_t i = 0; i < WEIR_POLICY_SIDES; i++) {
         bool has_found = r->audit->sides[i].n != 0;
         bool is_clean = r->seen->has_outcome[i] && !has_found;
         if (has_found || (is_clean && is_sampled(r->audit->conf->sample_clean))) {
-            write_side(s, (enum weir_policy_side)i);
+            write_side(r->audit, &about, (enum weir_policy_side)i,
+                       r->seen->has_outcome[i] ? r->seen->outcome[i] : r->audit->sides[i].action);
         }
     }
+}
+
+/* ---- those that only watch ---- */
+
+struct watched {
+    struct weir_audit_note note;
+    struct about about;
+};
+
+static void write_watched(void *ctx)
+{
+    struct watched *w = ctx;
+    for (size_t i = 0; i < WEIR_POLICY_SIDES; i++) {
+        if (w->note.sides[i].n != 0) {
+            write_side(&w->note, &w->about, (enum weir_policy_side)i, WEIR_POLICY_SHADOWED);
+        }
+    }
+    dispose(&w->note);
+}
+
+void weir_audit_note_watch(const struct weir_http_stream *s, struct weir_shadow *shadow)
+{
+    const struct weir_request *r = weir_request_of(s);
+    struct weir_arena *arena = weir_shadow_arena(shadow);
+    struct weir_seen *seen = weir_shadow_seen(shadow);
+    if (r->env->conf->audit.path.s.n == 0) {
+        return;
+    }
+    struct watched *w = weir_arena_zalloc(arena, sizeof *w);
+    w->note.conf = &r->env->conf->audit;
+    w->about = about_of(s);
+    w->about.request_id = weir_arena_dup(arena, w->about.request_id);
+    w->about.model = weir_arena_dup(arena, w->about.model);
+    w->about.provider = weir_arena_dup(arena, w->about.provider);
+    seen->watch = on_finding;
+    seen->watch_ctx = &w->note;
+    weir_shadow_on_end(shadow, write_watched, w);
 }

@@ -31,6 +31,8 @@ struct weir_guarded {
     struct weir_policy policy;
     struct weir_plan input;
     struct weir_plan output;
+    struct weir_plan shadow_input; /* those that only watch: task/shadow.h */
+    struct weir_plan shadow_output;
     struct weir_fleet_scope models; /* that it may use */
     struct weir_slice holes;        /* what it leaves open, as weir_holes_of says */
     struct weir_http_field fields[WEIR_GUARDED_FIELDS]; /* of every answer: x-weir-route, … */
@@ -38,6 +40,7 @@ struct weir_guarded {
 };
 
 struct weir_auth_state;
+struct weir_shadows;
 struct weir_audit_note;
 
 struct weir_env {
@@ -74,6 +77,7 @@ struct weir_request {
     struct weir_mask *map;                 /* on routes that mask, once it was asked for */
     struct weir_call_times model_times;    /* on routes: when its answer came */
     struct weir_audit_note *audit;         /* on routes with an audit log: route/audit_note.h */
+    struct weir_shadows *shadows;          /* the worker's: task/shadow.h */
     struct weir_model_report model_report; /* which server was asked */
     bool has_model_fields;                 /* and the answer's head says so */
 

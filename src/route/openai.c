@@ -8,6 +8,7 @@
 #include "route/history.h"
 #include "route/models.h"
 #include "route/reply.h"
+#include "route/shadow_note.h"
 #include "route/unary.h"
 #include "talk/pointer.h"
 #include "task/completion_stream.h"
@@ -225,7 +226,8 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
         (dialect == &weir_walk_responses && !check_state(s, json))) {
         return false;
     }
-    if (guarded->input.n == 0 || weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
+    bool is_watched = guarded->shadow_input.n + guarded->shadow_output.n != 0;
+    if ((guarded->input.n == 0 && !is_watched) || weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
         return true;
     }
     struct weir_walk_options options = {
@@ -237,12 +239,20 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
         .arena = arena, .json = json, .walk = walk, .policy = policy, .plan = &guarded->input};
     asked.mask = map_of(weir_request_of(s));
     const char *why;
-    int status = weir_asked_check(&asked, &why);
+    int status = guarded->input.n != 0 ? weir_asked_check(&asked, &why) : 0;
     if (status != 0) {
         weir_reply_error(s, status, weir_slice_cstr(why));
         return false;
     }
-    *out = weir_asked_new(&asked);
+    enum { MANY_TEXTS = 16384 }; /* where nothing is refused, nobody who only watches costs much */
+    struct weir_asked *made =
+        guarded->input.n != 0 || walk->n <= MANY_TEXTS ? weir_asked_new(&asked) : NULL;
+    if (is_watched) {
+        weir_shadow_note_begin(s, made);
+    }
+    if (guarded->input.n != 0) {
+        *out = made;
+    }
     return true;
 }
 

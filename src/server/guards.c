@@ -126,14 +126,16 @@ static uint32_t roles_of(uint32_t conf)
     return bits;
 }
 
-static struct weir_plan plan_of(struct builder *b, const struct weir_conf_use *uses, size_t n)
+static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
+                                const struct weir_conf_use *uses, size_t n)
 {
     struct weir_plan_use *made = weir_arena_array(b->arena, n, sizeof *made);
     size_t n_made = 0;
     for (size_t i = 0; i < n; i++) {
         const struct weir_task_detector *d =
             weir_map_get(&b->env->tasks.detectors_by_id, uses[i].detector->id.s);
-        if (d == NULL) { /* could not be made and was reported: this environment will not be used */
+        /* One that could not be made was reported: this environment will not be used. */
+        if (d == NULL || uses[i].detector->mode != mode) {
             continue;
         }
         struct weir_plan_use *use = &made[n_made++];
@@ -247,8 +249,10 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
 {
     g->conf = conf;
     g->models = scope_of(b, conf);
-    g->input = plan_of(b, conf->input, conf->n_input);
-    g->output = plan_of(b, conf->output, conf->n_output);
+    g->input = plan_of(b, WEIR_CONF_ENFORCE, conf->input, conf->n_input);
+    g->output = plan_of(b, WEIR_CONF_ENFORCE, conf->output, conf->n_output);
+    g->shadow_input = plan_of(b, WEIR_CONF_SHADOW, conf->input, conf->n_input);
+    g->shadow_output = plan_of(b, WEIR_CONF_SHADOW, conf->output, conf->n_output);
     g->holes = weir_holes_of(conf, b->arena);
     g->policy = (struct weir_policy){
         .action = action_of(conf->on_detection),

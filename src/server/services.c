@@ -276,6 +276,7 @@ static void build_detectors(struct weir_services *b)
                                          .default_threshold = d->default_threshold,
                                          .reads_along = d->reads_along,
                                          .held = weir_held_histogram(d->id.s),
+                                         .is_shadow = d->mode == WEIR_CONF_SHADOW,
                                          .skips_errors = d->on_error == WEIR_CONF_ON_ERROR_SKIP};
         if (t->skips_errors) {
             t->skipped = weir_skips_counter(d->id.s);
@@ -313,7 +314,8 @@ static void check_promise(struct weir_services *b, const struct weir_conf_route 
         const struct weir_conf_detector *d = uses[i].detector;
         const struct weir_chunker *chunker =
             d->chunker != NULL ? b->chunkers[d->chunker - b->conf->chunkers] : NULL;
-        if (d->builtin.s.p == NULL || chunker == NULL || chunker->is_whole_doc) {
+        if (d->builtin.s.p == NULL || chunker == NULL || chunker->is_whole_doc ||
+            d->mode == WEIR_CONF_SHADOW) {
             continue;
         }
         const char *action = weir_conf_action_name(route->on_detection);

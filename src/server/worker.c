@@ -73,6 +73,7 @@ static void on_request(void *ctx, struct weir_http_stream *s)
         .scratch = &w->scratch,
         .verdicts = &w->verdicts,
         .desks = &w->desks};
+    r->shadows = &w->shadows;
     weir_passthrough_collect(r, s);
     weir_api_begin(s);
 }
@@ -164,6 +165,7 @@ int weir_worker_init(struct weir_worker *w, struct weir_env *env, const char *ho
     w->client = weir_client_new(&w->loop);
     weir_verdicts_init(&w->verdicts, &w->loop);
     weir_desks_init(&w->desks, &w->loop);
+    weir_shadows_init(&w->shadows, &w->loop);
     if (w->traces != NULL) {
         w->export = weir_export_worker_new(w->traces, &w->loop);
     }
@@ -304,6 +306,7 @@ void weir_worker_dispose(struct weir_worker *w)
     }
     weir_loop_cancel(&w->loop, &w->last_words);
     weir_http_endpoint_abort(&w->endpoint);
+    weir_shadows_dispose(&w->shadows);
     weir_desks_dispose(&w->desks);
     weir_client_close(w->client, nothing, NULL);
     w->client = NULL;

@@ -9,6 +9,7 @@
 #include "route/env.h"
 #include "server/export_worker.h"
 #include "task/scratch.h"
+#include "task/shadow.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,6 +27,7 @@ struct weir_worker {
     struct weir_task_scratch scratch;
     struct weir_verdicts verdicts;
     struct weir_desks desks;
+    struct weir_shadows shadows;
     struct weir_export_send *traces;   /* where spans go; NULL: none are kept. Set before init */
     struct weir_export_worker *export; /* NULL with it */
     struct weir_env *env; /* the current one; a reference, changed on this thread only */

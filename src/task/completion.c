@@ -14,6 +14,7 @@
 #include "task/event.h"
 #include "task/results.h"
 #include "task/seen.h"
+#include "task/shadow.h"
 #include "wire/json_edit.h"
 
 struct choice {
@@ -441,6 +442,8 @@ static void on_model_done(void *ctx, const struct weir_fault *fault)
 {
     struct completion *c = ctx;
     if (fault == NULL && c->answer.n_nodes != 0) {
+        weir_shadow_add_answer(c->task->shadow, weir_completion_dialect(&c->request),
+                               WEIR_TALK_ANSWER, c->answer.src);
         weir_seen_usage(c->request.policy, &c->answer);
     }
     if (fault != NULL) {

@@ -10,6 +10,7 @@
 #include "task/completion_stream_int.h"
 #include "task/promise.h"
 #include "task/seen.h"
+#include "task/shadow.h"
 
 #include <stdlib.h>
 
@@ -455,6 +456,8 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     if (cs->is_over || frame->is_error) {
         return; /* the fault that follows tells */
     }
+    weir_shadow_add_answer(cs->task->shadow, weir_completion_dialect(&cs->request), WEIR_TALK_EVENT,
+                           frame->json);
     if (cs->has_output) {
         take_event(cs, frame->json);
     } else if (cs->has_lead || weir_skips_are_due(&cs->task->skips)) {

@@ -28,11 +28,13 @@ struct weir_task_detector {
     double default_threshold;
     bool reads_along; /* in streams (detect/reading.h); whole texts it gets whole */
     struct weir_metric_histogram held;  /* task/held.h */
+    bool is_shadow;                     /* only watches (task/shadow.h) */
     bool skips_errors;                  /* on_error: skip (task/skips.h) … */
     struct weir_metric_counter skipped; /* … counted here */
 };
 
 struct weir_gather_strategy;
+struct weir_shadow;
 struct weir_task_scratch;
 
 struct weir_task_env {
@@ -65,6 +67,7 @@ struct weir_task_ctx {
     const struct weir_task_trace *trace; /* the stream's watcher; NULL: none */
     unsigned n_full_chunkers; /* chunkers of the task's paths that take no more for now */
     struct weir_skips skips;
+    struct weir_shadow *shadow; /* is given what a model server says (task/shadow.h); NULL: none */
 };
 
 /* What a call of a detector gets of the request. */

@@ -10,6 +10,7 @@
 #include "task/message_int.h"
 #include "task/scratch.h"
 #include "task/seen.h"
+#include "task/shadow.h"
 
 #include <stdlib.h>
 
@@ -143,6 +144,8 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     if (m->is_over || frame->is_error) {
         return; /* the fault that follows tells */
     }
+    weir_shadow_add_answer(m->task->shadow, NULL, m->is_stream ? WEIR_TALK_EVENT : WEIR_TALK_ANSWER,
+                           frame->json);
     if (!m->is_stream) {
         struct weir_slice copy = weir_arena_dup(m->task->arena, frame->json);
         /* The adapter has read it already: it is JSON. */

@@ -99,6 +99,11 @@ static int read_use(struct weir_plan_use *use, struct weir_task_ctx *ctx,
             weir_arena_printf(ctx->arena, "detector `%.*s` not found", (int)id.n, id.p);
         return fail(error, 404, text);
     }
+    if (use->d->is_shadow) {
+        const char *text = weir_arena_printf(
+            ctx->arena, "detector `%.*s` only watches routes (mode: shadow)", (int)id.n, id.p);
+        return fail(error, 422, text);
+    }
     if ((types & WEIR_PLAN_TYPE(use->d->detector->type)) == 0) {
         const char *text = weir_arena_printf(
             ctx->arena, "detector `%.*s` is not supported by this endpoint", (int)id.n, id.p);

@@ -30,6 +30,7 @@ enum weir_policy_outcome {
     WEIR_POLICY_BLOCKED,
     WEIR_POLICY_REDACTED,
     WEIR_POLICY_OUTCOMES,
+    WEIR_POLICY_SHADOWED = WEIR_POLICY_OUTCOMES, /* of a finding alone: seen by task/shadow.h */
 };
 
 /* How what was blocked is said (docs/policies.md, Stop). */
@@ -82,7 +83,7 @@ struct weir_policy {
 
 static inline const char *weir_policy_outcome_name(enum weir_policy_outcome outcome)
 {
-    static const char *const names[WEIR_POLICY_OUTCOMES] = {"pass", "annotate", "block", "redact"};
+    static const char *const names[] = {"pass", "annotate", "block", "redact", "shadow"};
     return names[outcome];
 }
 

@@ -182,7 +182,7 @@ static void test_wrong_detectors(void **state)
         "`input_name`, `output_name`, `activation`, `api_version`, `shield`, `preset`, "
         "`messages`, `verdict`, `positive`, `batch`, `max_concurrent`, `max_waiting`, "
         "`timeout`, `on_error`, `breaker`, `builtin`, `params`, `chunker_id`, "
-        "`default_threshold`, `cache`\n");
+        "`default_threshold`, `cache`, `mode`\n");
     expect("detectors: [a]\n", "c.yaml:1: error: `detectors` must be a mapping, not a list\n");
     expect("detectors:\n  \"a\\tb\": {builtin: links, chunker_id: whole_doc_chunker}\n",
            "c.yaml:2: error: `a\\u{9}b` is not a detector id: 1 to 256 bytes, no control "
