@@ -84,8 +84,10 @@ enum weir_links__scheme weir_links__parse_scheme(struct weir_slice address, size
 /*
  * An attribute's value or the target in a markdown link, as the browser's URL parser gets it:
  * character references decoded, and backslash escapes where they mean something; blanks at the
- * ends, tabs and newlines gone. `out` is emptied first.
+ * ends, tabs and newlines gone. `out` is emptied first. Stops when `out` has `most` bytes or more;
+ * returns how many of `raw` it has read.
  */
-void weir_links__decode(struct weir_slice raw, bool has_escapes, struct weir_buf *out);
+size_t weir_links__decode(struct weir_slice raw, bool has_escapes, size_t most,
+                          struct weir_buf *out);
 
 #endif

@@ -56,6 +56,8 @@ const struct weir_links__sign weir_links__signs[] = {
 
 const size_t weir_links__n_signs = sizeof weir_links__signs / sizeof weir_links__signs[0];
 
+static const double WWW_SCORE = 0.9;
+
 /* ---- one look at a candidate */
 
 /*
@@ -216,22 +218,51 @@ static bool is_ambiguous(struct weir_slice t, size_t end)
 
 /* ---- findings */
 
+/* What a finding is that goes on behind what decides: its candidate's state, if it is not 0. */
+enum kind { DECIDING, URL, MARKDOWN_IMAGE, HTML_IMAGE, SCRIPT_URL };
+
+static const char *const kinds[] = {
+    [URL] = "url",
+    [MARKDOWN_IMAGE] = "markdown_image",
+    [HTML_IMAGE] = "html_image",
+    [SCRIPT_URL] = "script_url",
+};
+
 /* Something that goes on behind what decides goes on to the next byte that no address has. */
-static bool add(struct look *k, size_t from, size_t to, const char *kind)
+static void follow(struct look *k, size_t first)
+{
+    struct weir_seek_look *l = k->l;
+    size_t at = l->resume > first ? l->resume : first;
+    for (size_t n; weir_ascii_has(l->text, at) && (n = url_char(l->text, at, false)) != 0;) {
+        at += n;
+    }
+    l->resume = at;
+    l->to = trim_signs(l->text, first, at);
+    l->covered = l->to;
+}
+
+static bool add(struct look *k, size_t from, size_t to, enum kind kind)
 {
     struct weir_seek_look *l = k->l;
     l->is_sure = l->is_cut;
-    if (to >= k->head.n && k->is_long) {
-        size_t at = l->resume > to ? l->resume : to;
-        for (size_t n; weir_ascii_has(l->text, at) && (n = url_char(l->text, at, false)) != 0;) {
-            at += n;
-        }
-        l->resume = at;
-        to = trim_signs(l->text, to, at);
-    }
     l->from = from;
     l->to = to;
-    l->kind = kind;
+    l->kind = kinds[kind];
+    if (to >= k->head.n && k->is_long) {
+        follow(k, to);
+        l->state = (unsigned char)kind;
+    }
+    return true;
+}
+
+/* All but the end was decided at an earlier look. */
+static bool add_rest(struct look *k, unsigned id)
+{
+    struct weir_seek_look *l = k->l;
+    l->is_sure = true;
+    l->kind = kinds[l->state];
+    l->score = id == WWW ? WWW_SCORE : 1.0;
+    follow(k, k->head.n);
     return true;
 }
 
@@ -296,7 +327,7 @@ static bool add_link(struct look *k, size_t from, size_t to)
     struct weir_slice t = k->head;
     size_t image = image_start(t, from, k->l->floor);
     if (image == from) {
-        return add(k, from, to, is_img_src(t, from) ? "html_image" : "url");
+        return add(k, from, to, is_img_src(t, from) ? HTML_IMAGE : URL);
     }
     while (to - from < MAX_ALT && weir_ascii_has(t, to) && t.p[to] != ')' && t.p[to] != '\n') {
         to++; /* a title */
@@ -305,7 +336,7 @@ static bool add_link(struct look *k, size_t from, size_t to)
     while (to < t.n && ((unsigned char)t.p[to] & 0xC0) == 0x80) {
         to++;
     }
-    return add(k, image, to, "markdown_image");
+    return add(k, image, to, MARKDOWN_IMAGE);
 }
 
 /* ---- addresses in prose */
@@ -429,7 +460,7 @@ static bool judge_www(struct look *k)
         return false;
     }
     k->l->from = image_start(t, from, k->l->floor);
-    k->l->score = 0.9;
+    k->l->score = WWW_SCORE;
     return has_domain(t, k->l->end) && judge(k, from, from);
 }
 
@@ -438,8 +469,11 @@ static bool judge_www(struct look *k)
 /* Where a target stands, and how it ends. */
 struct target {
     size_t from;
-    size_t to;
+    size_t to;        /* once find_end was asked */
+    const char *ends; /* it ends before one of these bytes; NULL: before the closing bracket, */
+    bool is_spaced;   /* and has blanks in it */
     bool has_escapes;
+    bool is_escaped; /* its quotes have backslashes */
     bool is_loose;
 };
 
@@ -455,15 +489,19 @@ static size_t skip_blanks(struct weir_slice t, size_t at)
 /* Up to one of these bytes. */
 static size_t find_any(struct weir_slice t, size_t from, const char *bytes)
 {
+    bool is_one[256] = {false};
+    for (const char *c = bytes; *c != '\0'; c++) {
+        is_one[(unsigned char)*c] = true;
+    }
     size_t to = from;
-    while (weir_ascii_has(t, to) && (t.p[to] == '\0' || strchr(bytes, t.p[to]) == NULL)) {
+    while (to < t.n && !is_one[(unsigned char)t.p[to]]) {
         to++;
     }
-    return to;
+    return weir_ascii_has(t, to) ? to : t.n;
 }
 
-/* Up to the round bracket that closes one outside, or to a blank if `ends_at_blank`. */
-static size_t find_closing(struct weir_slice t, size_t from, bool ends_at_blank)
+/* Up to the round bracket that closes one outside, or to a blank. */
+static size_t find_closing(struct weir_slice t, size_t from, bool is_spaced)
 {
     size_t to = from;
     int n_open = 0;
@@ -471,11 +509,25 @@ static size_t find_closing(struct weir_slice t, size_t from, bool ends_at_blank)
         bool is_escaped = weir_ascii_before(t, to) == '\\';
         n_open += !is_escaped && t.p[to] == '(';
         n_open -= !is_escaped && t.p[to] == ')';
-        if (n_open < 0 || (ends_at_blank && (unsigned char)t.p[to] <= ' ')) {
+        if (n_open < 0 || (!is_spaced && (unsigned char)t.p[to] <= ' ')) {
             break;
         }
     }
     return to;
+}
+
+static size_t find_end(struct weir_slice t, const struct target *g)
+{
+    if (g->ends == NULL) {
+        return find_closing(t, g->from, g->is_spaced);
+    }
+    size_t to = find_any(t, g->from, g->ends);
+    return to - (g->is_escaped && to > g->from && t.p[to - 1] == '\\');
+}
+
+static size_t after_host(struct weir_slice authority)
+{
+    return find_any(authority, 0, "/\\?#");
 }
 
 /* A host that goes on behind what may be looked at is nobody's friend. */
@@ -483,9 +535,7 @@ static enum lead lead_of_target(const struct look *k, const struct target *g,
                                 struct weir_slice authority)
 {
     bool goes_on = g->to == k->head.n && k->is_long;
-    for (size_t i = 0; goes_on && i < authority.n; i++) {
-        goes_on = strchr("/\\?#", authority.p[i]) == NULL;
-    }
+    goes_on = goes_on && after_host(authority) == authority.n;
     return goes_on ? LEADS_AWAY : lead_of(k, authority, g->is_loose);
 }
 
@@ -508,18 +558,53 @@ static bool judge_web(struct look *k, const struct target *g, struct weir_slice 
     return lead == LEADS_AWAY && add_link(k, g->from, to);
 }
 
+/* Is the host over within the target's first bytes, and none? */
+static bool is_no_host(const struct look *k, const struct target *g, struct weir_buf *decoded)
+{
+    enum { NEAR = 96 };
+    struct weir_slice t = weir_slice_sub(k->head, 0, weir_utf8_floor(k->head, g->from + NEAR));
+    size_t authority;
+    weir_links__decode(weir_slice_sub(t, g->from, find_end(t, g)), g->has_escapes, NEAR, decoded);
+    struct weir_slice address = weir_buf_slice(decoded);
+    if (weir_links__parse_scheme(address, &authority) != WEIR_LINKS_WEB) {
+        return false;
+    }
+    struct weir_slice rest = weir_slice_sub(address, authority, address.n);
+    return after_host(rest) < rest.n && lead_of(k, rest, g->is_loose) == LEADS_NOWHERE;
+}
+
+/*
+ * Its first bytes tell of most targets that they lead nowhere: they are names of files and anchors,
+ * or name a host that is none. So a text that is full of signs costs little, and what waits for the
+ * end of a target may lead away.
+ */
+static bool may_lead_away(const struct look *k, const struct target *g)
+{
+    enum { LONGEST_SCHEME = 32 };
+    struct weir_slice raw = weir_slice_sub(k->head, g->from, k->head.n);
+    struct weir_buf decoded = {0};
+    size_t authority;
+    size_t n = weir_links__decode(raw, g->has_escapes, LONGEST_SCHEME, &decoded);
+    enum weir_links__scheme scheme = weir_links__parse_scheme(weir_buf_slice(&decoded), &authority);
+    bool is_known = n < raw.n;
+    bool may = !is_known || scheme == WEIR_LINKS_SCRIPT ||
+               (scheme == WEIR_LINKS_WEB && !is_no_host(k, g, &decoded));
+    weir_buf_dispose(&decoded);
+    return may;
+}
+
 /* Does the target lead away, or to a script? */
 static bool judge_target(struct look *k, const struct target *g)
 {
     struct weir_buf decoded = {0};
     size_t authority;
     bool is_found = false;
-    weir_links__decode(weir_slice_sub(k->head, g->from, g->to), g->has_escapes, &decoded);
+    weir_links__decode(weir_slice_sub(k->head, g->from, g->to), g->has_escapes, SIZE_MAX, &decoded);
     struct weir_slice address = weir_buf_slice(&decoded);
     k->l->score = 1.0;
     switch (weir_links__parse_scheme(address, &authority)) {
     case WEIR_LINKS_SCRIPT:
-        is_found = !g->is_loose && add(k, g->from, g->to, "script_url");
+        is_found = !g->is_loose && add(k, g->from, g->to, SCRIPT_URL);
         break;
     case WEIR_LINKS_WEB:
         is_found = judge_web(k, g, weir_slice_sub(address, authority, address.n));
@@ -545,22 +630,28 @@ static bool judge_markdown(struct look *k)
 {
     struct weir_slice t = k->head;
     size_t end = k->l->end;
-    k->l->from = image_start(t, end, k->l->floor);
     struct target g = {.from = skip_blanks(t, end), .has_escapes = true};
     bool is_bracketed = weir_ascii_at(t, g.from) == '<';
     g.from = is_bracketed ? skip_blanks(t, g.from + 1) : g.from;
-    if (!is_worth_it(t, g.from)) {
+    g.ends = is_bracketed ? ">" : NULL;
+    bool is_worth = is_worth_it(t, g.from) && may_lead_away(k, &g);
+    if (is_worth || weir_ascii_edge.is_met) {
+        k->l->from = image_start(t, end, k->l->floor);
+    }
+    if (!is_worth) {
         return false;
     }
-    g.to = is_bracketed ? find_any(t, g.from, ">") : find_closing(t, g.from, true);
+    g.to = find_end(t, &g);
     if (judge_target(k, &g)) {
         return true;
     }
     if (g.to >= t.n || (unsigned char)t.p[g.to] > ' ') {
         return false;
     }
-    g.to = find_closing(t, g.from, false);
+    g.ends = NULL;
+    g.is_spaced = true;
     g.is_loose = true;
+    g.to = find_end(t, &g);
     return g.to < t.n && t.p[g.to] == ')' && judge_target(k, &g);
 }
 
@@ -572,38 +663,38 @@ static bool judge_defined(struct look *k)
     k->l->from = g.from;
     bool is_bracketed = weir_ascii_at(t, g.from) == '<';
     g.from += is_bracketed;
-    if (!is_worth_it(t, g.from)) {
+    g.ends = is_bracketed ? ">\n" : " \t\r\n";
+    if (!is_worth_it(t, g.from) || !may_lead_away(k, &g)) {
         return false;
     }
-    g.to = find_any(t, g.from, is_bracketed ? ">\n" : " \t\r\n");
+    g.to = find_end(t, &g);
     return judge_target(k, &g);
 }
 
 /* A value, up to its quote; without quotes up to a blank or one of `ends`. */
-struct value {
-    struct target target; /* `to` is not known yet */
-    char quote;           /* NUL: none */
-};
-
-static struct value value_at(struct weir_slice t, size_t at)
+static struct target value_at(struct weir_slice t, size_t at, const char *ends)
 {
-    struct value v = {.target = {.from = skip_blanks(t, at)}};
-    struct target *g = &v.target;
-    g->has_escapes = weir_ascii_at(t, g->from) == '\\' && (weir_ascii_at(t, g->from + 1) == '"' ||
-                                                           weir_ascii_at(t, g->from + 1) == '\'');
-    g->from += g->has_escapes;
-    char c = weir_ascii_at(t, g->from);
-    v.quote = c == '"' || c == '\'' || c == '`' ? c : '\0';
-    g->from = v.quote != '\0' ? skip_blanks(t, g->from + 1) : g->from;
-    return v;
-}
-
-static void end_value(struct weir_slice t, struct value *v, const char *ends)
-{
-    struct target *g = &v->target;
-    char quotes[] = {v->quote, '\0'};
-    g->to = find_any(t, g->from, v->quote != '\0' ? quotes : ends);
-    g->to -= v->quote != '\0' && g->has_escapes && g->to > g->from && t.p[g->to - 1] == '\\';
+    struct target g = {.from = skip_blanks(t, at)};
+    char next = weir_ascii_at(t, g.from) == '\\' ? weir_ascii_at(t, g.from + 1) : '\0';
+    g.has_escapes = next == '"' || next == '\'';
+    g.from += g.has_escapes;
+    switch (weir_ascii_at(t, g.from)) {
+    case '"':
+        g.ends = "\"";
+        break;
+    case '\'':
+        g.ends = "'";
+        break;
+    case '`':
+        g.ends = "`";
+        break;
+    default:
+        g.ends = ends;
+        return g;
+    }
+    g.is_escaped = g.has_escapes;
+    g.from = skip_blanks(t, g.from + 1);
+    return g;
 }
 
 static bool is_of_several(struct weir_slice t, size_t end)
@@ -630,7 +721,8 @@ static bool judge_several(struct look *k, const struct target *all)
         g.to -= g.to > g.from && k->head.p[g.to - 1] == ',';
         size_t resume = k->l->resume;
         if (is_worth_it(k->head, g.from) && judge_target(k, &g)) {
-            k->l->resume = resume;
+            bool goes_on = k->l->state != DECIDING;
+            k->l->resume = goes_on ? k->l->resume : resume;
             k->l->more = at < all->to ? at : 0;
             return true;
         }
@@ -642,38 +734,39 @@ static bool judge_several(struct look *k, const struct target *all)
 static bool judge_attribute(struct look *k)
 {
     struct weir_slice t = k->head;
-    struct value v = value_at(t, k->l->end);
-    struct target *g = &v.target;
-    k->l->from = g->from;
+    static const char bare_ends[] = " \t\r\n>\"'";
+    struct target g = value_at(t, k->l->end, bare_ends);
+    k->l->from = g.from;
     bool is_several = is_of_several(t, k->l->end);
-    if (!is_several && !is_worth_it(t, g->from)) {
+    if (!is_several && (!is_worth_it(t, g.from) || !may_lead_away(k, &g))) {
         return false;
     }
-    end_value(t, &v, " \t\r\n>\"'");
+    g.to = find_end(t, &g);
     if (is_several) {
-        return judge_several(k, g);
+        return judge_several(k, &g);
     }
-    if (judge_target(k, g)) {
+    if (judge_target(k, &g)) {
         return true;
     }
-    if (v.quote != '\0' || g->to >= t.n || t.p[g->to] <= '!') {
+    if (g.ends != bare_ends || g.to >= t.n || t.p[g.to] <= '!') {
         return false;
     }
-    g->to = find_any(t, g->from, " \t\r\n>");
-    g->is_loose = true;
-    return judge_target(k, g);
+    g.ends = " \t\r\n>";
+    g.is_loose = true;
+    g.to = find_end(t, &g);
+    return judge_target(k, &g);
 }
 
 /* url(target), @import "target" */
 static bool judge_style(struct look *k)
 {
-    struct value v = value_at(k->head, k->l->end);
-    k->l->from = v.target.from;
-    if (!is_worth_it(k->head, v.target.from)) {
+    struct target g = value_at(k->head, k->l->end, " \t\r\n>);");
+    k->l->from = g.from;
+    if (!is_worth_it(k->head, g.from) || !may_lead_away(k, &g)) {
         return false;
     }
-    end_value(k->head, &v, " \t\r\n>);");
-    return judge_target(k, &v.target);
+    g.to = find_end(k->head, &g);
+    return judge_target(k, &g);
 }
 
 /* Only where it is somebody's target: location = 'javascript:…'. */
@@ -694,7 +787,7 @@ static bool judge_script(struct look *k, unsigned id)
     size_t whole = url_end(t, end);
     size_t to = whole == t.n && k->is_long ? whole : trim_signs(t, end, whole);
     k->l->score = 1.0;
-    return to > end && add(k, from, to, "script_url");
+    return to > end && add(k, from, to, SCRIPT_URL);
 }
 
 bool weir_links__judge(const void *settings, unsigned id, struct weir_seek_look *l)
@@ -704,6 +797,9 @@ bool weir_links__judge(const void *settings, unsigned id, struct weir_seek_look 
                      .l = l,
                      .head = weir_slice_sub(l->text, 0, n),
                      .is_long = l->is_cut || n < l->text.n};
+    if (l->state != DECIDING) {
+        return add_rest(&k, id);
+    }
     switch (id) {
     case WWW:
         return judge_www(&k);

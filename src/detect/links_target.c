@@ -29,10 +29,12 @@ static void put(struct weir_buf *out, uint32_t cp)
     }
 }
 
-void weir_links__decode(struct weir_slice raw, bool has_escapes, struct weir_buf *out)
+size_t weir_links__decode(struct weir_slice raw, bool has_escapes, size_t most,
+                          struct weir_buf *out)
 {
+    size_t i = 0;
     weir_buf_clear(out);
-    for (size_t i = 0, n; i < raw.n; i += n) {
+    for (size_t n; i < raw.n && out->n < most; i += n) {
         uint32_t cp = weir_utf8_decode(weir_slice_sub(raw, i, raw.n), &n);
         if (cp == '&') {
             size_t end = weir_charref_read(raw, i, &cp);
@@ -46,6 +48,7 @@ void weir_links__decode(struct weir_slice raw, bool has_escapes, struct weir_buf
     while (out->n != 0 && is_blank((unsigned char)out->p[out->n - 1])) {
         out->n--;
     }
+    return i;
 }
 
 /* ---- schemes */

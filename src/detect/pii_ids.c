@@ -434,15 +434,13 @@ static bool is_alone(struct weir_slice t, size_t from, size_t to, bool is_number
 bool weir_pii__id(const struct weir_pii_id *id, struct weir_seek_look *l)
 {
     char spelled[MAX_SPELLED + 1];
-    for (size_t n = id->min; n <= id->max; n++) {
-        size_t from = spell_back(id, l, n, spelled);
-        l->from = from < l->end ? from : l->from;
-    }
+    size_t first = l->end;
     if (weir_ascii_is_alnum(weir_ascii_at(l->text, l->end))) {
         return false;
     }
     for (size_t n = id->max; n >= id->min; n--) {
         size_t from = spell_back(id, l, n, spelled);
+        first = from < first ? from : first;
         bool is_number = from < l->end && are_digits(spelled, 0, n);
         if (from == l->end || !is_alone(l->text, from, l->end, is_number) ||
             !id->is_right(spelled, n)) {
@@ -455,5 +453,6 @@ bool weir_pii__id(const struct weir_pii_id *id, struct weir_seek_look *l)
             return true;
         }
     }
+    l->from = first < l->end ? first : l->from;
     return false;
 }

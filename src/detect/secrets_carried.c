@@ -273,14 +273,8 @@ static bool judge_line(struct weir_seek_look *l, bool *is_over)
     return false;
 }
 
-/*
- * kind: Secret
- * data:
- *   name: YmFzZTY0
- *
- * To the next kind or document, line by line: `l->end` moves along.
- */
-bool weir_secrets__manifest(struct weir_seek_look *l)
+/* Line by line: `l->end` moves along. */
+static bool walk_manifest(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
     bool is_over = l->state == LINE_KIND && !weir_ascii_is_space(weir_ascii_at(t, l->end));
@@ -316,4 +310,19 @@ bool weir_secrets__manifest(struct weir_seek_look *l)
                                                 : l->state;
     }
     return false;
+}
+
+/*
+ * kind: Secret
+ * data:
+ *   name: YmFzZTY0
+ *
+ * To the next kind or document. Another `kind: Secret` within a line of it says nothing new.
+ */
+bool weir_secrets__manifest(struct weir_seek_look *l)
+{
+    bool is_found = walk_manifest(l);
+    l->seen = is_found ? 0 : l->end;
+    l->covered = l->end;
+    return is_found;
 }

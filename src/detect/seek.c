@@ -71,7 +71,7 @@ static bool look_once(const struct run *r, const struct weir_seek_candidate *c, 
         .is_start = r->t->from_byte == 0,
         .is_piece = r->rules->is_piece,
         .is_cut = n < t.n,
-        .from = minus(end, rule.back),
+        .from = c->state != 0 ? minus(c->low, r->t->from_byte) : minus(end, rule.back),
     };
     weir_ascii_edge = (struct weir_ascii_edge){.end = t.p + n};
     *is_found = r->rules->judge(r->rules->settings, c->id, l);
@@ -117,21 +117,40 @@ static void count_closed(const char *type)
     weir_metric_add(counter, 1);
 }
 
+/* The first candidate of a group that waits holds the others, and may have some of them in it. */
+struct holder {
+    uint64_t groups; /* that are held, a bit each */
+    unsigned group;  /* whose finding goes on, */
+    size_t covered;  /* and has what ends up to there */
+};
+
+static void hold(struct holder *h, unsigned group, size_t covered)
+{
+    if (group < WEIR_SEEK_ALONE) {
+        h->groups |= (uint64_t)1 << group;
+        h->group = covered != 0 ? group : h->group;
+        h->covered = covered != 0 ? covered : h->covered;
+    }
+}
+
 enum verdict { DECIDED, WAITS, AGAIN };
 
-static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, unsigned group,
+static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, struct holder *held,
                            int *rc)
 {
     struct weir_seek_look l;
     bool is_found;
-    bool is_met = look_once(r, c, WEIR_READER_REACH, &l, &is_found);
+    unsigned group = r->rules->rule(r->rules->settings, c->id).group;
+    bool is_met =
+        look_once(r, c, c->is_sure ? WEIR_READER_SURE_REACH : WEIR_READER_REACH, &l, &is_found);
     if (is_met && l.is_cut && l.goes_on) {
         c->end = r->t->from_byte + l.end;
         c->state = l.state;
         c->resume = 0;
         return AGAIN;
     }
-    if (is_met && l.is_cut && l.is_sure) {
+    if (is_met && l.is_cut && l.is_sure && !c->is_sure) {
+        c->is_sure = true;
         is_met = look_once(r, c, WEIR_READER_SURE_REACH, &l, &is_found);
     }
     c->end = l.state != 0 ? r->t->from_byte + l.end : c->end;
@@ -139,6 +158,7 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, u
     if (is_met && !l.is_cut && !r->t->is_end) {
         c->low = r->t->from_byte + l.from;
         c->resume = l.resume != 0 ? r->t->from_byte + l.resume : 0;
+        hold(held, group, l.covered != 0 ? r->t->from_byte + l.covered : 0);
         return WAITS;
     }
     is_found = is_found && !(is_met && l.is_cut && !l.is_sure);
@@ -147,6 +167,7 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, u
         count_closed(r->rules->type);
     }
     *rc = is_found ? tell(r, &l) : 0;
+    c->is_sure = false;
     c->resume = r->t->from_byte + l.more;
     return is_found && l.more != 0 ? AGAIN : DECIDED;
 }
@@ -157,7 +178,7 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, u
 static int try_all(const struct run *r)
 {
     struct weir_seek *s = r->s;
-    uint64_t held = 0; /* bit per group */
+    struct holder held = {0};
     size_t kept = 0;
     int rc = 0;
     for (size_t i = 0; i < s->n && rc == 0; i++) {
@@ -165,14 +186,15 @@ static int try_all(const struct run *r)
         struct weir_seek_rule rule = r->rules->rule(r->rules->settings, c.id);
         bool is_alone = rule.group == WEIR_SEEK_ALONE;
         enum verdict v = WAITS;
-        if (is_alone || (held >> rule.group & 1) == 0) {
+        if (is_alone || (held.groups >> rule.group & 1) == 0) {
             bool is_judged = !is_alone && c.state == 0 && c.end <= s->seen[rule.group];
             do {
-                v = is_judged ? DECIDED : decide(r, &c, rule.group, &rc);
+                v = is_judged ? DECIDED : decide(r, &c, &held, &rc);
             } while (v == AGAIN && rc == 0);
+        } else if (held.group == rule.group && c.state == 0 && c.end <= held.covered) {
+            v = DECIDED;
         }
         if (v == WAITS) {
-            held |= is_alone ? 0 : (uint64_t)1 << rule.group;
             s->waiting[kept++] = c;
         }
     }

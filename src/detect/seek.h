@@ -37,7 +37,7 @@ enum weir_seek_trigger {
 struct weir_seek_look {
     struct weir_slice text;
     size_t end;          /* where the pattern ended; a judge that goes on line by line moves it */
-    unsigned char state; /* in and out, 0 at first: the judge's own */
+    unsigned char state; /* in and out, 0 at first: the judge's own; else `from` is what it said */
     size_t floor;        /* what is before has been judged by this group */
     size_t resume; /* in and out, 0 at first: what the judge wants to remember for its next look */
     bool is_start; /* `text` begins with the whole text */
@@ -45,10 +45,11 @@ struct weir_seek_look {
     bool is_cut;   /* there is more text than may be looked at */
     size_t from;   /* out: the finding; as soon as it is known how far back it can begin at most */
     size_t to;
-    size_t seen;  /* out: no judge of the group need look before it again */
-    size_t more;  /* out, where found: 0, or ask again with this as `resume` */
-    bool goes_on; /* out: ask again though there is nothing to be found in what may be seen */
-    bool is_sure; /* out: whatever follows, it is a finding; only its end is not known */
+    size_t seen;    /* out: no judge of the group need look before it again */
+    size_t covered; /* out, of one that goes on: what ends up to there in its group is part of it */
+    size_t more;    /* out, where found: 0, or ask again with this as `resume` */
+    bool goes_on;   /* out: ask again though there is nothing to be found in what may be seen */
+    bool is_sure;   /* out: whatever follows, it is a finding; only its end is not known */
     const char *kind;
     double score;
     enum weir_detection_edge edge;
@@ -79,6 +80,7 @@ struct weir_seek_candidate {
     size_t resume;
     unsigned id;
     unsigned char state;
+    bool is_sure; /* it looked behind WEIR_READER_REACH, as one that is sure may */
 };
 
 /* One text that is being written. Offsets are bytes from its beginning. */

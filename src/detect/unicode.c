@@ -17,7 +17,15 @@
 #include <unicode/uscript.h>
 #include <unicode/uspoof.h>
 
-enum { MAX_WORD = 256, MAX_AHEAD = 16, MEMORY = 64, MIN_GREEK = 5, MIN_DRESSED = 3, MIN_MARKS = 4 };
+enum {
+    MAX_WORD = 256,
+    MAX_RUN = 64, /* characters of a pile of marks, or in dress, that are read at once */
+    MAX_AHEAD = 16,
+    MEMORY = 64,
+    MIN_GREEK = 5,
+    MIN_DRESSED = 3,
+    MIN_MARKS = 4,
+};
 
 struct settings {
     USpoofChecker *spoof; /* only read after it was made */
@@ -63,6 +71,9 @@ struct scan {
     uint32_t before; /* the character before this one, and before joiners that are as they should */
     size_t n_joiners; /* in a row */
     size_t word_end;  /* words up to here have been judged */
+    size_t long_end;  /* up to here goes a word that is too long to be judged; 0: there is none */
+    size_t marks_end; /* the same of a pile of marks that was told, */
+    size_t dress_end; /* and of letters in dress that were */
     bool is_in_flag;  /* tags after a black flag */
     struct sight han;
     struct sight rtl;
@@ -305,15 +316,24 @@ static bool is_latin(uint32_t cp)
            uscript_getScript((UChar32)cp, &err) == USCRIPT_LATIN;
 }
 
+/* Where the word begins that the judge at `at` would look at, if it is not too long. */
+static size_t word_start(const struct scan *s, size_t at)
+{
+    size_t from = at;
+    while (from > s->word_end && at - from < MAX_WORD && weir_ascii_is_alnum(s->text.p[from - 1])) {
+        from--;
+    }
+    return from;
+}
+
+/* A word of more than MAX_WORD bytes is read in parts. */
 static void read_word(struct scan *s, size_t at, struct word *w)
 {
     struct weir_slice t = s->text;
-    *w = (struct word){.from = at, .to = at};
-    while (w->from > s->word_end && weir_ascii_is_alnum(t.p[w->from - 1])) {
-        w->from--;
-    }
+    *w = (struct word){.from = word_start(s, at), .to = at};
     int last = 0;
-    for (size_t i = w->from, n; weir_ascii_has(t, i); i += n, w->to = i) {
+    for (size_t i = w->from, n; w->to <= w->from + MAX_WORD && weir_ascii_has(t, i);
+         i += n, w->to = i) {
         uint32_t cp = weir_utf8_decode(weir_slice_sub(t, i, t.n), &n);
         bool is_own =
             is_han(cp) || is_unspaced(cp); /* scripts without spaces: no word to wait for */
@@ -391,9 +411,18 @@ static bool is_beside_latin(const struct scan *s, const struct word *w)
     return is_trick && (is_like || is_mixed(s, w));
 }
 
+/* Is it one that is too long, or the rest of one? */
+static bool is_long(struct scan *s, const struct word *w)
+{
+    bool is_rest = s->long_end != 0 && w->from <= s->long_end;
+    bool is_one = is_rest || w->to - w->from > MAX_WORD;
+    s->long_end = is_one ? w->to : 0;
+    return is_one;
+}
+
 static int judge_word(struct scan *s, const struct word *w, enum weir_lookalike_kind kind)
 {
-    if (w->to - w->from > MAX_WORD) {
+    if (is_long(s, w)) {
         return 0;
     }
     switch (kind) {
@@ -440,12 +469,13 @@ static bool is_mark(uint32_t cp)
            (cp >= 0x0483 && cp <= 0x0489);
 }
 
-/* One past the run that begins at `at`; `*n_cp` its characters. */
+/* One past the run that begins at `at`, or a part of it; `*n_cp` its characters. */
 static size_t run_end(struct weir_slice t, size_t at, char_fn is_in, size_t *n_cp)
 {
     size_t n;
     *n_cp = 0;
-    while (weir_ascii_has(t, at) && is_in(weir_utf8_decode(weir_slice_sub(t, at, t.n), &n))) {
+    while (*n_cp < MAX_RUN && weir_ascii_has(t, at) &&
+           is_in(weir_utf8_decode(weir_slice_sub(t, at, t.n), &n))) {
         at += n;
         ++*n_cp;
     }
@@ -458,6 +488,32 @@ static bool is_set_wide(struct scan *s, uint32_t cp, size_t end)
     return cp >= 0xFF00 && cp <= 0xFFFF && is_near(s, &s->han, end, is_han);
 }
 
+/* A pile of marks. */
+static size_t take_marks(struct scan *s, size_t at, int *rc)
+{
+    size_t n_cp;
+    size_t end = run_end(s->text, at, is_mark, &n_cp);
+    bool is_rest = s->marks_end != 0 && s->marks_end == at;
+    bool is_pile = is_rest || n_cp >= MIN_MARKS;
+    s->marks_end = is_pile ? end : 0;
+    *rc = is_pile ? add(s, at, end, "zalgo", 0.9) : 0;
+    return end;
+}
+
+static size_t take_dressed(struct scan *s, size_t at, int *rc)
+{
+    size_t n;
+    size_t n_cp;
+    uint32_t cp = weir_utf8_decode(weir_slice_sub(s->text, at, s->text.n), &n);
+    *rc = at >= s->word_end ? take_word(s, at) : 0;
+    size_t end = run_end(s->text, at, weir_lookalike_is_dressed, &n_cp);
+    bool is_rest = s->dress_end != 0 && s->dress_end == at;
+    bool is_trick = *rc == 0 && (is_rest || (n_cp >= MIN_DRESSED && !is_set_wide(s, cp, end)));
+    s->dress_end = is_trick ? end : 0;
+    *rc = is_trick ? add(s, at, end, "homoglyph", 0.8) : *rc;
+    return end;
+}
+
 /* ---- the pass */
 
 /* Judges the character at `at`; returns where to go on. */
@@ -465,7 +521,6 @@ static size_t judge_at(struct scan *s, size_t at, int *rc)
 {
     struct weir_slice t = s->text;
     size_t n;
-    size_t n_cp;
     uint32_t cp = weir_utf8_decode(weir_slice_sub(t, at, t.n), &n);
     size_t end = at + n;
     s->is_in_flag = cp == 0x1F3F4 || (s->is_in_flag && is_tag(cp));
@@ -474,13 +529,9 @@ static size_t judge_at(struct scan *s, size_t at, int *rc)
     } else if (is_bidi(s, cp, at)) {
         *rc = add(s, at, end, "bidi_control", 1.0);
     } else if (is_mark(cp)) {
-        end = run_end(t, at, is_mark, &n_cp);
-        *rc = n_cp >= MIN_MARKS ? add(s, at, end, "zalgo", 0.9) : 0;
+        end = take_marks(s, at, rc);
     } else if (weir_lookalike_is_dressed(cp)) {
-        *rc = at >= s->word_end ? take_word(s, at) : 0;
-        end = run_end(t, at, weir_lookalike_is_dressed, &n_cp);
-        bool is_trick = n_cp >= MIN_DRESSED && *rc == 0 && !is_set_wide(s, cp, end);
-        *rc = is_trick ? add(s, at, end, "homoglyph", 0.8) : *rc;
+        end = take_dressed(s, at, rc);
     } else if (at >= s->word_end && u_isalpha((UChar32)cp)) {
         *rc = take_word(s, at);
     } else if (is_braille(cp)) {
@@ -503,14 +554,20 @@ static size_t pass_ascii(struct scan *s, size_t at)
     return next;
 }
 
-/* Neighbours of one kind are one finding. */
+/* Neighbours of one kind are one finding, up to the length that findings have. */
+static bool is_joined(const struct weir_found_span *last, const struct weir_found_span *next)
+{
+    return last->end_byte == next->start_byte && last->end_byte != 0 &&
+           next->end_byte - last->start_byte <= WEIR_READER_SURE_REACH &&
+           weir_slice_eq(last->detection, next->detection);
+}
+
 static void join(struct weir_found *f, size_t first)
 {
     size_t kept = first;
     for (size_t i = first; i < f->n; i++) {
         struct weir_found_span *last = kept > first ? &f->spans[kept - 1] : NULL;
-        if (last != NULL && last->end_byte == f->spans[i].start_byte &&
-            weir_slice_eq(last->detection, f->spans[i].detection)) {
+        if (last != NULL && is_joined(last, &f->spans[i])) {
             last->end_byte = f->spans[i].end_byte;
         } else {
             f->spans[kept++] = f->spans[i];
@@ -568,6 +625,9 @@ static void move_base(struct scan *s, size_t from_byte)
 {
     s->letters_to = minus(s->from_byte + s->letters_to, from_byte);
     s->word_end = minus(s->from_byte + s->word_end, from_byte);
+    s->long_end = minus(s->from_byte + s->long_end, from_byte);
+    s->marks_end = minus(s->from_byte + s->marks_end, from_byte);
+    s->dress_end = minus(s->from_byte + s->dress_end, from_byte);
     s->from_byte = from_byte;
 }
 
@@ -608,8 +668,7 @@ static int pass_on(struct reader *r, const struct weir_found *news, struct weir_
         struct weir_found_span span = news->spans[i];
         span.start_byte += r->scan.from_byte;
         span.end_byte += r->scan.from_byte;
-        if (r->last.end_byte == span.start_byte && r->last.end_byte != 0 &&
-            weir_slice_eq(r->last.detection, span.detection)) {
+        if (is_joined(&r->last, &span)) {
             r->last.end_byte = span.end_byte;
             continue;
         }
@@ -617,17 +676,6 @@ static int pass_on(struct reader *r, const struct weir_found *news, struct weir_
         r->last = span;
     }
     return rc;
-}
-
-/* Where the word begins that the judge at `at` would look at. */
-static size_t word_start(const struct scan *s, size_t at)
-{
-    size_t from = at;
-    while (from > s->word_end && at - from <= MAX_WORD &&
-           weir_ascii_is_alnum(s->text.p[from - 1])) {
-        from--;
-    }
-    return from;
 }
 
 static int reader_read(void *state, const void *settings, const struct weir_reader_text *t,
