@@ -10,6 +10,8 @@ enum {
     MAX_NAME_BYTES = 64,
     MAX_MESSAGE_BYTES = 65536,
     MAX_ALLOWED = 256,
+    EXPOSED_CHARS = 200,
+    MAX_EXPOSED_CHARS = 100000,
 };
 
 static const char *const action_words[] = {"annotate", "block", "redact", "mask", NULL};
@@ -23,6 +25,7 @@ static const char *const when_role_words[] = {"user",     "system",    "develope
                                               "function", "assistant", "nobody",    NULL};
 static const char *const scope_words[] = {"turn", "all", NULL};
 static const char *const findings_words[] = {"remove", "block", NULL};
+static const char *const output_check_words[] = {"before", "after", NULL};
 static const char *const sealed_words[] = {"pass", "reject", NULL};
 static const char *const hole_words[] = {
     "history",         "definitions", "images",         "audio",     "files", "logprobs",
@@ -382,6 +385,8 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("input_roles", on_input_roles),
     WEIR_CONF_KEY(T, input_scope, ENUM, .words = scope_words),
     WEIR_CONF_KEY(T, history_findings, ENUM, .words = findings_words),
+    WEIR_CONF_KEY(T, output_check, ENUM, .words = output_check_words),
+    WEIR_CONF_KEY(T, max_exposed_chars, U32, .min = 1, .max = MAX_EXPOSED_CHARS),
     WEIR_CONF_KEY_CALL("unguarded", on_unguarded),
     WEIR_CONF_KEY_CALL("sealed", on_sealed),
     WEIR_CONF_KEY_CALL("models", on_models),
@@ -460,6 +465,7 @@ static void check_route(struct weir_conf_reader *r, const struct weir_conf_node 
     }
     warn_of_idle_keys(r, n, route);
     check_mask(r, n, route);
+    weir_conf__check_timing(r, n, route);
     const struct weir_conf_node *redact_with = weir_conf__get(n, "redact_with");
     if (redact_with != NULL && route->on_detection != WEIR_CONF_REDACT &&
         route->on_detection != WEIR_CONF_MASK) {
@@ -491,6 +497,7 @@ static void read_route(struct weir_conf_reader *r, const struct weir_conf_node *
 {
     route->input_roles = WEIR_CONF_USER | WEIR_CONF_TOOL | WEIR_CONF_FUNCTION;
     route->redact_with.s = WEIR_SLICE("[{detection}]");
+    route->max_exposed_chars = EXPOSED_CHARS;
     if (weir_conf__want_mapping(r, n, "routes")) {
         route->unguarded = default_holes(n);
         weir_conf__decode(r, &route_object, n, route);

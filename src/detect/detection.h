@@ -35,7 +35,8 @@ struct weir_detection {
     struct weir_slice metadata; /* raw JSON */
     double score;
     struct weir_slice
-        score_raw; /* the number as the detector spelled it; empty: ours, print score */
+        score_raw;     /* the number as the detector spelled it; empty: ours, print score */
+    size_t exposed_cp; /* so much of the text had left, from its beginning on, when it was found */
 };
 
 /*

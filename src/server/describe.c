@@ -40,6 +40,10 @@ static void write_output(const struct weir_guarded *g, struct weir_buf *out)
 {
     size_t n = 0;
     weir_buf_append(out, WEIR_SLICE("; output="));
+    if (g->output.late != NULL) {
+        weir_buf_printf(out, "after<=%zu", g->output.late->max_exposed_cp);
+        n++;
+    }
     for (size_t i = 0; g->output.n != 0 && i <= WEIR_CHANNEL_TOOLS; i++) {
         add_word(out, &n, weir_channel_name((enum weir_channel)i));
     }

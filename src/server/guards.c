@@ -11,6 +11,7 @@
 #include "server/names.h"
 #include "talk/channel.h"
 #include "talk/walk.h"
+#include "task/path.h"
 #include "task/seal.h"
 #include "wire/json.h"
 
@@ -152,6 +153,7 @@ static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
             use->params = WEIR_SLICE("{}");
         }
         use->roles = roles_of(uses[i].roles);
+        use->is_late = uses[i].detector->builtin.s.p == NULL && !weir_path_is_whole(use);
         if (uses[i].allow.n != 0) {
             use->d = allowing_of(b, use->d, &uses[i]);
         }
@@ -245,6 +247,23 @@ static const struct weir_policy_mask *mask_of(struct builder *b, const struct we
     return made;
 }
 
+/* `output_check: after`: the plan's late detectors are told apart. Those that look at the whole
+ * hold as always. */
+static void expose(struct builder *b, const struct weir_conf_route *conf, struct weir_plan *output)
+{
+    if (conf->output_check != WEIR_CONF_OUTPUT_AFTER) {
+        return;
+    }
+    weir_plan_set_late(output, conf->max_exposed_chars, b->arena);
+    if (output->late == NULL && b->problems->n_errors == 0) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, conf->name.at,
+                               "route `%.*s` has `output_check: after`, and none of its output "
+                               "detectors is a service that looks at chunks: no other lets text "
+                               "leave before it has answered",
+                               (int)conf->name.s.n, conf->name.s.p);
+    }
+}
+
 static void build(struct builder *b, const struct weir_conf_route *conf, struct weir_guarded *g)
 {
     g->conf = conf;
@@ -253,6 +272,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     g->output = plan_of(b, WEIR_CONF_ENFORCE, conf->output, conf->n_output);
     g->shadow_input = plan_of(b, WEIR_CONF_SHADOW, conf->input, conf->n_input);
     g->shadow_output = plan_of(b, WEIR_CONF_SHADOW, conf->output, conf->n_output);
+    expose(b, conf, &g->output);
     g->holes = weir_holes_of(conf, b->arena);
     g->policy = (struct weir_policy){
         .action = action_of(conf->on_detection),

@@ -13,6 +13,10 @@
 void weir_checked_init(struct weir_checked *g, const struct weir_checked_options *o)
 {
     const struct weir_task_env *env = o->task->env;
+    /* Where JSON was asked for all of it waits for the end; and what rides beside an annotated
+     * answer holds nothing at all. */
+    bool exposes_nothing =
+        o->request->asks_json || o->request->policy->action == WEIR_POLICY_ANNOTATE;
     *g = (struct weir_checked){.o = *o};
     g->tools.max_calls = env->max_tool_calls;
     g->tools.max_bytes = o->max_held_bytes;
@@ -27,6 +31,7 @@ void weir_checked_init(struct weir_checked *g, const struct weir_checked_options
                                                            .choice = o->place,
                                                            .keeps_json = o->request->asks_json,
                                                            .is_unary = o->is_unary,
+                                                           .exposes_nothing = exposes_nothing,
                                                            .on_progress = o->on_progress,
                                                            .ctx = o->ctx});
 }

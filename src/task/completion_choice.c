@@ -869,11 +869,42 @@ static void emit_part(struct weir_cs_choice *choice, const struct weir_gather_ba
     choice->has_sent = true;
 }
 
+/* Found in text that has left. */
+static void emit_late(struct weir_cs_choice *choice, const struct weir_gather_batch *batch)
+{
+    struct weir_cs *cs = choice->cs;
+    struct weir_buf detections = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &detections);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("output"));
+    weir_json_write_begin_array(&w);
+    weir_results_begin_entry(&w, choice->index, NULL);
+    weir_json_write_begin_array(&w);
+    for (size_t i = 0; i < batch->n_findings; i++) {
+        weir_results_write_one(&w, WEIR_RESULTS_COMPLETION, batch->findings[i]);
+    }
+    weir_json_write_end_array(&w);
+    weir_results_end_entry(&w);
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+    note_findings(cs, batch);
+    weir_cs__drain_misc(cs);
+    write_silent(choice);
+    add_found(cs, weir_buf_slice(&detections), true);
+    weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
+    weir_buf_dispose(&detections);
+}
+
 /* What is no text and stands inside of the batch leaves in its place. */
 static void emit_parts(struct weir_cs_choice *choice, struct weir_gather_batch batch)
 {
     struct weir_cs *cs = choice->cs;
     struct weir_cs_part part = {.whole_start_cp = batch.start_cp};
+    if (batch.start_cp == batch.end_cp && batch.told == NULL) {
+        emit_late(choice, &batch);
+        return;
+    }
     while (!cs->is_over && weir_cs__split(choice, &batch, &part)) {
         emit_part(choice, &part.batch);
         if (choice->latest.n != 0) { /* it is not the last one */

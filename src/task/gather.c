@@ -119,6 +119,7 @@ struct weir_gather *weir_gather_new(const struct weir_gather_options *options)
             .taken_cp = options->start_cp,
             .fail_cp = SIZE_MAX,
             .is_reader = options->are_readers != NULL && options->are_readers[i],
+            .is_late = options->are_late != NULL && options->are_late[i],
         };
         g->n_readers += g->queues[i].is_reader;
     }
@@ -246,7 +247,8 @@ static int enqueue_findings(struct weir_gather *g, size_t detector,
         if (g->max_bytes != 0 && more_bytes > g->max_bytes - g->held_bytes) {
             return fault(g, WEIR_GATHER_LIMIT, detector, d->start_cp);
         }
-        struct weir_gather_entry entry = {.start_cp = d->start_cp, .end_cp = d->end_cp};
+        size_t start_cp = d->has_span ? d->start_cp : m->from_cp;
+        struct weir_gather_entry entry = {.start_cp = start_cp, .end_cp = d->end_cp};
         entry.block = weir_gather__block_new(g, detector, &one, bytes);
         g->held_bytes += bytes;
         enqueue(g, &g->queues[detector], entry);
@@ -327,6 +329,10 @@ int weir_gather_source_end(struct weir_gather *g, size_t length_cp)
 static size_t take_marked(struct weir_gather *g, struct weir_gather_queue *q, size_t end_cp)
 {
     while (q->n != 0 && weir_gather__entry(q, 0)->start_cp < end_cp) {
+        const struct weir_gather_entry *e = weir_gather__entry(q, 0);
+        if (q->is_late && e->start_cp < g->left_cp) {
+            e->block->found[0].detection.exposed_cp = g->left_cp - e->start_cp;
+        }
         take_first(g, q);
     }
     return q->has_ended || q->reach_cp >= end_cp ? SIZE_MAX : q->reach_cp;
@@ -404,11 +410,29 @@ static int decide(struct weir_gather *g, size_t *end_cp)
     return may_leave ? 0 : WEIR_EAGAIN;
 }
 
+/* What was found in text that has left, as a batch without text. False: nothing was. */
+static bool pop_late(struct weir_gather *g, struct weir_gather_batch *batch)
+{
+    for (size_t i = 0; g->n_readers != 0 && i < g->n_queues; i++) {
+        struct weir_gather_queue *q = &g->queues[i];
+        if (q->is_late && q->n != 0 && weir_gather__entry(q, 0)->start_cp < g->left_cp) {
+            take_marked(g, q, g->left_cp);
+            *batch = (struct weir_gather_batch){.start_cp = g->left_cp, .end_cp = g->left_cp};
+            weir_gather__sort_leaving(g, batch);
+            return true;
+        }
+    }
+    return false;
+}
+
 int weir_gather_pop(struct weir_gather *g, struct weir_gather_batch *batch)
 {
     weir_gather__release(g);
     if (g->failure.err != 0) {
         return g->failure.err;
+    }
+    if (pop_late(g, batch)) {
+        return 0;
     }
     size_t end_cp = 0;
     int rc = decide(g, &end_cp);

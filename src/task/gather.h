@@ -44,6 +44,7 @@ struct weir_gather_options {
     const struct weir_slice *detector_ids; /* the slices' bytes are borrowed, the array is not */
     size_t n_detectors;
     const bool *are_readers; /* by detector: it has marks, no chunks; NULL: all have chunks */
+    const bool *are_late;    /* by detector: a reader whose findings may come late; NULL: none is */
     struct weir_gather_text text;
     size_t start_cp;        /* where the first batch starts: a path that goes on after an end */
     size_t max_bytes;       /* of queued verdicts and findings; 0: none */
@@ -122,7 +123,15 @@ struct weir_gather_mark {
     size_t mark_cp;
     const struct weir_detection *findings;
     size_t n_findings;
+    size_t from_cp; /* late ones: where findings without a span begin */
 };
+
+/*
+ * A late reader (task/path_late.c) may find something in text before its mark, also in text that
+ * has left: then the next batch is empty, [left, left), and has what was found there, with
+ * `exposed_cp` set. What begins in text that has not left waits for the batch in which it begins.
+ * It names its detectors itself (detector_id of the findings), and no batch is moved for it.
+ */
 
 int weir_gather_mark(struct weir_gather *g, size_t detector, const struct weir_gather_mark *m);
 

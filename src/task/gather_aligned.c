@@ -12,7 +12,8 @@
 static size_t end_of_finding(const struct weir_gather_queue *q, size_t target_cp)
 {
     size_t end_cp = target_cp;
-    for (size_t i = 0; i < q->n && weir_gather__entry(q, i)->start_cp < target_cp; i++) {
+    for (size_t i = 0; !q->is_late && i < q->n && weir_gather__entry(q, i)->start_cp < target_cp;
+         i++) {
         size_t own_cp = weir_gather__entry(q, i)->end_cp;
         end_cp = own_cp > end_cp ? own_cp : end_cp;
     }

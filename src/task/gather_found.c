@@ -52,7 +52,9 @@ struct weir_gather_block *weir_gather__block_new(const struct weir_gather *g, si
         }
         struct weir_gather_found *f = &b->found[b->n++];
         *f = (struct weir_gather_found){.detection = *d};
-        f->detection.detector_id = g->queues[detector].id;
+        if (!g->queues[detector].is_late) { /* their ids are those of a plan, which outlives it */
+            f->detection.detector_id = g->queues[detector].id;
+        }
         for (size_t m = 0; m < N_COPIED; m++) {
             struct weir_slice *s = member(&f->detection, m);
             if (s->n != 0) {

@@ -42,6 +42,7 @@ struct weir_gather_queue {
     struct weir_slice id;
     bool has_ended;
     bool is_reader; /* each entry is one of its findings, in order of start */
+    bool is_late;   /* a reader; see weir_gather_mark */
 };
 
 /* Ends of batches that were decided when something came, for strategies that decide then. */

@@ -146,6 +146,7 @@ static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel
             .plan = g->options.plan,
             .strategy = weir_gather_strategy_find(WEIR_SLICE("aligned")),
             .max_held_bytes = g->options.max_held_bytes,
+            .exposes_nothing = g->options.exposes_nothing || g->options.is_unary,
             .choice = g->options.choice,
             .channel = channel,
             .on_progress = on_path,

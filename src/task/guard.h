@@ -37,6 +37,7 @@ struct weir_guard_options {
     bool keeps_json;       /* the content is JSON and stays that where it is redacted */
     bool keeps_tokens;     /* on routes that mask: no values are put back here */
     bool is_unary;         /* channels leave one after the other, so that timing does not matter */
+    bool exposes_nothing;  /* see weir_path_options; so it is where the answer is unary */
     /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);
     void *ctx;

@@ -6,6 +6,7 @@
 #include "task/path_int.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* After it was paused a source still gives at most one frame and what was read with it. */
 enum { BURST_BYTES = WEIR_LOOP_READ_BYTES };
@@ -105,7 +106,7 @@ static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids, boo
     size_t n = 0;
     for (size_t i = 0; i < path->plan->n; i++) {
         const struct weir_plan_use *use = &path->plan->uses[i];
-        if (weir_path_is_whole(use)) {
+        if (weir_path_is_whole(use) || (use->is_late && path->late != NULL)) {
             continue;
         }
         struct weir_path_lane *lane = &seg->lanes[n];
@@ -126,7 +127,7 @@ static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids, boo
 
 static struct weir_path_segment *new_segment(struct weir_path *path)
 {
-    size_t max = path->plan->n;
+    size_t max = path->plan->n + 1; /* and one for those that are late */
     struct weir_path_segment *seg = weir_mem_zalloc(sizeof *seg);
     seg->path = path;
     seg->start_cp = path->log.end_cp;
@@ -135,11 +136,16 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
     seg->cutters = weir_mem_array(max, sizeof *seg->cutters);
     struct weir_slice *ids = weir_mem_array(max, sizeof *ids);
     bool *are_readers = weir_mem_array(max, sizeof *are_readers);
+    bool *are_late = weir_mem_array(max, sizeof *are_late);
     add_lanes(seg, ids, are_readers);
+    memset(are_late, 0, max * sizeof *are_late);
+    ids[seg->n_lanes] = WEIR_SLICE("");
+    are_readers[seg->n_lanes] = are_late[seg->n_lanes] = true;
     struct weir_gather_options options = {.strategy = path->strategy,
                                           .detector_ids = ids,
                                           .are_readers = are_readers,
-                                          .n_detectors = seg->n_lanes,
+                                          .are_late = are_late,
+                                          .n_detectors = seg->n_lanes + (path->late != NULL),
                                           .text = weir_gather_text_of(&path->log),
                                           .start_cp = seg->start_cp,
                                           .max_bytes = path->max_held_bytes,
@@ -153,6 +159,7 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
     seg->gather = weir_gather_new(&options);
     free(ids);
     free(are_readers);
+    free(are_late);
     weir_list_append(&path->segments, &seg->link);
     open_cutters(seg);
     weir_path__open_reading(seg);
@@ -233,6 +240,7 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     weir_list_init(&path->segments);
     size_t max_bytes = options->max_held_bytes + path->task->env->max_event_bytes + BURST_BYTES;
     weir_textlog_init(&path->log, &(struct weir_textlog_limits){.max_bytes = max_bytes});
+    weir_path__late_open(path, options);
     return path;
 }
 
@@ -246,6 +254,7 @@ void weir_path_free(struct weir_path *path)
         free_segment(first(path));
     }
     weir_path__drop_leaving(path);
+    weir_path__late_free(path);
     weir_textlog_dispose(&path->log);
     weir_arena_dispose(&path->faults);
     free(path);
@@ -263,7 +272,7 @@ void weir_path__note(const struct weir_path *path, const struct weir_task_step *
 static void note_holder(struct weir_path *path, const struct weir_path_segment *seg)
 {
     const struct weir_path_lane *least = NULL;
-    for (size_t i = 0; i < seg->n_lanes; i++) {
+    for (size_t i = 0; i < seg->n_lanes && !path->is_late; i++) {
         const struct weir_path_lane *lane = &seg->lanes[i];
         least = least == NULL || lane->judged_cp < least->judged_cp ? lane : least;
     }
@@ -297,7 +306,10 @@ int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice tex
     if (rc != 0) {
         return rc;
     }
-    if (path->task->trace != NULL) {
+    if (path->late != NULL) {
+        rc = weir_path_push(path->late->path, frame, text, NULL);
+    }
+    if (path->task->trace != NULL && !path->is_late) {
         weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_RAW,
                                                        .start_cp = start_cp,
                                                        .end_cp = path->log.end_cp});
@@ -309,7 +321,7 @@ int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice tex
     }
     weir_path__read(seg);
     note_holder(path, seg);
-    return 0;
+    return rc;
 }
 
 void weir_path_cut(struct weir_path *path)
@@ -322,6 +334,9 @@ void weir_path_cut(struct weir_path *path)
     if (seg != NULL) {
         weir_path__cut_readers(seg);
     }
+    if (path->late != NULL) {
+        weir_path_cut(path->late->path);
+    }
 }
 
 void weir_path_end(struct weir_path *path)
@@ -332,6 +347,9 @@ void weir_path_end(struct weir_path *path)
     }
     seg->has_ended = true;
     seg->end_cp = path->log.end_cp;
+    if (path->late != NULL) {
+        weir_path_end(path->late->path);
+    }
     if (!path->is_told) {
         weir_gather_source_end(seg->gather, path->log.end_cp);
     }
@@ -349,6 +367,7 @@ int weir_path_pop(struct weir_path *path, struct weir_gather_batch *batch)
         if (seg == NULL) {
             return WEIR_EAGAIN;
         }
+        weir_path__late_read(seg);
         int rc = weir_gather_pop(seg->gather, batch);
         if (rc != WEIR_EAGAIN) {
             if (rc != 0) {
@@ -377,7 +396,7 @@ void weir_path_release(struct weir_path *path, size_t end_cp)
 {
     count_held(path, end_cp);
     weir_textlog_trim(&path->log, end_cp);
-    if (path->task->trace != NULL) {
+    if (path->task->trace != NULL && !path->is_late) {
         weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_BATCH,
                                                        .start_cp = path->left_cp,
                                                        .end_cp = end_cp});
@@ -397,7 +416,7 @@ bool weir_path_has_judged(struct weir_path *path, size_t end_cp)
             return false;
         }
     }
-    return seg != NULL;
+    return seg != NULL && weir_path__late_allows(path, end_cp);
 }
 
 const struct weir_textlog *weir_path_log(const struct weir_path *path)
@@ -431,7 +450,8 @@ static bool owes_answer(const struct weir_path_cutter *c)
 enum weir_path_wait weir_path_waits(const struct weir_path *path)
 {
     const struct weir_path_segment *seg = first(path);
-    enum weir_path_wait waits = WEIR_PATH_IDLE;
+    enum weir_path_wait waits =
+        path->late != NULL ? weir_path_waits(path->late->path) : WEIR_PATH_IDLE;
     if (weir_list_is_linked(&path->step.link)) {
         return WEIR_PATH_ON_DETECTOR;
     }

@@ -42,7 +42,9 @@ struct weir_path_options {
     /* When that much is held back, the owner stops pushing: findings that wait for their batch are
      * bounded by it, text by a little more, for what was under way already. */
     size_t max_held_bytes;
-    uint64_t choice; /* with `channel`: which path it is, for the watcher (task/trace.h) */
+    bool exposes_nothing; /* nothing leaves before all have answered, whatever the plan allows
+                             (`late`) */
+    uint64_t choice;      /* with `channel`: which path it is, for the watcher (task/trace.h) */
     enum weir_channel channel;
     /* Something changed: pop. Never called from inside a call of the owner's. */
     void (*on_progress)(void *ctx);

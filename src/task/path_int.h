@@ -14,6 +14,14 @@
  * made for it cost up to 60 µs a KiB. */
 enum { WEIR_PATH__STEP_BYTES = 16 * 1024 };
 
+/* Detectors that may answer for text that has left (path_late.c). */
+struct weir_path_late {
+    struct weir_path *path; /* theirs: the same text, and nothing leaves through it */
+    size_t max_cp;          /* so much of the text may leave without their answer */
+    size_t verified_cp;     /* all of them have answered for it up to there */
+    bool has_failed;
+};
+
 struct weir_path {
     struct weir_task_ctx *task;
     const struct weir_plan *plan;
@@ -35,6 +43,8 @@ struct weir_path {
     uint64_t turn;                 /* … which is this one */
     struct weir_post step;         /* goes on with what was left for another turn */
     struct weir_path_row *leaving; /* told paths: the chunk popped last */
+    struct weir_path_late *late;   /* NULL: all hold */
+    bool is_late;                  /* it is the path of those: what leaves it leaves nothing */
 };
 
 struct weir_path_segment;
@@ -128,6 +138,7 @@ struct weir_path_segment {
     size_t row_bytes;
     size_t n_told; /* ever */
     bool is_counted;
+    bool is_late_over; /* the late ones have answered for all of it */
 };
 
 /* path_read.c: detectors that read along. Opens what they share; can they go on now; goes on as far
@@ -136,6 +147,13 @@ void weir_path__open_reading(struct weir_path_segment *seg);
 bool weir_path__can_read(const struct weir_path_segment *seg);
 void weir_path__read(struct weir_path_segment *seg);
 void weir_path__cut_readers(struct weir_path_segment *seg);
+
+/* path_late.c. Takes what the late detectors have said; may text up to there leave without more of
+ * it? */
+void weir_path__late_open(struct weir_path *path, const struct weir_path_options *options);
+void weir_path__late_free(struct weir_path *path);
+void weir_path__late_read(struct weir_path_segment *seg);
+bool weir_path__late_allows(const struct weir_path *path, size_t end_cp);
 
 /* Where its text ends, so far. */
 static inline size_t weir_path__segment_end(const struct weir_path_segment *seg)

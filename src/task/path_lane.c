@@ -472,6 +472,10 @@ void weir_path__blame(struct weir_path_segment *seg)
     const struct weir_gather_failure *failure = weir_gather_failure(seg->gather);
     struct weir_path *path = seg->path;
     const struct weir_path_lane *lane = &seg->lanes[failure->detector];
+    if (failure->detector == seg->n_lanes && weir_path_fault(path->late->path) != NULL) {
+        path->fault = *weir_path_fault(path->late->path);
+        return;
+    }
     if (failure->fault == WEIR_GATHER_DETECTOR) {
         path->fault = lane->fault;
         return;

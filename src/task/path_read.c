@@ -184,6 +184,6 @@ void weir_path__cut_readers(struct weir_path_segment *seg)
         }
         lane->told_cp = lane->judged_cp;
         weir_gather_mark(seg->gather, lane->index,
-                         &(struct weir_gather_mark){lane->told_cp, NULL, 0});
+                         &(struct weir_gather_mark){.mark_cp = lane->told_cp});
     }
 }

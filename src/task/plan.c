@@ -46,6 +46,20 @@ bool weir_plan_has_type(const struct weir_plan *plan, enum weir_detect_type type
     return false;
 }
 
+void weir_plan_set_late(struct weir_plan *plan, size_t max_exposed_cp, struct weir_arena *arena)
+{
+    struct weir_plan *late = weir_arena_zalloc(arena, sizeof *late);
+    struct weir_plan_use *uses = weir_arena_array(arena, plan->n, sizeof *uses);
+    for (size_t i = 0; i < plan->n; i++) {
+        if (plan->uses[i].is_late) {
+            uses[late->n++] = plan->uses[i];
+        }
+    }
+    late->uses = uses;
+    late->max_exposed_cp = max_exposed_cp;
+    plan->late = late->n != 0 ? late : NULL;
+}
+
 struct weir_slice weir_plan_params(const struct weir_json *json, uint32_t params,
                                    struct weir_arena *arena)
 {

@@ -13,12 +13,19 @@ struct weir_plan_use {
     struct weir_slice params; /* a JSON object without `threshold`, members sorted by name */
     uint32_t roles; /* of a route's question: whose text it looks at, bits by enum weir_walk_role;
                        0: everybody's */
+    bool is_late;   /* of a route's answer: it may answer for text that has left (`late` below) */
 };
 
 struct weir_plan {
     const struct weir_plan_use *uses; /* in the order asked for */
     size_t n;
+    /* `output_check: after`: those that are late, as a plan of their own; NULL: none are. */
+    const struct weir_plan *late;
+    size_t max_exposed_cp; /* of the plan of late ones: so much of a text may leave unverified */
 };
+
+/* Gives the plan its `late`, if it has uses that are. */
+void weir_plan_set_late(struct weir_plan *plan, size_t max_exposed_cp, struct weir_arena *arena);
 
 /* What is wrong with a request, as its caller is answered (docs/api/endpoints.md, Errors). */
 struct weir_plan_error {

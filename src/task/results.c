@@ -73,6 +73,10 @@ static void write_finding(struct weir_json_write *w, enum weir_results_shape sha
         raw_member(w, WEIR_SLICE("evidence"), d->evidence);
     }
     raw_member(w, WEIR_SLICE("metadata"), d->metadata);
+    if (d->exposed_cp != 0) {
+        weir_json_write_key(w, WEIR_SLICE("exposed"));
+        weir_json_write_u64(w, d->exposed_cp);
+    }
 }
 
 void weir_results_write_one(struct weir_json_write *w, enum weir_results_shape shape,

@@ -277,6 +277,7 @@ static struct weir_row_place *new_place(struct weir_row *row,
                                      /* what is signed must come back as it was */
                                      .keeps_tokens = options->channel == WEIR_CHANNEL_REASONING,
                                      .is_unary = row->o.is_unary,
+                                     .exposes_nothing = options->keeps_json || options->is_aside,
                                      .on_progress = on_progress,
                                      .ctx = place});
     weir_list_append(&row->places, &place->link);
@@ -602,7 +603,7 @@ static void emit(struct weir_row_place *place, const struct weir_guard_piece *pi
 {
     struct weir_row *row = place->row;
     place->left_cp = piece->end_cp;
-    if (is_annotating(row)) {
+    if (is_annotating(row) && piece->start_cp != piece->end_cp) {
         emit_raw(place, piece);
     } else if (piece->text.n != 0 || piece->n_findings != 0) {
         struct weir_row_text text = {
@@ -858,6 +859,20 @@ static bool let_go_item(struct weir_row *row, const struct item *item)
     return false;
 }
 
+/* What late detectors say of text that has left, while nothing else waits: it may end the answer.
+ */
+static void hear_late(struct weir_row *row)
+{
+    struct weir_list *link = weir_list_first(&row->places);
+    while (link != NULL && link != &row->places && !row->is_over) {
+        struct weir_row_place *place = WEIR_LIST_ENTRY(link, struct weir_row_place, link);
+        link = link->next;
+        if (!place->o.is_aside && !place->is_over) {
+            (void)let_go(place, place->left_cp + 1);
+        }
+    }
+}
+
 void weir_row_drain(struct weir_row *row)
 {
     struct weir_list *link;
@@ -867,6 +882,9 @@ void weir_row_drain(struct weir_row *row)
             break;
         }
         free_item(row, item);
+    }
+    if (!row->is_over && row->o.plan->late != NULL && weir_list_is_empty(&row->items)) {
+        hear_late(row);
     }
     if (!row->is_over) {
         (void)drain_asides(row);

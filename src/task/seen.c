@@ -3,6 +3,7 @@
 #include "talk/form.h"
 
 static struct weir_metric_family *findings;
+static struct weir_metric_family *exposed;
 
 void weir_seen_declare(void)
 {
@@ -13,6 +14,17 @@ void weir_seen_declare(void)
         .labels = {"route", "side", "channel", "detector", "detection", "action"},
     };
     findings = weir_metric_declare(&def);
+    static const uint64_t buckets[] = {1, 10, 50, 100, 200, 500, 1000, 5000, 20000};
+    static const struct weir_metric_def exposed_def = {
+        .name = "weir_exposed_characters",
+        .help = "Characters that had left, from the beginning of a finding on, when it was found "
+                "(`output_check: after`).",
+        .type = WEIR_METRIC_HISTOGRAM,
+        .buckets = buckets,
+        .n_buckets = sizeof buckets / sizeof buckets[0],
+        .labels = {"route"},
+    };
+    exposed = weir_metric_declare(&exposed_def);
 }
 
 /* ---- names ---- */
@@ -84,6 +96,10 @@ void weir_seen_findings(const struct weir_policy *p, const struct weir_seen_wher
         k->score = found[i]->score > k->score ? found[i]->score : k->score;
         if (findings != NULL) {
             weir_metric_add(k->counter, 1);
+        }
+        if (exposed != NULL && found[i]->exposed_cp != 0) {
+            weir_metric_observe(weir_metric_histogram(exposed, WEIR_METRIC_LABELS(seen->route)),
+                                found[i]->exposed_cp);
         }
         if (seen->watch != NULL) {
             seen->watch(seen->watch_ctx, where, found[i], name);

@@ -40,6 +40,8 @@ static void test_defaults(void **state)
                                        WEIR_CONF_HOLE_FILES);
     assert_int_equal(r->input_scope, WEIR_CONF_SCOPE_TURN);
     assert_int_equal(r->history_findings, WEIR_CONF_HISTORY_REMOVE);
+    assert_int_equal(r->output_check, WEIR_CONF_OUTPUT_BEFORE);
+    assert_int_equal(r->max_exposed_chars, 200);
     assert_int_equal(r->unknown_members, WEIR_CONF_UNKNOWN_DROP);
     assert_int_equal(r->history, WEIR_CONF_HISTORY_OFF);
     assert_null(weir_conf_route(l.conf, WEIR_SLICE("x")));
@@ -242,6 +244,26 @@ static void test_mask(void **state)
                  "c.yaml:11: warning: `mask` has no effect without `on_detection: mask`\n");
 }
 
+static void test_timing(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(HEAD "- {name: a, output: {far: {}}, on_detection: block, "
+                                      "output_check: after, max_exposed_chars: 50}\n");
+    assert_int_equal(l.conf->routes[0].output_check, WEIR_CONF_OUTPUT_AFTER);
+    assert_int_equal(l.conf->routes[0].max_exposed_chars, 50);
+    drop(&l);
+    expect_route("name: a, output: {far: {}}, on_detection: redact, output_check: after",
+                 "c.yaml:11: error: `output_check: after` cannot be used with `on_detection: "
+                 "redact`: what has left cannot be replaced any more\n");
+    expect_route("name: a, output: {far: {}}, max_exposed_chars: 50",
+                 "c.yaml:11: warning: `max_exposed_chars` has no effect without `output_check: "
+                 "after`\n");
+    expect_route(
+        "name: a, output: {far: {}}, output_check: after, max_exposed_chars: 100001",
+        "c.yaml:11: error: `max_exposed_chars` must be an integer from 1 to 100000, not the "
+        "number `100001`\n");
+}
+
 static void test_without_effect(void **state)
 {
     (void)state;
@@ -273,11 +295,17 @@ static void test_routes_without_a_model_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
-        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
-        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
-        cmocka_unit_test(test_mask),        cmocka_unit_test(test_routes_without_a_model_server),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_timing),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with),
+        cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_routes_without_a_model_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

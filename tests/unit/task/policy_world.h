@@ -85,6 +85,7 @@ struct world_call {
     void *ctx;
     struct weir_arena arena;
     struct weir_detect_list *lists;
+    struct weir_slice *contents; /* what it looks at */
 };
 
 struct world {
@@ -96,8 +97,12 @@ struct world {
     struct weir_task_detector described[WORLD_DETECTORS];
     struct weir_plan_use uses[WORLD_DETECTORS];
     size_t n_detectors;
-    struct world_call *calls; /* under way */
+    const struct weir_plan *late; /* see weir_plan */
+    struct world_call *calls;     /* under way */
     size_t n_calls;
+    /* Told of every answer before the gateway is; NULL: nobody is. */
+    void (*on_answer)(struct world *w, const struct world_call *call);
+    size_t n_until_fault; /* not 0: so many answers later one is a failure */
     size_t n_choices;
     struct weir_buf texts[WORLD_CHOICES][WEIR_CHANNEL_TEXTS];
     struct weir_buf arguments[WORLD_CHOICES][WORLD_CALLS]; /* empty: there is no such call */
@@ -151,7 +156,9 @@ static inline struct weir_detect_call *world_detect(const struct weir_detector *
                                 .ctx = ctx};
     d->world->calls = call;
     call->lists = weir_arena_array(&call->arena, input->n_contents, sizeof *call->lists);
+    call->contents = weir_arena_array(&call->arena, input->n_contents, sizeof *call->contents);
     for (size_t i = 0; i < input->n_contents; i++) {
+        call->contents[i] = weir_arena_dup(&call->arena, input->contents[i]);
         size_t n = world_find(d, input->contents[i], NULL);
         struct weir_detection *items = weir_arena_array(&call->arena, n, sizeof *items);
         world_find(d, input->contents[i], items);
@@ -161,6 +168,9 @@ static inline struct weir_detect_call *world_detect(const struct weir_detector *
     call->base.n_lists = input->n_contents;
     call->base.is_done = world_random(4) < d->is_immediate;
     d->world->n_calls += !call->base.is_done;
+    if (call->base.is_done && d->world->on_answer != NULL) {
+        d->world->on_answer(d->world, call);
+    }
     return &call->base;
 }
 
@@ -193,6 +203,14 @@ static inline bool world_answer(struct world *w)
     }
     call->base.is_done = true;
     w->n_calls--;
+    if (w->n_until_fault != 0 && --w->n_until_fault == 0) {
+        call->base.fault = (struct weir_fault){.origin = WEIR_FAULT_DETECTOR,
+                                               .id = call->base.detector->id,
+                                               .err = WEIR_EPEER,
+                                               .why = WEIR_SLICE("made up")};
+    } else if (w->on_answer != NULL) {
+        w->on_answer(w, call);
+    }
     call->on_done(call->ctx, &call->base);
     stage_turn(w->st);
     return true;
@@ -341,7 +359,7 @@ static inline void world_open(struct world *w, bool is_unary)
     w->st->env.max_detector_calls = (unsigned)(1 + world_random(8));
     policy_ask.n_choices = w->n_choices;
     struct weir_task_completion request = policy_request(w->st);
-    request.output = (struct weir_plan){.uses = w->uses, .n = w->n_detectors};
+    request.output = (struct weir_plan){.uses = w->uses, .n = w->n_detectors, .late = w->late};
     if (is_unary) {
         weir_task_completion_start(&w->st->task, &request, policy_answered, w->st);
     } else {
