@@ -6,9 +6,8 @@ enum weir_http_method weir_http_method_of(struct weir_slice name)
         struct weir_slice name;
         enum weir_http_method method;
     } known[] = {
-        {{"GET", 3}, WEIR_HTTP_GET},
-        {{"POST", 4}, WEIR_HTTP_POST},
-        {{"HEAD", 4}, WEIR_HTTP_HEAD},
+        {{"GET", 3}, WEIR_HTTP_GET},         {{"POST", 4}, WEIR_HTTP_POST},
+        {{"HEAD", 4}, WEIR_HTTP_HEAD},       {{"DELETE", 6}, WEIR_HTTP_DELETE},
         {{"OPTIONS", 7}, WEIR_HTTP_OPTIONS},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {

@@ -15,6 +15,7 @@ enum weir_http_method {
     WEIR_HTTP_GET,
     WEIR_HTTP_HEAD,
     WEIR_HTTP_POST,
+    WEIR_HTTP_DELETE,
     WEIR_HTTP_OPTIONS,
     WEIR_HTTP_OTHER,
 };

@@ -36,7 +36,7 @@ static void answer_preflight(struct weir_http_stream *s)
     struct weir_slice asked =
         weir_http_request_get(&s->req, WEIR_SLICE("access-control-request-headers"));
     struct weir_http_field fields[] = {
-        {WEIR_SLICE("access-control-allow-methods"), WEIR_SLICE("GET, POST")},
+        {WEIR_SLICE("access-control-allow-methods"), WEIR_SLICE("GET, POST, DELETE")},
         {WEIR_SLICE("access-control-max-age"), WEIR_SLICE("600")},
         {WEIR_SLICE("access-control-allow-headers"), asked},
     };

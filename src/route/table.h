@@ -8,15 +8,16 @@
 #include <stddef.h>
 
 /*
- * Method and path to what answers: a table of exact paths, and of such that end in `/` and a `*`,
- * which stands for anything but nothing. An entry has one method, GET (HEAD goes with it) or POST;
- * a path stands once. OPTIONS, 404 and 405 follow from the table.
+ * Method and path to what answers: a table of exact paths, and of such with a `*`. At the end it
+ * stands for anything but nothing; before the end for one segment, so the entry with more behind it
+ * stands first. An entry has one method: GET (HEAD goes with it), POST, or DELETE (GET and HEAD go
+ * with it); a path stands once. OPTIONS, 404 and 405 follow from the table.
  */
 typedef void (*weir_route_begin_fn)(void *env, struct weir_http_stream *s);
 
 struct weir_route_entry {
     const char *path;
-    enum weir_http_method method; /* WEIR_HTTP_GET or WEIR_HTTP_POST */
+    enum weir_http_method method; /* WEIR_HTTP_GET, _POST or _DELETE */
     weir_route_begin_fn begin;
     bool (*exists)(const void *env); /* NULL: always; false: 404 as if it were not there */
 };
