@@ -87,10 +87,10 @@ static void put_chat_token(const struct weir_mock_part *part, size_t rank, struc
     }
 }
 
-static void put_chat_logprobs(const struct weir_mock_script *sc, const struct weir_mock_part *parts,
-                              size_t n, struct weir_buf *out)
+void weir_mock_event_logprob_list(const struct weir_mock_script *sc,
+                                  const struct weir_mock_part *parts, size_t n,
+                                  struct weir_buf *out)
 {
-    put(out, "{\"content\":[");
     for (size_t i = 0; i < n; i++) {
         put(out, i != 0 ? "," : "");
         put_chat_token(&parts[i], 0, out);
@@ -102,6 +102,13 @@ static void put_chat_logprobs(const struct weir_mock_script *sc, const struct we
         }
         put(out, "]}");
     }
+}
+
+static void put_chat_logprobs(const struct weir_mock_script *sc, const struct weir_mock_part *parts,
+                              size_t n, struct weir_buf *out)
+{
+    put(out, "{\"content\":[");
+    weir_mock_event_logprob_list(sc, parts, n, out);
     put(out, "],\"refusal\":null}");
 }
 

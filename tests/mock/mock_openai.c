@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "mock/mock_provider.h"
 #include "mock/mock_reply.h"
+#include "mock/mock_responses.h"
 #include "mock/mock_script.h"
 #include "model/model.h"
 #include "route/reply.h"
@@ -73,6 +74,62 @@ static void read_messages(const struct weir_json *j, struct weir_mock_ask *ask,
     }
 }
 
+/* Of a string, or of items: messages, and what tools gave. */
+static void read_input(const struct weir_json *j, struct weir_mock_ask *ask,
+                       struct weir_arena *arena)
+{
+    uint32_t input = weir_json_get_set(j, 0, WEIR_SLICE("input"));
+    if (input == WEIR_JSON_NONE || weir_json_type(j, input) != WEIR_JSON_ARRAY) {
+        ask->last_text = read_content(j, input, arena, &ask->prompt_tokens);
+        return;
+    }
+    for (uint32_t at = weir_json_first(j, input); at != WEIR_JSON_NONE;
+         at = weir_json_after(j, input, at)) {
+        bool is_object = weir_json_type(j, at) == WEIR_JSON_OBJECT;
+        uint32_t content =
+            is_object ? weir_json_get_set(j, at, WEIR_SLICE("content")) : WEIR_JSON_NONE;
+        uint32_t output =
+            is_object ? weir_json_get_set(j, at, WEIR_SLICE("output")) : WEIR_JSON_NONE;
+        ask->last_text = read_content(j, content != WEIR_JSON_NONE ? content : output, arena,
+                                      &ask->prompt_tokens);
+    }
+}
+
+/* Logprobs are asked for in a list of what is to be included. */
+static bool includes_logprobs(const struct weir_json *j)
+{
+    uint32_t list = weir_json_get_set(j, 0, WEIR_SLICE("include"));
+    if (list == WEIR_JSON_NONE || weir_json_type(j, list) != WEIR_JSON_ARRAY) {
+        return false;
+    }
+    for (uint32_t at = weir_json_first(j, list); at != WEIR_JSON_NONE;
+         at = weir_json_after(j, list, at)) {
+        if (weir_json_type(j, at) == WEIR_JSON_STRING &&
+            weir_json_string_eq(j, at, WEIR_SLICE("message.output_text.logprobs"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What Responses have that chat completions do not, or by other names. */
+static void read_response(const struct weir_json *j, struct weir_mock_ask *ask,
+                          struct weir_arena *arena)
+{
+    uint32_t options = weir_json_get_set(j, 0, WEIR_SLICE("stream_options"));
+    uint32_t store = weir_json_get_set(j, 0, WEIR_SLICE("store"));
+    ask->body = j;
+    ask->n = 1;
+    ask->max_tokens =
+        number_of(j, WEIR_SLICE("max_output_tokens"), WEIR_MOCK_UNSET, WEIR_MOCK_UNSET);
+    ask->is_stored = store == WEIR_JSON_NONE || weir_json_type(j, store) == WEIR_JSON_TRUE;
+    ask->is_background = is_true(j, 0, WEIR_SLICE("background"));
+    ask->wants_obfuscation =
+        options != WEIR_JSON_NONE && is_true(j, options, WEIR_SLICE("include_obfuscation"));
+    ask->wants_logprobs = includes_logprobs(j);
+    read_input(j, ask, arena);
+}
+
 static void read_tools(const struct weir_json *j, struct weir_mock_ask *ask,
                        struct weir_arena *arena)
 {
@@ -89,7 +146,8 @@ static void read_tools(const struct weir_json *j, struct weir_mock_ask *ask,
     for (uint32_t at = weir_json_first(j, list); at != WEIR_JSON_NONE;
          at = weir_json_after(j, list, at)) {
         uint32_t function = weir_json_get(j, at, WEIR_SLICE("function"));
-        function = function != WEIR_JSON_NONE || !ask->is_messages ? function : at;
+        bool is_flat = ask->is_messages || ask->is_responses;
+        function = function != WEIR_JSON_NONE || !is_flat ? function : at;
         uint32_t name = function != WEIR_JSON_NONE ? weir_json_get(j, function, WEIR_SLICE("name"))
                                                    : WEIR_JSON_NONE;
         if (name != WEIR_JSON_NONE && weir_json_type(j, name) == WEIR_JSON_STRING) {
@@ -132,7 +190,9 @@ static void read_ask(const struct weir_json *j, struct weir_mock_ask *ask, struc
     }
     read_logprobs(j, ask);
     ask->last_text = WEIR_SLICE("");
-    if (ask->is_chat) {
+    if (ask->is_responses) {
+        read_response(j, ask, arena);
+    } else if (ask->is_chat) {
         read_messages(j, ask, arena);
     } else {
         uint32_t prompt = weir_json_get_set(j, 0, WEIR_SLICE("prompt"));
@@ -171,12 +231,41 @@ static bool take_header(struct weir_http_stream *s)
     return weir_mock_reply_settings(s, json, 0, false);
 }
 
+static const char *needed_by(enum weir_model_op op)
+{
+    switch (op) {
+    case WEIR_MODEL_COMPLETION:
+        return "prompt";
+    case WEIR_MODEL_RESPONSES:
+        return "input";
+    default:
+        return "messages";
+    }
+}
+
+/* What it goes on from must be there. False: answered, as OpenAI does. */
+static bool check_previous(struct weir_http_stream *s, const struct weir_json *body)
+{
+    uint32_t at = weir_json_get_set(body, 0, WEIR_SLICE("previous_response_id"));
+    if (at == WEIR_JSON_NONE || weir_json_type(body, at) != WEIR_JSON_STRING) {
+        return true;
+    }
+    struct weir_slice id = weir_json_string(body, at, &s->arena);
+    if (weir_mock_stored_has(weir_mock_request_of(s), id)) {
+        return true;
+    }
+    const char *words = weir_arena_printf(&s->arena, "Previous response with id '%.*s' not found.",
+                                          (int)id.n, id.p);
+    weir_mock_reply_openai_error(s, 400, weir_slice_cstr(words));
+    return false;
+}
+
 /* Settings, then the request. False: a mistake was answered. */
 static bool take(struct weir_http_stream *s, const struct weir_json *body, enum weir_model_op op)
 {
     bool is_chat = op != WEIR_MODEL_COMPLETION;
     struct weir_mock_request *r = weir_mock_request_of(s);
-    struct weir_slice needed = is_chat ? WEIR_SLICE("messages") : WEIR_SLICE("prompt");
+    struct weir_slice needed = weir_slice_cstr(needed_by(op));
     if (weir_json_type(body, 0) != WEIR_JSON_OBJECT || is_missing(body, needed)) {
         weir_reply_errorf(s, 400, "you must provide `%s`", needed.p);
         return false;
@@ -193,9 +282,11 @@ static bool take(struct weir_http_stream *s, const struct weir_json *body, enum 
     struct weir_mock_mistake mistake;
     ask->is_chat = is_chat;
     ask->is_messages = op == WEIR_MODEL_MESSAGES;
+    ask->is_responses = op == WEIR_MODEL_RESPONSES;
     read_ask(body, ask, &s->arena);
     add_wishes(&r->set, ask);
-    if (weir_mock_provider_blocks(s, ask->last_text)) {
+    if (weir_mock_provider_blocks(s, ask->last_text) ||
+        (ask->is_responses && !check_previous(s, body))) {
         return false;
     }
     if (weir_mock_script_init(sc, s, ask, &mistake) != 0) {
@@ -223,6 +314,11 @@ static bool take_message(struct weir_http_stream *s, const struct weir_json *bod
     return take(s, body, WEIR_MODEL_MESSAGES);
 }
 
+static bool take_response(struct weir_http_stream *s, const struct weir_json *body)
+{
+    return take(s, body, WEIR_MODEL_RESPONSES);
+}
+
 static bool take_completion(struct weir_http_stream *s, const struct weir_json *body)
 {
     return take(s, body, WEIR_MODEL_COMPLETION);
@@ -230,22 +326,35 @@ static bool take_completion(struct weir_http_stream *s, const struct weir_json *
 
 /* ---- answering ---- */
 
+static void start_stream(struct weir_http_stream *s, struct weir_mock_script *sc)
+{
+    bool is_given = sc->set->events.p != NULL; /* word for word */
+    if (sc->ask->is_messages && !is_given) {
+        weir_mock_messages_start(s, sc);
+    } else if (sc->ask->is_responses && !is_given) {
+        weir_mock_responses_start(s, sc);
+    } else {
+        weir_mock_stream_start(s, sc);
+    }
+}
+
+static int write_answer(struct weir_mock_script *sc, struct weir_buf *out)
+{
+    if (sc->ask->is_messages) {
+        return weir_mock_messages_write(sc, out);
+    }
+    return sc->ask->is_responses ? weir_mock_responses_write(sc, out)
+                                 : weir_mock_unary_write(sc, out);
+}
+
 static void go(struct weir_http_stream *s, const struct weir_json *body)
 {
     struct weir_mock_script *sc = s->ctx;
-    (void)body;
-    bool is_messages = sc->ask->is_messages;
-    if (sc->ask->is_stream && is_messages && sc->set->events.p == NULL) {
-        weir_mock_messages_start(s, sc);
-        return;
-    }
-    if (sc->ask->is_stream) {
-        weir_mock_stream_start(s, sc);
-        return;
-    }
     struct weir_buf answer = {0};
-    if ((is_messages ? weir_mock_messages_write(sc, &answer)
-                     : weir_mock_unary_write(sc, &answer)) == 0) {
+    (void)body;
+    if (sc->ask->is_stream) {
+        start_stream(s, sc);
+    } else if (write_answer(sc, &answer) == 0) {
         weir_mock_reply_json(s, weir_buf_slice(&answer));
     } else {
         weir_reply_error(s, 400, WEIR_SLICE("the answer would be too large; ask for fewer tokens"));
@@ -267,6 +376,25 @@ void weir_mock_openai_begin_message(void *env, struct weir_http_stream *s)
         .take = take_message, .go = go, .fail = weir_mock_reply_messages_error};
     (void)env;
     weir_mock_reply_begin(s, &role);
+}
+
+void weir_mock_openai_begin_response(void *env, struct weir_http_stream *s)
+{
+    static const struct weir_mock_role role = {
+        .take = take_response, .go = go, .fail = weir_mock_reply_openai_error};
+    (void)env;
+    weir_mock_reply_begin(s, &role);
+}
+
+static void go_input_tokens(struct weir_http_stream *s, const struct weir_json *body)
+{
+    struct weir_mock_ask ask = {0};
+    struct weir_buf answer = {0};
+    read_input(body, &ask, &s->arena);
+    weir_buf_printf(&answer, "{\"object\":\"response.input_tokens\",\"input_tokens\":%zu}",
+                    ask.prompt_tokens);
+    weir_mock_reply_json(s, weir_buf_slice(&answer));
+    weir_buf_dispose(&answer);
 }
 
 void weir_mock_openai_begin_completion(void *env, struct weir_http_stream *s)
@@ -343,6 +471,14 @@ void weir_mock_openai_begin_tokenize(void *env, struct weir_http_stream *s)
 {
     static const struct weir_mock_role role = {
         .take = take_tokenize, .go = go_tokenize, .fail = weir_mock_reply_openai_error};
+    (void)env;
+    weir_mock_reply_begin(s, &role);
+}
+
+void weir_mock_openai_begin_input_tokens(void *env, struct weir_http_stream *s)
+{
+    static const struct weir_mock_role role = {
+        .take = take_tokenize, .go = go_input_tokens, .fail = weir_mock_reply_openai_error};
     (void)env;
     weir_mock_reply_begin(s, &role);
 }

@@ -118,7 +118,7 @@ int weir_mock_script_init(struct weir_mock_script *sc, struct weir_http_stream *
     }
     struct weir_slice arguments =
         sc->set->arguments.p != NULL ? sc->set->arguments : weir_slice_cstr(ARGUMENTS);
-    if (ask->is_chat && has(sc, WEIR_MOCK_TOOLS)) {
+    if (ask->is_chat && (has(sc, WEIR_MOCK_TOOLS) || has(sc, WEIR_MOCK_ITEMS))) {
         cut_arguments(sc, arguments);
     }
     if (ask->is_chat && has(sc, WEIR_MOCK_REASONING)) {

@@ -42,8 +42,9 @@ struct weir_mock_part {
 
 /* What the request asks for. */
 struct weir_mock_ask {
-    bool is_chat;     /* also in Messages */
-    bool is_messages; /* Anthropic's */
+    bool is_chat;      /* also in Messages and Responses */
+    bool is_messages;  /* Anthropic's */
+    bool is_responses; /* OpenAI's */
     bool is_stream;
     struct weir_slice model; /* as JSON */
     uint32_t n;              /* choices */
@@ -56,6 +57,11 @@ struct weir_mock_ask {
     struct weir_slice last_text;   /* the last message, or the prompt */
     struct weir_slice *tool_names; /* as JSON; at least one */
     size_t n_tool_names;
+    /* Responses: */
+    const struct weir_json *body; /* the request, much of which is told back */
+    bool is_stored;
+    bool is_background;
+    bool wants_obfuscation;
 };
 
 enum weir_mock_phase {
@@ -143,6 +149,10 @@ void weir_mock_event_extra(const struct weir_mock_script *sc, struct weir_slice 
 void weir_mock_event_usage(const struct weir_mock_script *sc, struct weir_buf *out);
 void weir_mock_event_logprobs(const struct weir_mock_script *sc, const struct weir_mock_part *parts,
                               size_t n, struct weir_buf *out);
+/* The entries of a list of a chat's logprobs. */
+void weir_mock_event_logprob_list(const struct weir_mock_script *sc,
+                                  const struct weir_mock_part *parts, size_t n,
+                                  struct weir_buf *out);
 void weir_mock_event_tool(const struct weir_mock_script *sc, const struct weir_mock_part *part,
                           struct weir_slice arguments, struct weir_buf *out);
 

@@ -9,6 +9,7 @@
 #include "mock/mock_patterns.h"
 #include "mock/mock_provider.h"
 #include "mock/mock_reply.h"
+#include "mock/mock_responses.h"
 #include "obs/trace.h"
 #include "route/reply.h"
 #include "route/table.h"
@@ -122,6 +123,11 @@ static const struct weir_route_entry TABLE[] = {
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_mock_openai_begin_chat, NULL},
     {"/v1/completions", WEIR_HTTP_POST, weir_mock_openai_begin_completion, NULL},
     {"/v1/messages", WEIR_HTTP_POST, weir_mock_openai_begin_message, NULL},
+    {"/v1/responses", WEIR_HTTP_POST, weir_mock_openai_begin_response, NULL},
+    {"/v1/responses/input_tokens", WEIR_HTTP_POST, weir_mock_openai_begin_input_tokens, NULL},
+    {"/v1/responses/*/cancel", WEIR_HTTP_POST, weir_mock_stored_begin_cancel, NULL},
+    {"/v1/responses/*/input_items", WEIR_HTTP_GET, weir_mock_stored_begin_input, NULL},
+    {"/v1/responses/*", WEIR_HTTP_DELETE, weir_mock_stored_begin, NULL},
     {"/v1/models", WEIR_HTTP_GET, weir_mock_openai_begin_models, NULL},
     {"/v1/embeddings", WEIR_HTTP_POST, weir_mock_provider_begin_embeddings, NULL},
     {"/v1/rerank", WEIR_HTTP_POST, weir_mock_provider_begin_rerank, NULL},
@@ -334,6 +340,7 @@ int weir_mock_server_run(struct weir_mock_server *sv)
     }
     free(sv->workers);
     free_failures(&sv->failures);
+    weir_mock_stored_free_all(sv);
     pthread_mutex_destroy(&sv->lock);
     return rc == 0 ? 0 : 1;
 }

@@ -32,6 +32,7 @@ struct weir_mock_server {
     struct weir_mock_worker *workers;
     pthread_mutex_t lock;
     struct weir_map failures; /* of fail_first: key to how often it has failed */
+    struct weir_map stored;   /* responses that can be asked for again; mock_stored.c */
 };
 
 struct weir_mock_worker {

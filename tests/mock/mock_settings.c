@@ -57,6 +57,9 @@ static const char *const SCENARIOS[] = {
     [WEIR_MOCK_JOINED] = "joined",
     [WEIR_MOCK_SEQUENTIAL] = "sequential",
     [WEIR_MOCK_SHUFFLED] = "shuffled",
+    [WEIR_MOCK_ITEMS] = "items",
+    [WEIR_MOCK_EXTRAS] = "extras",
+    [WEIR_MOCK_DIFFERS] = "differs",
     NULL,
 };
 

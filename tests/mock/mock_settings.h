@@ -47,6 +47,9 @@ enum weir_mock_scenario {
     WEIR_MOCK_JOINED,            /* several choices in one event */
     WEIR_MOCK_SEQUENTIAL,        /* one choice after the other */
     WEIR_MOCK_SHUFFLED,          /* choices in random order */
+    WEIR_MOCK_ITEMS,             /* Responses: an item of every kind behind what is said */
+    WEIR_MOCK_EXTRAS,            /* Responses: what vLLM and LiteLLM add */
+    WEIR_MOCK_DIFFERS,           /* Responses: what is repeated is said in other words */
 };
 
 /* What happens at `fail_at`. */

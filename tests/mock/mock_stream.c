@@ -331,8 +331,9 @@ static enum weir_mock_next next_listed(void *ctx, struct weir_buf *out, uint64_t
     struct weir_json_write w;
     weir_json_write_init(&w, &data);
     weir_json_write_node(&w, &l->json, at);
-    uint32_t type = l->sc->ask->is_messages ? weir_json_get_set(&l->json, at, WEIR_SLICE("type"))
-                                            : WEIR_JSON_NONE;
+    bool has_types = l->sc->ask->is_messages || l->sc->ask->is_responses;
+    uint32_t type =
+        has_types ? weir_json_get_set(&l->json, at, WEIR_SLICE("type")) : WEIR_JSON_NONE;
     bool is_named = type != WEIR_JSON_NONE && weir_json_type(&l->json, type) == WEIR_JSON_STRING;
     struct weir_slice raw = is_named ? weir_json_raw(&l->json, type) : WEIR_SLICE("\"\"");
     weir_mock_event_data(l->sc, weir_slice_sub(raw, 1, raw.n - 1), weir_buf_slice(&data), out);
