@@ -306,6 +306,8 @@ struct weir_conf {
     bool rewrite_forwarded_access_header;
     struct weir_conf_text seal_key_env; /* absent: s.p NULL */
     struct weir_slice seal_key;         /* secret; empty: none */
+    struct weir_conf_text id_key_env;   /* absent: s.p NULL */
+    struct weir_slice id_key;           /* secret, of response ids; empty: none */
     uint32_t detector_concurrent_requests;
     uint32_t chunker_concurrent_requests;
     struct weir_conf_cache cache;

@@ -45,6 +45,9 @@
     BYTES(max_held_bytes_per_stream, 1048576, 4096, 1073741824,                                    \
         "the model server is not read while detectors work; if they wait for more text, the "      \
         "stream fails")                                                                            \
+    BYTES(max_remembered_bytes, 8388608, 4096, 1073741824,                                         \
+        "what has left of one response of OpenAI's Responses, and is said again at its end: the "  \
+        "stream fails")                                                                            \
     SHARE(max_held_bytes_total, 0.25,                                                              \
         "503 with `Retry-After` for requests and bodies there is no room for; see below")          \
     BYTES(max_event_bytes, 1048576, 1024, 1073741824,                                              \

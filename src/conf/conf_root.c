@@ -255,18 +255,31 @@ const char *weir_conf_aggregation_name(enum weir_conf_aggregation aggregation)
     return aggregation_words[aggregation];
 }
 
+/* A secret that stands in a variable of the environment. */
+static void read_secret(struct weir_conf_reader *r, const struct weir_conf_node *n, const char *key,
+                        struct weir_conf_text *name, struct weir_slice *secret)
+{
+    enum { LEAST_BYTES = 16 };
+    const char *value = weir_conf__want_env(r, n, key, name);
+    if (value != NULL && strlen(value) < LEAST_BYTES) {
+        weir_conf__error(r, n, "the key in %s is too short: at least %d characters, random ones",
+                         weir_conf__name(r, name->s), LEAST_BYTES);
+    } else if (value != NULL) {
+        *secret = weir_arena_dup(r->arena, weir_slice_cstr(value));
+    }
+}
+
 static void on_seal_key_env(struct weir_conf_reader *r, const struct weir_conf_node *n,
                             void *target)
 {
-    enum { LEAST_BYTES = 16 };
     struct weir_conf *conf = target;
-    const char *value = weir_conf__want_env(r, n, "seal_key_env", &conf->seal_key_env);
-    if (value != NULL && strlen(value) < LEAST_BYTES) {
-        weir_conf__error(r, n, "the key in %s is too short: at least %d characters, random ones",
-                         weir_conf__name(r, conf->seal_key_env.s), LEAST_BYTES);
-    } else if (value != NULL) {
-        conf->seal_key = weir_arena_dup(r->arena, weir_slice_cstr(value));
-    }
+    read_secret(r, n, "seal_key_env", &conf->seal_key_env, &conf->seal_key);
+}
+
+static void on_id_key_env(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf *conf = target;
+    read_secret(r, n, "id_key_env", &conf->id_key_env, &conf->id_key);
 }
 
 static void on_compat(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
@@ -311,6 +324,7 @@ static const struct weir_conf_key root_keys[] = {
     WEIR_CONF_KEY_CALL("passthrough_headers", weir_conf__headers_section),
     WEIR_CONF_KEY(ROOT, rewrite_forwarded_access_header, BOOL),
     WEIR_CONF_KEY_CALL("seal_key_env", on_seal_key_env),
+    WEIR_CONF_KEY_CALL("id_key_env", on_id_key_env),
     WEIR_CONF_KEY(ROOT, detector_concurrent_requests, U32, .min = 1, .max = 10000),
     WEIR_CONF_KEY(ROOT, chunker_concurrent_requests, U32, .min = 1, .max = 10000),
     WEIR_CONF_KEY(ROOT, aggregation, ENUM, .words = aggregation_words),

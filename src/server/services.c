@@ -359,6 +359,7 @@ static void fill_limits(struct weir_task_env *tasks, const struct weir_conf *con
     tasks->max_service_body_bytes = conf->limits.max_service_body_bytes;
     tasks->max_event_bytes = conf->limits.max_event_bytes;
     tasks->max_held_bytes = conf->limits.max_held_bytes_per_stream;
+    tasks->max_remembered_bytes = conf->limits.max_remembered_bytes;
     tasks->max_choices = conf->limits.max_choices;
     tasks->max_tool_calls = conf->limits.max_tool_calls;
     const char *strategy = weir_conf_aggregation_name(conf->aggregation);

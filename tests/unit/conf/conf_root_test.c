@@ -112,7 +112,8 @@ static void test_limits(void **state)
         DEMO "limits: {max_body_bytes: 1024, max_header_bytes: 2048, max_json_depth: 5,\n"
              "  max_json_nodes: 500, body_timeout: 1.5,\n"
              "  header_timeout: 0.5, idle_timeout: 1, write_timeout: 2, max_connections: 3,\n"
-             "  max_stream_buffer_bytes: 4096, max_held_bytes_per_stream: 5000,\n"
+             "  max_stream_buffer_bytes: 4096, max_held_bytes_per_stream: 5000, "
+             "max_remembered_bytes: 5500,\n"
              "  max_held_bytes_total: 6000000, max_event_bytes: 7000,\n"
              "  max_service_body_bytes: 8000, max_choices: 9, max_tool_calls: 10,\n"
              "  drain_timeout: 11}\n");
@@ -128,6 +129,7 @@ static void test_limits(void **state)
     assert_int_equal(m->max_connections, 3);
     assert_int_equal(m->max_stream_buffer_bytes, 4096);
     assert_int_equal(m->max_held_bytes_per_stream, 5000);
+    assert_int_equal(m->max_remembered_bytes, 5500);
     assert_int_equal(m->max_held_bytes_total, 6000000);
     assert_int_equal(m->max_event_bytes, 7000);
     assert_int_equal(m->max_service_body_bytes, 8000);

@@ -75,15 +75,16 @@ static void test_strange_keys(void **state)
     (void)state;
     expect("? [a, b]\n: c\n",
            "c.yaml:1: error: a key must be a plain word, not a list or a mapping\n");
-    expect(DEMO "base: &b {max_choices: 1}\nlimits:\n  <<: *b\n",
-           "c.yaml:2: error: unknown key `base`; known keys: `compat`, `tls`, `openai`, "
-           "`chat_generation`, `chat_completions`, `generation`, `providers`, `models`, "
-           "`chunkers`, `read_along`, `detectors`, `cache`, "
-           "`passthrough_headers`, `rewrite_forwarded_access_header`, `seal_key_env`, "
-           "`detector_concurrent_requests`, `chunker_concurrent_requests`, `aggregation`, "
-           "`streaming`, `routes`, `public_api`, `playground`, `trust_traceparent`, `auth`, "
-           "`cors`, `audit`, `limits`, `router`\n"
-           "c.yaml:4: error: merge keys (<<) are not supported: repeat the keys\n");
+    expect(
+        DEMO "base: &b {max_choices: 1}\nlimits:\n  <<: *b\n",
+        "c.yaml:2: error: unknown key `base`; known keys: `compat`, `tls`, `openai`, "
+        "`chat_generation`, `chat_completions`, `generation`, `providers`, `models`, "
+        "`chunkers`, `read_along`, `detectors`, `cache`, "
+        "`passthrough_headers`, `rewrite_forwarded_access_header`, `seal_key_env`, `id_key_env`, "
+        "`detector_concurrent_requests`, `chunker_concurrent_requests`, `aggregation`, "
+        "`streaming`, `routes`, `public_api`, `playground`, `trust_traceparent`, `auth`, "
+        "`cors`, `audit`, `limits`, `router`\n"
+        "c.yaml:4: error: merge keys (<<) are not supported: repeat the keys\n");
 }
 
 static void test_tags(void **state)
@@ -224,7 +225,8 @@ static void test_messages_cannot_be_forged(void **state)
            "`chat_completions`, `generation`, `providers`, `models`, `chunkers`, "
            "`read_along`, `detectors`, `cache`, "
            "`passthrough_headers`, "
-           "`rewrite_forwarded_access_header`, `seal_key_env`, `detector_concurrent_requests`, "
+           "`rewrite_forwarded_access_header`, `seal_key_env`, `id_key_env`, "
+           "`detector_concurrent_requests`, "
            "`chunker_concurrent_requests`, `aggregation`, `streaming`, `routes`, `public_api`, "
            "`playground`, `trust_traceparent`, `auth`, `cors`, `audit`, `limits`, `router`\n");
 }

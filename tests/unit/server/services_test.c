@@ -34,7 +34,8 @@ static const char FILE_TEXT[] =
     "chunker_concurrent_requests: 12\n"
     "limits: {max_service_body_bytes: 100000, max_event_bytes: 200000, max_connections: 77, "
     "max_choices: 5,\n"
-    "         max_tool_calls: 6, max_held_bytes_per_stream: 70000}\n"
+    "         max_tool_calls: 6, max_held_bytes_per_stream: 70000,\n"
+    "         max_remembered_bytes: 80000}\n"
     "aggregation: aligned\n";
 
 static struct weir_env *build(const char *text, struct weir_conf_problems *problems)
@@ -148,6 +149,7 @@ static void test_limits(void **state)
     assert_int_equal(env->tasks.max_event_bytes, 200000);
     assert_int_equal(env->tasks.max_choices, 5);
     assert_int_equal(env->tasks.max_tool_calls, 6);
+    assert_int_equal(env->tasks.max_remembered_bytes, 80000);
     assert_int_equal(env->tasks.max_held_bytes, 70000);
     assert_string_equal(weir_gather_strategy_name(env->tasks.strategy), "aligned");
     assert_false(env->tasks.compat.is_fms);

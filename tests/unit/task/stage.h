@@ -105,6 +105,7 @@ static inline struct stage *stage_new(void)
                                      .max_event_bytes = 1 << 16,
                                      .max_held_bytes = 1 << 16,
                                      .max_choices = 4,
+                                     .max_remembered_bytes = 1 << 20,
                                      .max_tool_calls = 4,
                                      .strategy = weir_gather_strategy_at(0)};
     st->task = (struct weir_task_ctx){.env = &st->env,
