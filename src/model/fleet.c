@@ -222,7 +222,8 @@ static bool rename_body(struct run *r, struct weir_slice name)
 static bool prepare(struct run *r)
 {
     const struct weir_fleet_target *t = r->target;
-    struct weir_slice name = t->model.p != NULL ? t->model : r->request->model_id;
+    bool has_own = t->model.p != NULL && r->request->op != WEIR_MODEL_STORED;
+    struct weir_slice name = has_own ? t->model : r->request->model_id;
     r->is_renamed = !weir_slice_eq(name, r->request->model_id);
     r->asked = *r->request;
     r->asked.model_id = name;
@@ -466,10 +467,51 @@ static void refuse(struct run *r, struct weir_slice words)
                                    .id = r->request->model_id,
                                    .err = WEIR_ENOTFOUND,
                                    .status = 404,
-                                   .code = WEIR_SLICE("\"model_not_found\""),
+                                   .code = r->request->provider.p != NULL
+                                               ? WEIR_SLICE("\"not_found\"")
+                                               : WEIR_SLICE("\"model_not_found\""),
                                    .message = words,
                                    .why = words};
     fail_later(r);
+}
+
+/* The target of an entry at this provider; NULL: it has none. */
+static const struct weir_fleet_target *target_at(const struct weir_fleet_entry *entry,
+                                                 struct weir_slice provider)
+{
+    for (size_t i = 0; entry != NULL && i < entry->n_targets; i++) {
+        if (weir_slice_eq(entry->targets[i].provider->name, provider)) {
+            return &entry->targets[i];
+        }
+    }
+    return NULL;
+}
+
+/* What is kept belongs to no model: any target at the provider will do. */
+static const struct weir_fleet_target *find_bound(const struct weir_fleet *fleet,
+                                                  const struct weir_model_request *request)
+{
+    if (request->op != WEIR_MODEL_STORED) {
+        return target_at(weir_fleet_find(fleet, request->model_id), request->provider);
+    }
+    const struct weir_fleet_target *found = target_at(fleet->otherwise, request->provider);
+    for (size_t i = 0; found == NULL && i < fleet->n_entries; i++) {
+        found = target_at(&fleet->entries[i], request->provider);
+    }
+    return found;
+}
+
+/* Who may be asked. NULL: nobody. */
+static const struct weir_fleet_entry *find_entry(struct run *r, const struct weir_fleet *fleet)
+{
+    const struct weir_model_request *request = r->request;
+    if (request->provider.p == NULL) {
+        return weir_fleet_find(fleet, request->model_id);
+    }
+    const struct weir_fleet_target *target = find_bound(fleet, request);
+    struct weir_fleet_entry *only = weir_arena_zalloc(&r->arena, sizeof *only);
+    *only = (struct weir_fleet_entry){.targets = target, .n_targets = 1, .n_replicas = 1};
+    return target != NULL ? only : NULL;
 }
 
 static struct weir_model_run *start(const struct weir_model *m, const struct weir_model_env *env,
@@ -490,10 +532,11 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     struct weir_account *account = weir_call_account(env->context);
     r->arena.account = account;
     r->sent.account = account;
-    r->choice = (struct weir_fleet_choice){.entry = weir_fleet_find(fleet, request->model_id),
-                                           .op = request->op};
+    r->choice = (struct weir_fleet_choice){.entry = find_entry(r, fleet), .op = request->op};
     static const struct weir_fleet_scope all = {0};
-    if (r->choice.entry == NULL) {
+    if (r->choice.entry == NULL && request->provider.p != NULL) {
+        refuse(r, WEIR_SLICE("the provider that has it is not there any more"));
+    } else if (r->choice.entry == NULL) {
         refuse(r, weir_fleet_unknown_words(fleet, &all, request->model_id, &r->arena));
     } else if (!weir_fleet_serves(r->choice.entry, request->op)) {
         refuse(r, weir_fleet_unserved_words(r->choice.entry, request->op, &r->arena));

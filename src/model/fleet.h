@@ -26,6 +26,7 @@
  * - A target that failed five times in a row rests (client/breaker.h); then one request tries it.
  * Where all that could be asked rest, the one that wakes first is asked: nobody is refused for a
  * count of ours.
+ * - What is bound to a server's state (a request with `provider`) is asked of that one alone.
  * - A fault carries the caller's name of the model and the provider that failed last. A name that
  *   no entry matches is a fault with status 404.
  */

@@ -27,6 +27,7 @@ enum weir_model_op {
     WEIR_MODEL_COUNT,      /* Anthropic's /v1/messages/count_tokens, never a stream */
     WEIR_MODEL_RESPONSES,  /* OpenAI's /v1/responses */
     WEIR_MODEL_ITEM_COUNT, /* OpenAI's /v1/responses/input_tokens, never a stream */
+    WEIR_MODEL_STORED,     /* OpenAI's /v1/responses/…: what a server keeps of them */
     WEIR_MODEL_MODELS,     /* OpenAI: GET /v1/models */
     WEIR_MODEL_GENERATE,   /* TGIS, nlp */
     WEIR_MODEL_TOKENIZE,   /* all: counts the tokens of `text` */
@@ -36,7 +37,7 @@ enum weir_model_op {
 static inline bool weir_model_op_talks(enum weir_model_op op)
 {
     return op == WEIR_MODEL_CHAT || op == WEIR_MODEL_COMPLETION || op == WEIR_MODEL_MESSAGES ||
-           op == WEIR_MODEL_RESPONSES;
+           op == WEIR_MODEL_RESPONSES || op == WEIR_MODEL_STORED;
 }
 
 /* text_gen_parameters. A member counts when its bit is set; 0: none were given. */
@@ -108,6 +109,11 @@ struct weir_model_request {
     struct weir_slice text;     /* GENERATE, TOKENIZE */
     struct weir_model_params params;
     const struct weir_model_way *way; /* NULL: the model's only one */
+    /* What a server keeps, another one does not have: only the provider of this name is asked. p
+     * NULL: whoever serves the model. */
+    struct weir_slice provider;
+    struct weir_slice method; /* STORED: GET, POST or DELETE, without a body */
+    struct weir_slice tail;   /* STORED: what stands behind /v1/responses, with its query */
 };
 
 /* Which server was asked, told as a run goes on: for headers, log lines and spans. */

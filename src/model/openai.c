@@ -417,6 +417,7 @@ static struct weir_slice path_of(enum weir_model_op op)
     case WEIR_MODEL_COUNT:
         return WEIR_SLICE("/v1/messages/count_tokens");
     case WEIR_MODEL_RESPONSES:
+    case WEIR_MODEL_STORED:
         return WEIR_SLICE("/v1/responses");
     case WEIR_MODEL_ITEM_COUNT:
         return WEIR_SLICE("/v1/responses/input_tokens");
@@ -427,6 +428,23 @@ static struct weir_slice path_of(enum weir_model_op op)
     default:
         return WEIR_SLICE("/v1/chat/completions");
     }
+}
+
+/* A path with its query, and what stands behind it with another: "/v1/responses?a=b", "/id?c=d". */
+static struct weir_slice extend_path(struct weir_slice path, struct weir_slice tail,
+                                     struct weir_arena *arena)
+{
+    size_t at = weir_slice_find(path, '?');
+    size_t tail_at = weir_slice_find(tail, '?');
+    struct weir_buf out = {0};
+    weir_buf_append(&out, weir_slice_sub(path, 0, at));
+    weir_buf_append(&out, weir_slice_sub(tail, 0, tail_at));
+    weir_buf_append(&out, weir_slice_sub(path, at, path.n));
+    if (tail_at < tail.n) {
+        weir_buf_append_byte(&out, at < path.n ? '&' : '?');
+        weir_buf_append(&out, weir_slice_sub(tail, tail_at + 1, tail.n));
+    }
+    return weir_arena_take_buf(arena, &out);
 }
 
 static void write_tokenize(struct run *r, struct weir_slice text)
@@ -541,7 +559,8 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     struct run *r = new_run(m, env, request);
     r->events = events;
     r->ctx = ctx;
-    bool has_body = r->op != WEIR_MODEL_MODELS;
+    bool is_stored = r->op == WEIR_MODEL_STORED;
+    bool has_body = r->op != WEIR_MODEL_MODELS && !is_stored;
     bool has_own_body = r->op == WEIR_MODEL_TOKENIZE;
     const struct weir_target *target = ((const struct weir_model_openai *)m)->target;
     r->has_callers_key = has_callers_key(target, way, env->context);
@@ -561,6 +580,10 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
         .keeps_credentials_back = way->keeps_credentials_back,
         .first_byte_timeout_ms = way->first_byte_timeout_ms,
     };
+    if (is_stored) {
+        call.method = request->method;
+        call.path = extend_path(call.path, request->tail, &r->arena);
+    }
     if (has_body) {
         call.body = has_own_body ? weir_buf_slice(&r->body) : request->body;
     }

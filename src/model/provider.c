@@ -27,6 +27,7 @@ static const struct paths *paths_of(enum weir_model_op op)
         [WEIR_MODEL_RESPONSES] = {"/responses", "/responses", NULL, "responses"},
         [WEIR_MODEL_ITEM_COUNT] = {"/responses/input_tokens", "/responses/input_tokens", NULL,
                                    "token counts of responses"},
+        [WEIR_MODEL_STORED] = {"/responses", "/responses", NULL, "stored responses"},
         [WEIR_MODEL_MODELS] = {"/models", "/models", "/models", "models"},
         [WEIR_MODEL_GENERATE] = {NULL, NULL, NULL, "generation"},
         [WEIR_MODEL_TOKENIZE] = {"/tokenize", NULL, NULL, "tokenize"},

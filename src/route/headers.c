@@ -88,7 +88,7 @@ void weir_headers_set_model(struct weir_http_stream *s)
     }
     r->has_model_fields = true;
     weir_buf_append(&model, report->provider);
-    weir_buf_append_byte(&model, '/');
+    weir_buf_append(&model, report->model.n != 0 ? WEIR_SLICE("/") : WEIR_SLICE(""));
     append_name(&model, report->model);
     const char *attempts = weir_arena_printf(&s->arena, "%u", report->n_attempts);
     weir_headers_add(s, WEIR_SLICE("x-weir-model"),

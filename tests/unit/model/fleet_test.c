@@ -327,6 +327,49 @@ static void test_unknown_names(void **state)
     weir_arena_dispose(&arena);
 }
 
+/* Bound to a server's state: only that one is asked, whatever comes of it. */
+static void test_only_the_provider_that_has_it(void **state)
+{
+    (void)state;
+    struct world *w = new_world(3, 3);
+    struct weir_model_env env = {.loop = &w->loop, .context = &w->context};
+    w->request = (struct weir_model_request){.op = WEIR_MODEL_RESPONSES,
+                                             .model_id = WEIR_SLICE("mine"),
+                                             .provider = WEIR_SLICE("b"),
+                                             .body = WEIR_SLICE("{\"model\":\"mine\"}")};
+    w->run = weir_model_start(&w->fleet.base, &env, &w->request, &EVENTS, w);
+    assert_ptr_equal(asked(w), &w->servers[1]);
+    fail_with(&w->servers[1], 503, 0);
+    assert_int_equal(w->n_done, 1);
+    assert_int_equal(w->fault.status, 503);
+    assert_int_equal(w->servers[0].n_asked + w->servers[2].n_asked, 0);
+    end(w);
+}
+
+/* What is kept has no model: the names in it are the server's own. */
+static void test_what_is_stored_is_asked_of_its_provider(void **state)
+{
+    (void)state;
+    struct world *w = new_world(2, 1);
+    struct weir_model_env env = {.loop = &w->loop, .context = &w->context};
+    w->request = (struct weir_model_request){.op = WEIR_MODEL_STORED,
+                                             .provider = WEIR_SLICE("b"),
+                                             .method = WEIR_SLICE("GET"),
+                                             .tail = WEIR_SLICE("/resp_1")};
+    w->run = weir_model_start(&w->fleet.base, &env, &w->request, &EVENTS, w);
+    assert_ptr_equal(asked(w), &w->servers[1]);
+    say(&w->servers[1], "hi");
+    done(&w->servers[1], NULL);
+    assert_string_equal(weir_buf_cstr(&w->said), "{\"model\":\"theirs\",\"text\":\"hi\"}");
+    let_go(w);
+    w->request.provider = WEIR_SLICE("gone");
+    w->n_done = 0;
+    w->run = weir_model_start(&w->fleet.base, &env, &w->request, &EVENTS, w);
+    assert_null(asked(w));
+    assert_int_equal(w->n_done, 0); /* never from inside start */
+    end(w);
+}
+
 /* ---- chance ---- */
 
 static bool is_asked_again(int status)
@@ -422,6 +465,8 @@ int main(void)
         cmocka_unit_test(test_our_own_pause_is_no_silence),
         cmocka_unit_test(test_retry_after),
         cmocka_unit_test(test_unknown_names),
+        cmocka_unit_test(test_only_the_provider_that_has_it),
+        cmocka_unit_test(test_what_is_stored_is_asked_of_its_provider),
         cmocka_unit_test(test_whatever_happens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

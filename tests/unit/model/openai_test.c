@@ -163,6 +163,29 @@ static void test_requests(void **state)
     end(o);
 }
 
+static void test_requests_for_what_is_kept(void **state)
+{
+    struct owner *o = *state;
+    struct weir_model_way way = {.path = WEIR_SLICE("/openai/v1/responses?a=b")};
+    struct weir_model_request request = {
+        .op = WEIR_MODEL_STORED, .method = WEIR_SLICE("DELETE"), .tail = WEIR_SLICE("/resp_1")};
+    start(o, &request);
+    expect_sent("DELETE /v1/responses/resp_1\n", "", WEIR_CALL_WHOLE);
+    end(o);
+    request.method = WEIR_SLICE("POST");
+    request.tail = WEIR_SLICE("/resp_1/cancel");
+    start(o, &request);
+    expect_sent("POST /v1/responses/resp_1/cancel\n", "", WEIR_CALL_WHOLE);
+    end(o);
+    request.method = WEIR_SLICE("GET");
+    request.tail = WEIR_SLICE("/resp_1?stream=true");
+    request.is_stream = true;
+    request.way = &way;
+    start(o, &request);
+    expect_sent("GET /openai/v1/responses/resp_1?a=b&stream=true\n", "", WEIR_CALL_STREAM);
+    end(o);
+}
+
 static void test_whole(void **state)
 {
     struct owner *o = *state;
@@ -566,6 +589,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_requests),
+        TEST(test_requests_for_what_is_kept),
         TEST(test_whole),
         TEST(test_whole_refused),
         TEST(test_tokenize),
