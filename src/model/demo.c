@@ -79,11 +79,12 @@ static void arm(struct run *r)
     weir_loop_after(r->loop, &r->timer, r->due_ms > now_ms ? r->due_ms - now_ms : 0);
 }
 
-/* Events of Messages begin with their type, which is their name, too. */
+/* Events of Messages and Responses begin with their type, which is their name, too. */
 static void put_name(struct run *r, struct weir_slice json)
 {
     struct weir_slice before = WEIR_SLICE("{\"type\":\"");
-    if (r->ask.is_messages && weir_slice_starts_with(json, before)) {
+    bool has_names = r->ask.is_messages || r->ask.is_responses;
+    if (has_names && weir_slice_starts_with(json, before)) {
         struct weir_slice rest = weir_slice_sub(json, before.n, json.n);
         weir_buf_append(&r->out, WEIR_SLICE("event: "));
         weir_buf_append(&r->out, weir_slice_cut(&rest, '"'));
@@ -135,6 +136,7 @@ static int write_whole(struct run *r)
     case WEIR_MODEL_CHAT:
     case WEIR_MODEL_COMPLETION:
     case WEIR_MODEL_MESSAGES:
+    case WEIR_MODEL_RESPONSES:
         return weir_demo_play_whole(&r->play, &r->out);
     case WEIR_MODEL_MODELS:
         weir_demo_play_models(&r->out);
@@ -185,6 +187,7 @@ static void prepare(struct run *r)
     case WEIR_MODEL_CHAT:
     case WEIR_MODEL_COMPLETION:
     case WEIR_MODEL_MESSAGES:
+    case WEIR_MODEL_RESPONSES:
         r->is_stream = r->request->is_stream;
         if (weir_demo_ask_read(&r->ask, r->request, &r->arena, &why) != 0) {
             fail(r, WEIR_EPEER, 400, why);
@@ -196,9 +199,11 @@ static void prepare(struct run *r)
     case WEIR_MODEL_TOKENIZE:
         return;
     case WEIR_MODEL_COUNT:
-    case WEIR_MODEL_RESPONSES:
     case WEIR_MODEL_ITEM_COUNT:
         fail(r, WEIR_EUNSUPPORTED, 404, "the demonstration model does not speak this dialect");
+        return;
+    case WEIR_MODEL_STORED:
+        fail(r, WEIR_EUNSUPPORTED, 404, "the demonstration model keeps no responses");
         return;
     case WEIR_MODEL_EMBEDDINGS:
     case WEIR_MODEL_RERANK:

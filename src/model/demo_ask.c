@@ -101,6 +101,35 @@ static void read_messages(struct reader *r, bool *is_tool_result)
     r->ask->answer = *is_tool_result ? &weir_demo_answer_tool_result : weir_demo_answer_pick(asked);
 }
 
+/* What a tool gave, in Responses. */
+static bool is_output(const struct reader *r, uint32_t type)
+{
+    return is_type(r, type, WEIR_JSON_STRING) &&
+           weir_slice_ends_with(weir_json_raw(&r->j, type), WEIR_SLICE("_output\""));
+}
+
+/* The same of a text, or of items: messages without a type, and others. */
+static void read_input(struct reader *r, bool *is_tool_result)
+{
+    uint32_t input = member(r, 0, "input");
+    struct weir_slice asked = WEIR_SLICE("");
+    if (is_type(r, input, WEIR_JSON_STRING)) {
+        asked = read_content(r, input);
+    } else if (!is_type(r, input, WEIR_JSON_ARRAY) || r->j.nodes[input].n == 0) {
+        mistake(r, "`input` must be a text or a list with at least one item");
+        return;
+    }
+    uint32_t at =
+        is_type(r, input, WEIR_JSON_ARRAY) ? weir_json_first(&r->j, input) : WEIR_JSON_NONE;
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(&r->j, input, at)) {
+        *is_tool_result = is_output(r, member(r, at, "type"));
+        struct weir_slice text = read_content(r, member(r, at, "content"));
+        read_content(r, member(r, at, "output")); /* counted */
+        asked = is_string(r, member(r, at, "role"), "user") ? text : asked;
+    }
+    r->ask->answer = *is_tool_result ? &weir_demo_answer_tool_result : weir_demo_answer_pick(asked);
+}
+
 static void read_prompt(struct reader *r)
 {
     uint32_t prompt = member(r, 0, "prompt");
@@ -141,6 +170,8 @@ static void read_limits(struct reader *r)
         read_number(r, "max_tokens", UINT64_MAX, "`max_tokens` must be a whole number, at least 1");
     r->ask->max_tokens = read_number(r, "max_completion_tokens", r->ask->max_tokens,
                                      "`max_completion_tokens` must be a whole number, at least 1");
+    r->ask->max_tokens = read_number(r, "max_output_tokens", r->ask->max_tokens,
+                                     "`max_output_tokens` must be a whole number, at least 1");
     uint32_t usage = member(r, member(r, 0, "stream_options"), "include_usage");
     r->ask->wants_usage = is_type(r, usage, WEIR_JSON_TRUE);
 }
@@ -186,12 +217,18 @@ static void keep_json(struct reader *r, uint32_t schema)
     weir_buf_dispose(&out);
 }
 
+/* Chat completions have what a tool is in a member of it. */
+static bool is_flat(const struct reader *r)
+{
+    return r->ask->is_messages || r->ask->is_responses;
+}
+
 /* The function of the tool that `wanted` names (NONE: the first); NONE: there is none. */
 static uint32_t find_tool(const struct reader *r, uint32_t list, uint32_t wanted)
 {
     uint32_t at = weir_json_first(&r->j, list);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(&r->j, list, at)) {
-        uint32_t function = r->ask->is_messages ? at : member(r, at, "function");
+        uint32_t function = is_flat(r) ? at : member(r, at, "function");
         uint32_t name = member(r, function, "name");
         if (is_type(r, name, WEIR_JSON_STRING) &&
             (wanted == WEIR_JSON_NONE || weir_json_equal(&r->j, name, &r->j, wanted))) {
@@ -210,7 +247,7 @@ static void read_tools(struct reader *r, bool is_tool_result)
     if (!has_tools || is_string(r, how, "none")) {
         return;
     }
-    uint32_t holder = r->ask->is_messages ? choice : member(r, choice, "function");
+    uint32_t holder = is_flat(r) ? choice : member(r, choice, "function");
     uint32_t wanted = member(r, holder, "name");
     bool must_call =
         wanted != WEIR_JSON_NONE || is_string(r, how, "required") || is_string(r, how, "any");
@@ -232,8 +269,9 @@ static void read_tools(struct reader *r, bool is_tool_result)
 
 static void read_format(struct reader *r)
 {
-    uint32_t format = r->ask->is_messages ? member(r, member(r, 0, "output_config"), "format")
-                                          : member(r, 0, "response_format");
+    uint32_t format = r->ask->is_messages    ? member(r, member(r, 0, "output_config"), "format")
+                      : r->ask->is_responses ? member(r, member(r, 0, "text"), "format")
+                                             : member(r, 0, "response_format");
     uint32_t type = member(r, format, "type");
     if (r->ask->tool_name.n != 0) {
         return;
@@ -242,7 +280,7 @@ static void read_format(struct reader *r)
         r->ask->json_text = WEIR_SLICE("{\"from\": \"weir's demonstration model, a script\", "
                                        "\"contact\": \"json@example.com\"}");
     } else if (is_string(r, type, "json_schema")) {
-        uint32_t holder = r->ask->is_messages ? format : member(r, format, "json_schema");
+        uint32_t holder = is_flat(r) ? format : member(r, format, "json_schema");
         keep_json(r, member(r, holder, "schema"));
     }
 }
@@ -250,7 +288,9 @@ static void read_format(struct reader *r)
 static void read_all(struct reader *r)
 {
     bool is_tool_result = false;
-    if (r->ask->is_chat) {
+    if (r->ask->is_responses) {
+        read_input(r, &is_tool_result);
+    } else if (r->ask->is_chat) {
         read_messages(r, &is_tool_result);
     } else {
         read_prompt(r);
@@ -267,9 +307,9 @@ int weir_demo_ask_read(struct weir_demo_ask *ask, const struct weir_model_reques
                        struct weir_arena *arena, const char **why)
 {
     static const struct weir_json_limits limits = {.max_depth = 1024, .max_nodes = MAX_NODES};
-    bool is_messages = request->op == WEIR_MODEL_MESSAGES;
-    *ask = (struct weir_demo_ask){.is_chat = is_messages || request->op == WEIR_MODEL_CHAT,
-                                  .is_messages = is_messages};
+    *ask = (struct weir_demo_ask){.is_chat = request->op != WEIR_MODEL_COMPLETION,
+                                  .is_messages = request->op == WEIR_MODEL_MESSAGES,
+                                  .is_responses = request->op == WEIR_MODEL_RESPONSES};
     struct reader r = {.ask = ask, .arena = arena};
     if (weir_json_parse(&r.j, request->body, &limits, &r.work, NULL) != 0 ||
         !is_type(&r, 0, WEIR_JSON_OBJECT)) {

@@ -49,6 +49,8 @@ static void init_choice(struct weir_demo_choice *c, const struct weir_demo_ask *
     bool is_whole = cut_at_tokens(&c->reasoning, &left, &c->n_tokens);
     is_whole = cut_at_tokens(&c->text, &left, &c->n_tokens) && is_whole;
     is_whole = cut_at_tokens(&c->arguments, &left, &c->n_tokens) && is_whole;
+    c->thought = c->reasoning;
+    c->whole = ask->tool_name.n != 0 ? c->arguments : c->text;
     c->finish_reason = !is_whole ? "length" : ask->tool_name.n != 0 ? "tool_calls" : "stop";
 }
 
@@ -256,6 +258,9 @@ enum weir_demo_next weir_demo_play_next(struct weir_demo_play *p, struct weir_bu
     if (p->ask->is_messages) {
         return weir_demo_message_next(p, out);
     }
+    if (p->ask->is_responses) {
+        return weir_demo_response_next(p, out);
+    }
     while (p->at < p->ask->n && p->choices[p->at].is_ended) {
         p->at++;
     }
@@ -306,6 +311,9 @@ int weir_demo_play_whole(const struct weir_demo_play *p, struct weir_buf *out)
     struct weir_json_write w;
     if (p->ask->is_messages) {
         return weir_demo_message_whole(p, out);
+    }
+    if (p->ask->is_responses) {
+        return weir_demo_response_whole(p, out);
     }
     weir_json_write_init(&w, out);
     begin(&w, p, p->ask->is_chat ? "chat.completion" : "text_completion");

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 /*
- * The demonstration model's answer in OpenAI's shapes, or in Anthropic's: whole, or event by event.
+ * The demonstration model's answer in OpenAI's shapes, both of them, or in Anthropic's: whole, or
+ * event by event.
  * Pure: time and pace are the caller's.
  *
  *   round 1   choice 0: role      choice 1: role      …     a round is one event of every choice
@@ -22,7 +23,9 @@ struct weir_demo_choice {
     struct weir_slice reasoning; /* what is not said yet */
     struct weir_slice text;
     struct weir_slice arguments;
-    size_t n_tokens; /* in all */
+    struct weir_slice thought; /* all of its reasoning … */
+    struct weir_slice whole;   /* … and of its text, or arguments */
+    size_t n_tokens;           /* in all */
     const char *finish_reason;
     bool has_reasoning;
     bool is_begun;
@@ -38,7 +41,8 @@ struct weir_demo_play {
     size_t at; /* the choice whose turn it is */
     size_t n_ended;
     bool has_usage_said;
-    unsigned step;    /* of a message: how far it is … */
+    uint64_t n_said;  /* events of a response, so far */
+    unsigned step;    /* of a message or response: how far it is … */
     bool has_stopped; /* … and whether its last token has had its pause */
 };
 
@@ -59,9 +63,12 @@ enum weir_demo_next weir_demo_play_next(struct weir_demo_play *p, struct weir_bu
  * ceiling. */
 int weir_demo_play_whole(const struct weir_demo_play *p, struct weir_buf *out);
 
-/* The same of an ask in Messages (demo_message.c); the two above call them. */
+/* The same of an ask in Messages (demo_message.c) and in Responses (demo_response.c); the two above
+ * call them. */
 enum weir_demo_next weir_demo_message_next(struct weir_demo_play *p, struct weir_buf *out);
 int weir_demo_message_whole(const struct weir_demo_play *p, struct weir_buf *out);
+enum weir_demo_next weir_demo_response_next(struct weir_demo_play *p, struct weir_buf *out);
+int weir_demo_response_whole(const struct weir_demo_play *p, struct weir_buf *out);
 
 /* Appends the answer to GET /v1/models. */
 void weir_demo_play_models(struct weir_buf *out);
