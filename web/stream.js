@@ -44,6 +44,7 @@ function newRun(request) {
     inputFindings: [],
     fallback: "",
     refusal: "",
+    starts: {} /* of the parts of a text, by their names */,
     lastPiece: 0 /* where the last piece of text began: a refusal is the last one */,
     isBlocked: false,
     error: "",
@@ -67,44 +68,39 @@ function chosenRoute() {
   return document.querySelector("input[name=route]:checked")?.value ?? "";
 }
 
+/** The API that is spoken: a route has several, detectors of one's own choice have one. */
+function chosenDialect() {
+  return chosenRoute() === CHOSEN ? DIALECTS.chat : DIALECTS[$("dialect").value];
+}
+
 function buildRequest() {
+  const dialect = chosenDialect();
+  const prompt = $("prompt").value;
   const route = known.routes.find((r) => r.name === chosenRoute());
   const messages = turns.flatMap((turn) => [
     { role: "user", content: turn.prompt },
     { role: "assistant", content: turn.answer },
   ]);
-  messages.push({ role: "user", content: $("prompt").value });
-  const body = { model: $("model").value.trim() || "demo", stream: true, messages };
-  if (route !== undefined)
-    return { path: `${route.base}/chat/completions`, route, body, prompt: $("prompt").value };
+  messages.push({ role: "user", content: prompt });
+  const body = dialect.body($("model").value.trim() || "demo", messages);
+  if (route !== undefined) return { path: route.base + dialect.path, dialect, route, body, messages, prompt };
   body.detectors = { input: checkedDetectors($("pick-input")), output: checkedDetectors($("pick-output")) };
-  return { path: "/api/v2/chat/completions-detection", route: null, body, prompt: $("prompt").value };
+  return { path: "/api/v2/chat/completions-detection", dialect, route: null, body, messages, prompt };
 }
 
 /* ---- what comes ---- */
 
-function takeDetections(r, detections) {
+/** `placeOf` says where the offsets of an entry of the answer begin. */
+function takeDetections(r, detections, placeOf) {
   for (const side of detections.input ?? []) {
     for (const f of side.results ?? []) r.inputFindings.push({ ...f, message: side.message_index });
   }
-  for (const choice of detections.output ?? []) {
-    for (const f of choice.results ?? []) r.findings.push({ ...f, channel: choice.channel });
-  }
-}
-
-function takeChoice(r, choice) {
-  const delta = choice.delta ?? {};
-  if (typeof delta.content === "string" && delta.content !== "") {
-    r.lastPiece = r.points.length;
-    addText(r.points, delta.content);
-  }
-  for (const name of ["reasoning", "reasoning_content"]) {
-    if (typeof delta[name] === "string") addText(r.thoughts, delta[name]);
-  }
-  if (typeof delta.refusal === "string") r.refusal += delta.refusal;
-  if (choice.finish_reason === "content_filter" && r.request.route !== null && !r.isBlocked) {
-    r.isBlocked = true;
-    r.fallback = r.refusal || r.points.splice(r.lastPiece).join("");
+  for (const entry of detections.output ?? []) {
+    const { channel, offset } = placeOf(entry);
+    for (const f of entry.results ?? []) {
+      const span = f.start === undefined ? {} : { start: f.start + offset, end: f.end + offset };
+      r.findings.push({ ...f, ...span, channel });
+    }
   }
 }
 
@@ -115,8 +111,7 @@ function takeData(r, data) {
     r.error = event.error?.message ?? String(event.details);
     return;
   }
-  if (event.detections) takeDetections(r, event.detections);
-  for (const choice of event.choices ?? []) takeChoice(r, choice);
+  r.request.dialect.take(r, event);
 }
 
 function takeEvent(r, event) {
@@ -274,7 +269,7 @@ function thoughtPieces(r) {
 
 /** Of the last message; earlier ones have been shown. A list without numbers is about the last. */
 function promptFindings(r) {
-  const last = r.request.body.messages.length - 1;
+  const last = r.request.messages.length - 1;
   return r.inputFindings.filter((f) => f.message === undefined || f.message === last);
 }
 
@@ -331,7 +326,7 @@ function drawPrompt(r) {
   const isRefused = r.inputFindings.length > 0 && (r.isBlocked || r.request.route === null);
   const isChanged = policyOf(r) === "redact" && findings.length > 0;
   $("received").classList.toggle("nothing", isRefused || !isChanged);
-  const last = r.request.body.messages.length - 1;
+  const last = r.request.messages.length - 1;
   if (isRefused) drawPieces($("received"), cutText([..."Nothing"], []));
   else if (isMasked(r) && isChanged)
     drawPieces($("received"), tokenPieces(points, findings, r.tokens.filter((t) => t.message === last)));
@@ -483,7 +478,15 @@ function routeDetail(route) {
   return [`Prompt: ${list(route.input)}`, `Answer: ${list(route.output)}`];
 }
 
+function drawDialects() {
+  if ($("dialect").childElementCount > 0) return; /* a key was changed */
+  $("dialect").replaceChildren(
+    ...Object.entries(DIALECTS).map(([value, { label }]) => make("option", { value }, label)),
+  );
+}
+
 function drawRoutes() {
+  drawDialects();
   const choices = known.routes.map((r) =>
     routeChoice(r.name, r.name, r.policy, POLICY_WORDS[r.policy] ?? "", routeDetail(r)),
   );
@@ -509,16 +512,18 @@ function drawRoutes() {
 /* ---- how to use it from elsewhere ---- */
 
 function snippetText(words) {
-  const { path, body, route } = buildRequest();
-  const prompt = body.messages[body.messages.length - 1].content || "Hello!";
-  const asked = { ...body, messages: [{ role: "user", content: prompt }] };
+  const { path, body, route, dialect, prompt: written } = buildRequest();
+  const prompt = written || "Hello!";
+  const asked = { ...body, ...dialect.body(body.model, [{ role: "user", content: prompt }]) };
   if (words === "curl") return curlCommand(location.origin + path, requestHeaders(), asked);
-  return SNIPPETS[words](location.origin + route.base, body.model, prompt, apiKey !== "");
+  const base = location.origin + dialect.base(route.base);
+  return dialect[words]({ base, model: body.model, prompt, hasKey: apiKey !== "" }).join("\n");
 }
 
 function drawSnippet() {
   const route = known.routes.find((r) => r.name === chosenRoute());
-  $("base-url").textContent = location.origin + (route?.base ?? "/api/v2");
+  $("base-url").textContent = location.origin + (route ? chosenDialect().base(route.base) : "/api/v2");
+  $("dialect").disabled = route === undefined;
   const shown = route === undefined ? "curl" : language; /* that endpoint is not one of OpenAI's */
   for (const button of document.querySelectorAll("#use [data-language]")) {
     button.setAttribute("aria-pressed", String(button.dataset.language === shown));

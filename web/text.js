@@ -164,45 +164,6 @@ function curlCommand(url, headers, body) {
   return parts.join(" \\\n  ");
 }
 
-/** The same request by the clients people have, with the key where keys belong. */
-const SNIPPETS = {
-  python: (base, model, prompt, hasKey) =>
-    [
-      ...(hasKey ? ["import os", ""] : []),
-      "from openai import OpenAI",
-      "",
-      "client = OpenAI(",
-      `    base_url=${JSON.stringify(base)},`,
-      `    api_key=${hasKey ? 'os.environ["WEIR_API_KEY"]' : '"none"'},`,
-      ")",
-      "stream = client.chat.completions.create(",
-      `    model=${JSON.stringify(model)},`,
-      `    messages=[{"role": "user", "content": ${JSON.stringify(prompt)}}],`,
-      "    stream=True,",
-      ")",
-      "for event in stream:",
-      "    for choice in event.choices:",
-      '        print(choice.delta.content or "", end="", flush=True)',
-    ].join("\n"),
-  javascript: (base, model, prompt, hasKey) =>
-    [
-      'import OpenAI from "openai";',
-      "",
-      "const client = new OpenAI({",
-      `  baseURL: ${JSON.stringify(base)},`,
-      `  apiKey: ${hasKey ? "process.env.WEIR_API_KEY" : '"none"'},`,
-      "});",
-      "const stream = await client.chat.completions.create({",
-      `  model: ${JSON.stringify(model)},`,
-      `  messages: [{ role: "user", content: ${JSON.stringify(prompt)} }],`,
-      "  stream: true,",
-      "});",
-      "for await (const event of stream) {",
-      '  process.stdout.write(event.choices[0]?.delta?.content ?? "");',
-      "}",
-    ].join("\n"),
-};
-
 function milliseconds(ms) {
   if (ms < 0.0005) return "< 1 µs";
   if (ms >= 1000) return `${Number((ms / 1000).toFixed(ms >= 10000 ? 1 : 2))} s`;

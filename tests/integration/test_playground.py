@@ -174,6 +174,27 @@ def test_a_redaction(seen):
     assert "maria" not in page["text"] and page["text"].endswith("another one.")
 
 
+SDKS = {
+    "messages": ("/redact", "from anthropic import Anthropic", '"@anthropic-ai/sdk"', "/redact/v1/messages"),
+}
+
+
+@clients.needed
+@pytest.mark.parametrize("name", SDKS)
+def test_other_apis(seen, w, name):
+    page = seen[name]
+    base, python, script, path = SDKS[name]
+    assert page["told"]["state"].startswith("Done, ") and page["thought"]
+    assert page["redacted"]["state"] == "Done, redacted"
+    assert page["redacted"]["marks"] == [f"[{kind}]" for kind in KINDS]
+    assert page["redacted"]["text"] == seen["redact"]["text"]
+    assert page["state"] == "Blocked" and "I can't help with that." in page["blocked"]
+    assert "example.com" not in page["text"] and "help" not in page["text"]
+    snippets = page["snippets"]
+    assert page["api"] == w.url() + base and f'base_url="{w.url()}{base}"' in snippets["Python"]
+    assert python in snippets["Python"] and script in snippets["JavaScript"] and path in snippets["curl"]
+
+
 @clients.needed
 def test_a_mask(seen):
     page = seen["mask"]

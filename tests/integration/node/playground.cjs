@@ -99,6 +99,30 @@ async function ask(page, prompt) {
   await ended(page);
 }
 
+/** The same prompts in another API: what is found in an answer, what a block is, and how to do it elsewhere. */
+async function otherApi(page, name) {
+  await page.getByLabel("Client's API", { exact: true }).selectOption({ label: name });
+  await guard(page, "default");
+  await example(page, "Reasoning");
+  await ended(page);
+  const told = await look(page);
+  const thought = await page.evaluate(() => document.getElementById("thought-text").textContent);
+  await guard(page, "redact");
+  await example(page, "Personal data");
+  await ended(page);
+  const redacted = await look(page);
+  const snippets = {};
+  for (const language of ["Python", "JavaScript", "curl"]) {
+    await page.getByRole("button", { name: language, exact: true }).click();
+    snippets[language] = await page.locator("#snippet").textContent();
+  }
+  const base = await page.locator("#base-url").textContent();
+  await guard(page, "block");
+  await example(page, "Personal data");
+  await ended(page);
+  return { told, thought, redacted, snippets, api: base };
+}
+
 const scenes = {
   async stream(page) {
     let during = null;
@@ -282,6 +306,9 @@ const scenes = {
     await ask(page, "anything");
     return { images: await page.evaluate(() => document.querySelectorAll("#text img").length) };
   },
+  async messages(page) {
+    return otherApi(page, "Anthropic Messages");
+  },
   async mask(page) {
     await guard(page, "private");
     await ask(page, "Write to jane@example.org, please.");
@@ -397,6 +424,7 @@ main(async (job) => {
         "keyboard",
         "theme",
         "refused",
+        "messages",
       ].map((name) => play(name)),
       play("block", { ...WIDE, colorScheme: "dark" }),
       play("phone", { ...PHONE, colorScheme: "dark" }),
