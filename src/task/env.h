@@ -49,7 +49,7 @@ struct weir_task_env {
     unsigned max_chunker_calls;
     size_t max_service_body_bytes;
     size_t max_event_bytes;
-    size_t max_held_bytes; /* of raw events not yet released, per stream */
+    size_t max_held_bytes;       /* of raw events not yet released, per stream */
     size_t max_remembered_bytes; /* that have left, of a response: they are said again */
     size_t max_choices;
     size_t max_tool_calls;                       /* per choice */

@@ -1,16 +1,5 @@
 /* Blocks of kinds that nobody here knows: JSON. */
-#include "talk/tree.h"
 #include "task/message_int.h"
-
-size_t weir_msg__add_texts(struct weir_arena *arena, const struct weir_json *json, uint32_t at,
-                           struct weir_slice *texts)
-{
-    struct weir_tree tree;
-    weir_tree_read(&tree, json, WEIR_JSON_NONE, at, WEIR_TREE_ANY, arena);
-    texts[0] = weir_json_raw(json, at);
-    texts[1] = tree.lines;
-    return 2;
-}
 
 enum { MAX_NAMES = 64 }; /* of strings in such a block */
 
@@ -86,7 +75,7 @@ static bool read_any(struct any *a, struct weir_slice lines)
         is_good = weir_json_parse(&json, weir_slice_cut(&lines, '\n'), NULL, arena, NULL) == 0 &&
                   weir_json_type(&json, 0) == WEIR_JSON_OBJECT;
         if (is_good) {
-            a->n_texts += weir_msg__add_texts(arena, &json, 0, &a->texts[a->n_texts]);
+            a->n_texts += weir_rowed_texts(arena, &json, 0, &a->texts[a->n_texts]);
             is_good = add_strings(a, &json, 0, 0);
         }
     }
@@ -99,16 +88,17 @@ static bool read_any(struct any *a, struct weir_slice lines)
 
 void weir_msg__close_any(struct weir_msg *m)
 {
-    struct any a = {.arena = {.account = m->task->arena->account}};
+    struct any a = {.arena = {.account = m->base.task->arena->account}};
     if (read_any(&a, weir_buf_slice(&m->block))) {
-        weir_row_judge(m->row, &(struct weir_row_judge){.line = {.tag = WEIR_MSG_WHOLE,
-                                                                 .number = m->index,
-                                                                 .json = weir_buf_slice(&m->block)},
-                                                        .texts = a.texts,
-                                                        .n_texts = a.n_texts,
-                                                        .rule = WEIR_ROW_BLOCKS});
+        weir_row_judge(m->base.row,
+                       &(struct weir_row_judge){.line = {.tag = WEIR_MSG_WHOLE,
+                                                         .number = m->index,
+                                                         .json = weir_buf_slice(&m->block)},
+                                                .texts = a.texts,
+                                                .n_texts = a.n_texts,
+                                                .rule = WEIR_ROW_BLOCKS});
     } else {
-        weir_msg__fail_model(m, "a block of an unknown kind has too many members");
+        weir_rowed_fail_model(&m->base, "a block of an unknown kind has too many members");
     }
     weir_arena_dispose(&a.arena);
 }

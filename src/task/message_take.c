@@ -5,7 +5,6 @@
  */
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "talk/form.h"
 #include "task/message_int.h"
 #include "task/seen.h"
@@ -19,18 +18,11 @@ struct came {
     struct weir_slice raw; /* with its framing */
 };
 
-static void drop(struct weir_msg *m, size_t n)
-{
-    if (n != 0) {
-        weir_metric_add(m->request.policy->dropped, n);
-    }
-}
-
 /* The event as it came, where the route annotates. */
 static struct weir_row_line as_it_came(const struct came *c, enum weir_msg_tag tag)
 {
     struct weir_row_line line = {.tag = (int)tag, .number = c->m->index};
-    if (c->m->is_stream) {
+    if (c->m->base.is_stream) {
         line.json = c->json->src;
         line.raw = c->raw;
     }
@@ -41,13 +33,13 @@ static void pass(const struct came *c)
 {
     struct weir_row_line line = as_it_came(c, WEIR_MSG_EVENT);
     if (line.json.n != 0) {
-        weir_row_line(c->m->row, &line);
+        weir_row_line(c->m->base.row, &line);
     }
 }
 
 static void add_line(struct weir_msg *m, enum weir_msg_tag tag, struct weir_slice json)
 {
-    weir_row_line(m->row,
+    weir_row_line(m->base.row,
                   &(struct weir_row_line){.tag = (int)tag, .number = m->index, .json = json});
 }
 
@@ -56,27 +48,10 @@ static void add_line(struct weir_msg *m, enum weir_msg_tag tag, struct weir_slic
 static void judge_json(const struct came *c, uint32_t at, const struct weir_row_line *line,
                        enum weir_row_rule rule)
 {
-    struct weir_slice texts[2];
-    struct weir_arena arena = {.account = c->m->task->arena->account};
-    weir_row_judge(c->m->row, &(struct weir_row_judge){
-                                  .line = *line,
-                                  .texts = texts,
-                                  .n_texts = weir_msg__add_texts(&arena, c->json, at, texts),
-                                  .rule = rule});
-    weir_arena_dispose(&arena);
+    weir_rowed_judge(&c->m->base, line, &(struct weir_rowed_value){c->json, at, rule});
 }
 
 /* ---- blocks ---- */
-
-/* What is held of a call or block has a limit. */
-static void check_held(struct weir_msg *m, int rc)
-{
-    if (rc != 0) {
-        struct weir_fault fault =
-            weir_source_limit_fault(m->task->arena, m->task->env->max_held_bytes);
-        weir_msg__fail(m, &fault);
-    }
-}
 
 static int append_node(struct weir_buf *out, const struct weir_json *json, uint32_t at)
 {
@@ -90,8 +65,9 @@ static int append_node(struct weir_buf *out, const struct weir_json *json, uint3
 static void keep_thought(const struct came *c, uint32_t text)
 {
     struct weir_msg *m = c->m;
-    if (m->enforces && m->kind == WEIR_MESSAGES_THINKING && m->request.policy->seal != NULL) {
-        check_held(m, weir_json_string_append(c->json, text, &m->thought));
+    if (m->base.enforces && m->kind == WEIR_MESSAGES_THINKING &&
+        m->base.request.policy->seal != NULL) {
+        weir_rowed_check_held(&m->base, weir_json_string_append(c->json, text, &m->thought));
     }
 }
 
@@ -100,14 +76,14 @@ static void say(const struct came *c, uint32_t text, bool is_all)
     if (text != WEIR_JSON_NONE) {
         struct weir_row_said said = {.json = c->json, .at = text, .is_all = is_all, .raw = c->raw};
         keep_thought(c, text);
-        weir_row_say(c->m->row, c->m->place, &said);
+        weir_row_say(c->m->base.row, c->m->place, &said);
     }
 }
 
 static void take_citation(const struct came *c, uint32_t at)
 {
     struct weir_buf json = {0};
-    if (c->m->enforces) {
+    if (c->m->base.enforces) {
         (void)append_node(&json, c->json, at); /* has no limit of its own */
         struct weir_row_line line = {
             .tag = WEIR_MSG_CITATION, .number = c->m->index, .json = weir_buf_slice(&json)};
@@ -127,7 +103,7 @@ static void take_citations(const struct came *c, uint32_t block)
     if (!is_list || c->json->nodes[list].n == 0) {
         return;
     }
-    if (!c->m->enforces) { /* the event that has them has left already */
+    if (!c->m->base.enforces) { /* the event that has them has left already */
         struct weir_row_line none = {.tag = WEIR_MSG_CITATION, .number = c->m->index};
         judge_json(c, list, &none, WEIR_ROW_DROPS);
         return;
@@ -143,17 +119,17 @@ static void open_place(const struct came *c, uint32_t block, uint32_t text)
     struct weir_msg *m = c->m;
     bool is_thinking = m->kind == WEIR_MESSAGES_THINKING;
     m->place = weir_row_open(
-        m->row, &(struct weir_row_place_options){
-                    .number = m->index,
-                    .channel = is_thinking ? WEIR_CHANNEL_REASONING : WEIR_CHANNEL_CONTENT,
-                    .keeps_json = !is_thinking && m->request.asks_json,
-                    .is_aside = !m->enforces && (is_thinking || !m->is_stream),
-                    .blocks = is_thinking && m->request.policy->seal == NULL});
-    if (m->is_stream) {
+        m->base.row, &(struct weir_row_place_options){
+                         .number = m->index,
+                         .channel = is_thinking ? WEIR_CHANNEL_REASONING : WEIR_CHANNEL_CONTENT,
+                         .keeps_json = !is_thinking && m->base.request.asks_json,
+                         .is_aside = !m->base.enforces && (is_thinking || !m->base.is_stream),
+                         .blocks = is_thinking && m->base.request.policy->seal == NULL});
+    if (m->base.is_stream) {
         say(c, text, false);
     } else if (text != WEIR_JSON_NONE) {
         keep_thought(c, text);
-        m->rest = weir_json_string(c->json, text, m->task->arena);
+        m->base.rest = weir_json_string(c->json, text, m->base.task->arena);
     }
     if (!is_thinking) {
         take_citations(c, block);
@@ -198,7 +174,7 @@ static void open_call(const struct came *c, uint32_t block)
         input == WEIR_JSON_NONE ||
         (weir_json_type(c->json, input) == WEIR_JSON_OBJECT && c->json->nodes[input].n == 0);
     if (!is_empty) {
-        check_held(m, append_node(&m->args, c->json, input));
+        weir_rowed_check_held(&m->base, append_node(&m->args, c->json, input));
     }
 }
 
@@ -209,11 +185,12 @@ static void open_known(const struct came *c, uint32_t block, uint32_t text)
     struct weir_buf empty = {0};
     size_t n_odd = 0;
     if (m->kind == WEIR_MESSAGES_ANY) {
-        check_held(m, append_node(&m->block, c->json, m->is_stream ? 0 : block));
+        weir_rowed_check_held(&m->base,
+                              append_node(&m->block, c->json, m->base.is_stream ? 0 : block));
         return;
     }
     if (weir_messages_write_empty(c->json, block, m->kind, &empty, &n_odd) != 0) {
-        weir_msg__fail_model(m, "a tool call's id has not the form of one");
+        weir_rowed_fail_model(&m->base, "a tool call's id has not the form of one");
     } else if (m->kind == WEIR_MESSAGES_TOOL) {
         weir_buf_append(&m->block, weir_buf_slice(&empty));
         open_call(c, block);
@@ -223,7 +200,7 @@ static void open_known(const struct came *c, uint32_t block, uint32_t text)
             open_place(c, block, text);
         }
     }
-    drop(m, n_odd);
+    weir_rowed_drop(&m->base, n_odd);
     weir_buf_dispose(&empty);
 }
 
@@ -233,7 +210,7 @@ static void open_told(const struct came *c, uint32_t block, uint32_t text)
     bool says_some = text != WEIR_JSON_NONE && c->json->nodes[text].n != 0;
     switch (m->kind) {
     case WEIR_MESSAGES_TEXT:
-        if (says_some && m->is_stream) {
+        if (says_some && m->base.is_stream) {
             pass_emptied(c, text);
         } else {
             pass(c);
@@ -269,7 +246,7 @@ static void open_block(const struct came *c, uint32_t block, enum weir_messages_
     weir_buf_clear(&m->args);
     weir_buf_clear(&m->thought);
     weir_buf_clear(&m->texts);
-    if (m->enforces) {
+    if (m->base.enforces) {
         open_known(c, block, text);
     } else {
         open_told(c, block, text);
@@ -289,7 +266,7 @@ static void judge_call(struct weir_msg *m, const struct weir_row_line *line)
         tools.items[1].index = 1;
         weir_buf_append(&tools.items[1].name, server);
     }
-    weir_row_call(m->row, line, &tools);
+    weir_row_call(m->base.row, line, &tools);
 }
 
 static void close_call(struct weir_msg *m)
@@ -303,7 +280,8 @@ static void add_signature(struct weir_msg *m)
 {
     if (m->thought.n != 0) {
         int rc = weir_buf_append_byte(&m->block, '\n');
-        check_held(m, rc == 0 ? weir_buf_append(&m->block, weir_buf_slice(&m->thought)) : rc);
+        weir_rowed_check_held(
+            &m->base, rc == 0 ? weir_buf_append(&m->block, weir_buf_slice(&m->thought)) : rc);
     }
     add_line(m, WEIR_MSG_SIGNATURE, weir_buf_slice(&m->block));
 }
@@ -316,7 +294,7 @@ static void close_known(struct weir_msg *m)
         break;
     case WEIR_MESSAGES_TEXT:
     case WEIR_MESSAGES_THINKING:
-        weir_row_close(m->row, m->place);
+        weir_row_close(m->base.row, m->place);
         if (m->block.n != 0) {
             add_signature(m);
         }
@@ -337,17 +315,17 @@ static void close_block(struct weir_msg *m, const struct came *c)
         c != NULL ? as_it_came(c, WEIR_MSG_EVENT)
                   : (struct weir_row_line){.tag = WEIR_MSG_EVENT, .number = m->index};
     m->is_open = false;
-    if (m->enforces) {
+    if (m->base.enforces) {
         close_known(m);
     } else {
         if (m->place != NULL) {
-            weir_row_close(m->row, m->place);
+            weir_row_close(m->base.row, m->place);
         }
         if (m->kind == WEIR_MESSAGES_TOOL) {
             line.tag = WEIR_MSG_CALL;
             judge_call(m, &line);
         } else if (line.json.n != 0) {
-            weir_row_line(m->row, &line);
+            weir_row_line(m->base.row, &line);
         }
     }
     m->index++;
@@ -361,22 +339,22 @@ static void take_known(const struct came *c, const struct weir_messages_event *e
     struct weir_msg *m = c->m;
     if (m->kind == WEIR_MESSAGES_ANY) {
         int rc = weir_buf_append_byte(&m->block, '\n');
-        check_held(m, rc == 0 ? append_node(&m->block, c->json, 0) : rc);
+        weir_rowed_check_held(&m->base, rc == 0 ? append_node(&m->block, c->json, 0) : rc);
         return;
     }
     bool is_signature = e->kind == WEIR_MESSAGES_SEALED && m->kind == WEIR_MESSAGES_THINKING;
     bool is_citation = e->kind == WEIR_MESSAGES_CITATION && m->kind == WEIR_MESSAGES_TEXT;
     if (e->text == WEIR_JSON_NONE) {
-        drop(m, e->kind == WEIR_MESSAGES_ANY);
+        weir_rowed_drop(&m->base, e->kind == WEIR_MESSAGES_ANY);
     } else if (is_signature) { /* the last one counts, as clients have it */
         weir_buf_clear(&m->block);
         weir_buf_append(&m->block, weir_json_raw(c->json, e->text));
     } else if (is_citation) {
         take_citation(c, e->text);
     } else if (e->kind != m->kind) {
-        weir_msg__fail_model(m, "a delta is not of its block's kind");
+        weir_rowed_fail_model(&m->base, "a delta is not of its block's kind");
     } else if (e->kind == WEIR_MESSAGES_TOOL) {
-        check_held(m, weir_json_string_append(c->json, e->text, &m->args));
+        weir_rowed_check_held(&m->base, weir_json_string_append(c->json, e->text, &m->args));
     } else {
         say(c, e->text, false);
     }
@@ -394,7 +372,7 @@ static void take_told(const struct came *c, const struct weir_messages_event *e)
     } else if (e->kind == WEIR_MESSAGES_TOOL && m->kind == WEIR_MESSAGES_TOOL) {
         pass(c);
         if (e->text != WEIR_JSON_NONE) {
-            check_held(m, weir_json_string_append(c->json, e->text, &m->args));
+            weir_rowed_check_held(&m->base, weir_json_string_append(c->json, e->text, &m->args));
         }
     } else if (e->kind == WEIR_MESSAGES_SEALED) {
         pass(c);
@@ -414,10 +392,10 @@ static void keep_usage(const struct came *c, uint32_t usage)
     if (usage == WEIR_JSON_NONE) {
         return;
     }
-    weir_seen_usage_at(m->request.policy, c->json, usage);
-    if (m->enforces) {
+    weir_seen_usage_at(m->base.request.policy, c->json, usage);
+    if (m->base.enforces) {
         weir_buf_clear(&m->usage);
-        drop(m, weir_form_write_usage(c->json, usage, &m->usage));
+        weir_rowed_drop(&m->base, weir_form_write_usage(c->json, usage, &m->usage));
     }
 }
 
@@ -428,12 +406,12 @@ static void take_start(const struct came *c, uint32_t message)
     bool has_content = content != WEIR_JSON_NONE && c->json->nodes[content].n != 0;
     struct weir_buf out = {0};
     if (m->head.n != 0) {
-        weir_msg__fail_model(m, "a message begins twice");
+        weir_rowed_fail_model(&m->base, "a message begins twice");
         return;
     }
-    size_t n_odd = weir_messages_write_head(c->json, message, m->request.model_id, &m->head);
-    if (m->enforces) {
-        drop(m, n_odd + has_content);
+    size_t n_odd = weir_messages_write_head(c->json, message, m->base.request.model_id, &m->head);
+    if (m->base.enforces) {
+        weir_rowed_drop(&m->base, n_odd + has_content);
         weir_messages_write_start(weir_buf_slice(&m->head), weir_buf_slice(&m->usage), &out);
         add_line(m, WEIR_MSG_EVENT, weir_buf_slice(&out));
     } else if (has_content) {
@@ -468,7 +446,7 @@ static void take_ending(const struct came *c, uint32_t object)
     struct weir_msg *m = c->m;
     struct weir_slice texts[2];
     struct weir_buf json = {0};
-    struct weir_arena arena = {.account = m->task->arena->account};
+    struct weir_arena arena = {.account = m->base.task->arena->account};
     struct weir_row_judge judge = {.line = {.tag = WEIR_MSG_ENDING, .number = m->index},
                                    .texts = texts,
                                    .n_texts = ending_texts(c, object, &arena, texts),
@@ -476,17 +454,17 @@ static void take_ending(const struct came *c, uint32_t object)
     if (m->is_open) {
         close_block(m, NULL);
     }
-    if (m->enforces) {
+    if (m->base.enforces) {
         weir_messages_write_stop(c->json, object, false, &json);
         weir_buf_append_byte(&json, '\n');
         weir_messages_write_stop(c->json, object, true, &json);
         judge.line.json = weir_buf_slice(&json);
     }
-    weir_row_judge(m->row, &judge);
-    if (!m->enforces) {
-        weir_row_wait(m->row);
+    weir_row_judge(m->base.row, &judge);
+    if (!m->base.enforces) {
+        weir_row_wait(m->base.row);
         struct weir_row_line line = as_it_came(c, WEIR_MSG_ENDING);
-        weir_row_line(m->row, &line);
+        weir_row_line(m->base.row, &line);
     }
     weir_arena_dispose(&arena);
     weir_buf_dispose(&json);
@@ -498,25 +476,25 @@ static void take_end(const struct came *c)
     if (m->is_open) {
         close_block(m, NULL);
     }
-    m->has_ended = true;
-    if (m->enforces) {
+    m->base.has_ended = true;
+    if (m->base.enforces) {
         add_line(m, WEIR_MSG_EVENT, WEIR_MESSAGES_STOP_EVENT);
     } else {
         pass(c);
     }
-    weir_row_end(m->row);
+    weir_row_end(m->base.row);
 }
 
 static void take_other(const struct came *c)
 {
     struct weir_msg *m = c->m;
-    if (!m->enforces) {
+    if (!m->base.enforces) {
         struct weir_row_line line = as_it_came(c, WEIR_MSG_WHOLE);
         judge_json(c, 0, &line, WEIR_ROW_BLOCKS);
-    } else if (m->request.policy->keeps_unknown) {
+    } else if (m->base.request.policy->keeps_unknown) {
         add_line(m, WEIR_MSG_EVENT, c->json->src);
     } else {
-        drop(m, 1);
+        weir_rowed_drop(&m->base, 1);
     }
 }
 
@@ -539,16 +517,17 @@ static const char *order_error(const struct weir_msg *m, const struct weir_messa
     return NULL;
 }
 
-void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, struct weir_slice raw)
+void weir_msg__take_event(struct weir_rowed *r, const struct weir_json *json, struct weir_slice raw)
 {
+    struct weir_msg *m = (struct weir_msg *)r;
     struct came c = {m, json, raw};
     struct weir_messages_event e;
     const char *why = NULL;
-    if (m->has_ended) {
+    if (m->base.has_ended) {
         return; /* nothing comes behind the end */
     }
     if (weir_messages_read(json, &e, &why) != 0 || (why = order_error(m, &e)) != NULL) {
-        weir_msg__fail_model(m, why);
+        weir_rowed_fail_model(&m->base, why);
         return;
     }
     keep_usage(&c, e.usage);
@@ -560,7 +539,7 @@ void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, stru
         open_block(&c, e.body, e.kind, e.text);
         break;
     case WEIR_MESSAGES_DELTA:
-        if (m->enforces) {
+        if (m->base.enforces) {
             take_known(&c, &e);
         } else {
             take_told(&c, &e);
@@ -576,7 +555,7 @@ void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, stru
         take_end(&c);
         break;
     case WEIR_MESSAGES_PING:
-        if (m->enforces) {
+        if (m->base.enforces) {
             add_line(m, WEIR_MSG_EVENT, WEIR_MESSAGES_PING_EVENT);
         } else {
             pass(&c);
@@ -590,13 +569,12 @@ void weir_msg__take_event(struct weir_msg *m, const struct weir_json *json, stru
 
 /* ---- a whole message ---- */
 
-enum { FEED_BYTES = 64 * 1024 }; /* given to the row before others have their turn */
-
 /* The next block is opened, or the last one closed, or all of it ended. */
-static void go_on(struct weir_msg *m)
+void weir_msg__go_on(struct weir_rowed *r)
 {
-    struct came c = {.m = m, .json = &m->answer};
-    const struct weir_json *json = &m->answer;
+    struct weir_msg *m = (struct weir_msg *)r;
+    struct came c = {.m = m, .json = &m->base.answer};
+    const struct weir_json *json = &m->base.answer;
     uint32_t content = weir_json_get_set(json, 0, WEIR_SLICE("content"));
     uint32_t at = m->next_block;
     uint32_t text;
@@ -604,10 +582,10 @@ static void go_on(struct weir_msg *m)
         close_block(m, NULL);
     } else if (at == WEIR_JSON_NONE) {
         take_ending(&c, 0);
-        weir_row_end(m->row);
-        m->has_ended = true;
+        weir_row_end(m->base.row);
+        m->base.has_ended = true;
     } else if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
-        weir_msg__fail_model(m, "a block is not an object");
+        weir_rowed_fail_model(&m->base, "a block is not an object");
     } else {
         enum weir_messages_kind kind = weir_messages_kind_of(json, at, &text);
         m->next_block = weir_json_after(json, content, at);
@@ -615,50 +593,22 @@ static void go_on(struct weir_msg *m)
     }
 }
 
-static void feed(struct weir_msg *m)
+void weir_msg__take_whole(struct weir_rowed *r)
 {
-    size_t n_given = 0;
-    while (!m->is_over && !m->has_ended && n_given < FEED_BYTES) {
-        size_t n = weir_utf8_floor(m->rest, FEED_BYTES);
-        if (n != 0) {
-            weir_row_add(m->row, m->place, weir_slice_sub(m->rest, 0, n));
-            m->rest = weir_slice_sub(m->rest, n, m->rest.n);
-            n_given += n;
-        } else {
-            go_on(m);
-            n_given++;
-        }
-    }
-    if (m->has_ended) {
-        weir_msg__advance(m);
-    } else if (!m->is_over) {
-        weir_loop_step(m->task->loop, &m->step);
-    }
-}
-
-static void on_step(struct weir_post *step)
-{
-    struct weir_msg *m = WEIR_LIST_ENTRY(step, struct weir_msg, step);
-    if (!m->is_over) {
-        feed(m);
-    }
-}
-
-void weir_msg__take_whole(struct weir_msg *m)
-{
-    const struct weir_json *json = &m->answer;
+    struct weir_msg *m = (struct weir_msg *)r;
+    const struct weir_json *json = &m->base.answer;
     struct came c = {.m = m, .json = json};
     uint32_t content = weir_json_get_set(json, 0, WEIR_SLICE("content"));
     if (content == WEIR_JSON_NONE || weir_json_type(json, content) != WEIR_JSON_ARRAY) {
-        weir_msg__fail_model(m, "the answer has no content");
+        weir_rowed_fail_model(&m->base, "the answer has no content");
         return;
     }
-    if (m->enforces) {
+    if (m->base.enforces) {
         uint32_t usage = weir_json_get_set(json, 0, WEIR_SLICE("usage"));
-        drop(m, weir_messages_write_head(json, 0, m->request.model_id, &m->head));
+        weir_rowed_drop(&m->base,
+                        weir_messages_write_head(json, 0, m->base.request.model_id, &m->head));
         keep_usage(&c, usage);
     }
     m->next_block = weir_json_first(json, content);
-    m->step.fn = on_step;
-    feed(m);
+    weir_rowed_feed(r);
 }

@@ -5,51 +5,45 @@
 
 /* ---- the answer ---- */
 
-static void finish(struct weir_msg *m, struct weir_buf *out)
-{
-    struct weir_task_answer answer = {.body = weir_arena_take_buf(m->task->arena, out)};
-    m->is_over = true;
-    weir_loop_post(m->task->loop, &m->cleanup);
-    m->done(m->ctx, &answer);
-}
-
 static void write_refused(struct weir_msg *m)
 {
     weir_buf_clear(&m->content);
     weir_buf_clear(&m->stop);
-    if (weir_msg__says_words(m)) {
-        weir_messages_write_text_block(weir_msg__words(m), &m->content);
+    if (weir_rowed_says_words(&m->base)) {
+        weir_messages_write_text_block(weir_rowed_words(&m->base), &m->content);
     }
-    weir_messages_write_refusal(weir_msg__words(m), m->request.policy->ends_completed, &m->stop);
+    weir_messages_write_refusal(weir_rowed_words(&m->base), m->base.request.policy->ends_completed,
+                                &m->stop);
     if (m->head.n == 0) {
         weir_msg__write_own_head(m, &m->head);
         weir_buf_append(&m->usage, WEIR_MSG_NO_USAGE);
     }
 }
 
-void weir_msg__answer(struct weir_msg *m, bool is_refused)
+void weir_msg__answer(struct weir_rowed *r, bool is_refused)
 {
+    struct weir_msg *m = (struct weir_msg *)r;
     struct weir_buf detections = {0};
     struct weir_buf warnings = {0};
     struct weir_buf out = {0};
-    weir_msg__write_all_found(m, true, &detections);
-    weir_msg__write_warnings(m, true, &warnings);
+    weir_rowed_write_all_found(&m->base, true, &detections);
+    weir_rowed_write_warnings(&m->base, true, &warnings);
     if (is_refused) {
         write_refused(m);
     }
-    if (is_refused || m->enforces) {
+    if (is_refused || m->base.enforces) {
         struct weir_messages_ending e = {.stop = weir_buf_slice(&m->stop),
                                          .usage = weir_buf_slice(&m->usage),
                                          .detections = weir_buf_slice(&detections),
                                          .warnings = weir_buf_slice(&warnings)};
         weir_messages_write_whole(weir_buf_slice(&m->head), weir_buf_slice(&m->content), &e, &out);
     } else {
-        weir_msg__patch(m->answer.src, weir_buf_slice(&detections), weir_buf_slice(&warnings),
-                        &out);
+        weir_rowed_patch(m->base.answer.src, weir_buf_slice(&detections), weir_buf_slice(&warnings),
+                         &out);
     }
     weir_buf_dispose(&detections);
     weir_buf_dispose(&warnings);
-    finish(m, &out);
+    weir_rowed_finish(r, &out);
 }
 
 /* ---- blocks ---- */
@@ -107,11 +101,13 @@ static void close_block(struct weir_msg *m)
 static void add_call(struct weir_msg *m, const struct weir_row_line *line)
 {
     struct weir_slice empty = line->json;
-    struct weir_slice input = weir_msg__arguments(m, line->input);
+    struct weir_buf input = {0};
+    weir_rowed_restore(&m->base, line->input, true, &input);
     begin_block(m);
     weir_buf_append(&m->content, weir_slice_sub(empty, 0, empty.n - 3)); /* without {}} */
-    weir_buf_append(&m->content, input.n != 0 ? input : WEIR_SLICE("{}"));
+    weir_buf_append(&m->content, input.n != 0 ? weir_buf_slice(&input) : WEIR_SLICE("{}"));
     weir_buf_append_byte(&m->content, '}');
+    weir_buf_dispose(&input);
 }
 
 /* ---- what the row says ---- */
@@ -120,7 +116,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
 {
     struct weir_msg *m = ctx;
     struct weir_slice rest = line->json;
-    if (!m->enforces) {
+    if (!m->base.enforces) {
         return;
     }
     switch ((enum weir_msg_tag)line->tag) {
@@ -157,58 +153,17 @@ static void on_line(void *ctx, const struct weir_row_line *line)
 static void on_text(void *ctx, const struct weir_row_text *text)
 {
     struct weir_msg *m = ctx;
-    weir_msg__keep_found(m, &text->found);
+    weir_rowed_note_text(&m->base, text);
     m->is_thought_changed = m->is_thought_changed || text->is_changed;
-    if (text->is_changed) {
-        weir_msg__note_outcome(m, WEIR_POLICY_REDACTED);
-    }
     weir_buf_append(&m->text, text->text);
-}
-
-static void on_found(void *ctx, const struct weir_row_found *found)
-{
-    struct weir_msg *m = ctx;
-    weir_msg__keep_found(m, found);
-    weir_msg__note_outcome(m, m->enforces ? WEIR_POLICY_REDACTED : WEIR_POLICY_ANNOTATED);
-}
-
-static void on_blocked(void *ctx, const struct weir_row_found *found)
-{
-    struct weir_msg *m = ctx;
-    weir_msg__keep_found(m, found);
-    weir_msg__note_outcome(m, WEIR_POLICY_BLOCKED);
-    weir_msg__count(m);
-    if (m->request.policy->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
-        struct weir_fault refused = weir_completion_block_fault(&m->request);
-        weir_msg__fail(m, &refused);
-    } else {
-        weir_msg__answer(m, true);
-    }
-}
-
-static void on_left(void *ctx)
-{
-    struct weir_msg *m = ctx;
-    weir_msg__count(m);
-    weir_msg__answer(m, false);
-}
-
-static void on_failed(void *ctx, const struct weir_fault *fault)
-{
-    weir_msg__fail(ctx, fault);
-}
-
-static void on_progress(void *ctx)
-{
-    weir_msg__advance(ctx);
 }
 
 const struct weir_row_ops weir_msg__unary_ops = {
     .line = on_line,
     .text = on_text,
-    .found = on_found,
-    .blocked = on_blocked,
-    .left = on_left,
-    .failed = on_failed,
-    .progress = on_progress,
+    .found = weir_rowed_on_found,
+    .blocked = weir_rowed_on_blocked,
+    .left = weir_rowed_on_left,
+    .failed = weir_rowed_on_failed,
+    .progress = weir_rowed_on_progress,
 };
