@@ -124,6 +124,7 @@ static void open_place(const struct came *c, uint32_t block, uint32_t text)
                          .channel = is_thinking ? WEIR_CHANNEL_REASONING : WEIR_CHANNEL_CONTENT,
                          .keeps_json = !is_thinking && m->base.request.asks_json,
                          .is_aside = !m->base.enforces && (is_thinking || !m->base.is_stream),
+                         .is_signed = is_thinking,
                          .blocks = is_thinking && m->base.request.policy->seal == NULL});
     if (m->base.is_stream) {
         say(c, text, false);

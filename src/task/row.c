@@ -274,8 +274,7 @@ static struct weir_row_place *new_place(struct weir_row *row,
                                      .max_held_bytes = row->o.max_held_bytes,
                                      .choice = options->number,
                                      .keeps_json = options->keeps_json,
-                                     /* what is signed must come back as it was */
-                                     .keeps_tokens = options->channel == WEIR_CHANNEL_REASONING,
+                                     .keeps_tokens = options->is_signed,
                                      .is_unary = row->o.is_unary,
                                      .exposes_nothing = options->keeps_json || options->is_aside,
                                      .on_progress = on_progress,
@@ -573,21 +572,27 @@ static size_t send_part(const struct item *item, const struct weir_guard_piece *
     return n;
 }
 
-/* Annotate: the piece event by event, with what stands between them. */
+/* Annotate: the piece event by event, with what stands between them; not with lines behind another
+ * place's text, which has not left. */
 static void emit_raw(struct weir_row_place *place, const struct weir_guard_piece *piece)
 {
     struct weir_row *row = place->row;
     struct weir_slice rest = piece->text;
     size_t at_cp = piece->start_cp;
+    bool is_mixed = false;
     struct weir_list *link = row->items.next;
     for (; link != &row->items && at_cp < piece->end_cp; link = link->next) {
         struct item *item = WEIR_LIST_ENTRY(link, struct item, link);
         if (item->has_left) {
             continue;
         }
-        if (item->kind == LINE) {
-            send_line(row, item, false);
-            item->has_left = true;
+        if (item->kind != LINE && item->place != place) {
+            is_mixed = true;
+        } else if (item->kind == LINE) {
+            if (!is_mixed) {
+                send_line(row, item, false);
+                item->has_left = true;
+            }
         } else if (item->kind == TEXT && item->start_cp == item->end_cp) {
             send_empty(row, item);
             item->has_left = true;
@@ -606,8 +611,13 @@ static void emit(struct weir_row_place *place, const struct weir_guard_piece *pi
     if (is_annotating(row) && piece->start_cp != piece->end_cp) {
         emit_raw(place, piece);
     } else if (piece->text.n != 0 || piece->n_findings != 0) {
-        struct weir_row_text text = {
-            .found = found_of(place, piece), .text = piece->text, .is_changed = piece->is_changed};
+        struct weir_row_text text = {.found = found_of(place, piece),
+                                     .text = piece->text,
+                                     .is_changed = piece->is_changed,
+                                     .start_cp = piece->start_cp,
+                                     .end_cp = piece->end_cp,
+                                     .stretches = piece->stretches,
+                                     .n_stretches = piece->n_stretches};
         row->o.ops->text(row->o.ctx, &text);
     }
 }
@@ -723,7 +733,7 @@ static bool is_blocking(const struct judged *judged, enum weir_row_rule rule)
     }
     const struct weir_policy *policy = judged->row->o.policy;
     struct weir_policy_hit hit = {.policy = policy, .can_replace = rule != WEIR_ROW_BLOCKS};
-    return judged->group->n_found != 0 &&
+    return judged->group->n_found != 0 && rule != WEIR_ROW_SPARES &&
            weir_policy_rules_of(policy->action)->answer(&hit) == WEIR_POLICY_STOPPED;
 }
 
@@ -738,7 +748,8 @@ static bool let_go_call(struct judged *judged, const struct item *item)
         struct weir_row_line line = {.tag = item->tag,
                                      .number = item->number,
                                      .json = json_of(item),
-                                     .input = weir_buf_slice(&judged->tools.items[0].arguments)};
+                                     .input = weir_buf_slice(&judged->tools.items[0].arguments),
+                                     .tools = &judged->tools};
         row->o.ops->line(row->o.ctx, &line);
     } else {
         struct weir_fault fault = weir_promise_broken(&(struct weir_promise){
@@ -754,7 +765,7 @@ static bool let_go_line(struct judged *judged, const struct item *item, bool is_
     if (judged->called != NULL) {
         return let_go_call(judged, item);
     }
-    if (!is_found || item->rule == WEIR_ROW_TOUCHES) {
+    if (!is_found || item->rule == WEIR_ROW_TOUCHES || item->rule == WEIR_ROW_SPARES) {
         send_line(judged->row, item, is_found);
     }
     return true;

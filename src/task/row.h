@@ -49,6 +49,12 @@ struct weir_row_text {
     struct weir_slice json;
     struct weir_slice raw;
     bool is_changed;
+    /* Where the route blocks or redacts: which part of the place's text it stands for, and what the
+     * model said there (see weir_guard_piece). */
+    size_t start_cp;
+    size_t end_cp;
+    const struct weir_guard_stretch *stretches;
+    size_t n_stretches;
 };
 
 struct weir_row_line {
@@ -56,8 +62,9 @@ struct weir_row_line {
     uint64_t number;
     struct weir_slice json;
     struct weir_slice raw;   /* the same with its framing, as it came; or empty */
-    struct weir_slice input; /* of a call: its arguments, with what was found in them replaced */
-    bool is_touched;         /* a judged line with a finding, where the owner has asked for those */
+    struct weir_slice input; /* of a call: its arguments, with what was found in them replaced … */
+    const struct weir_tools *tools; /* … and all that was looked at with it, likewise */
+    bool is_touched; /* a judged line with a finding, where the owner has asked for those */
 };
 
 struct weir_row_ops {
@@ -94,7 +101,8 @@ struct weir_row_place_options {
     enum weir_channel channel;
     bool keeps_json; /* see weir_guard_options */
     bool is_aside;
-    bool blocks; /* a finding ends the answer, where others are replaced, too */
+    bool blocks;    /* a finding ends the answer, where others are replaced, too */
+    bool is_signed; /* it must come back as it was: on routes that mask no values are put back */
 };
 
 /* Lives until it was closed and has left. */
@@ -124,6 +132,7 @@ enum weir_row_rule {
     WEIR_ROW_BLOCKS,  /* ends the answer, as where the route blocks */
     WEIR_ROW_DROPS,   /* the line is left out */
     WEIR_ROW_TOUCHES, /* the line leaves with is_touched: its owner writes it without its texts */
+    WEIR_ROW_SPARES,  /* the same, where the route blocks, too */
 };
 /* Texts that are empty are not looked at; without any it is a line. Copied. Where the route
  * annotates a line that is empty does not leave: its texts are looked at. */

@@ -1,0 +1,373 @@
+/* What arrives of a response where the route blocks or redacts: everything is taken apart, and only
+ * what is known goes on. Items of a stream come event by event, those of a whole response at once.
+ */
+#include "model/model.h"
+#include "talk/form.h"
+#include "task/response_int.h"
+#include "task/seen.h"
+
+#include <stdio.h>
+
+enum { MOST_AHEAD = 64 }; /* items that may wait for the one that is open */
+
+/* ---- the response around them ---- */
+
+/* The server's id, as it leaves. */
+static void keep_id(const struct weir_rsp_came *c, uint32_t response)
+{
+    struct weir_rsp *m = c->m;
+    uint32_t at = weir_json_get_set(c->json, response, WEIR_SLICE("id"));
+    const struct weir_model_report *report = m->base.task->call.model_report;
+    struct weir_slice server = m->server;
+    if (m->id.n != 0 || !weir_form_is_id_at(c->json, at, WEIR_FORM_ID_MOST)) {
+        return;
+    }
+    struct weir_slice raw = weir_json_raw(c->json, at);
+    struct weir_slice id = weir_slice_sub(raw, 1, raw.n - 1);
+    if (server.n == 0 && report != NULL) {
+        server = report->provider;
+    }
+    if (m->ids.secret.n != 0) {
+        weir_response_id_write(&m->ids, id, server, &m->id);
+    } else {
+        weir_buf_append(&m->id, id);
+    }
+}
+
+void weir_rsp__keep_head(const struct weir_rsp_came *c, uint32_t response)
+{
+    struct weir_rsp *m = c->m;
+    struct weir_responses_head h = {.json = c->json,
+                                    .response = response,
+                                    .asked = m->asked,
+                                    .model_id = m->base.request.model_id,
+                                    .is_blank = true};
+    uint32_t usage = weir_json_get_set(c->json, response, WEIR_SLICE("usage"));
+    keep_id(c, response);
+    h.id = weir_buf_slice(&m->id);
+    weir_buf_clear(&m->head);
+    weir_rowed_drop(&m->base, weir_responses_write_head(&h, &m->head));
+    if (usage != WEIR_JSON_NONE) {
+        weir_seen_usage_at(m->base.request.policy, c->json, usage);
+        weir_buf_clear(&m->usage);
+        weir_rowed_drop(&m->base, weir_form_write_usage(c->json, usage, &m->usage));
+    }
+}
+
+static void take_head(const struct weir_rsp_came *c, const struct weir_responses_event *e)
+{
+    struct weir_rsp *m = c->m;
+    uint32_t output = weir_json_get_set(c->json, e->body, WEIR_SLICE("output"));
+    weir_rowed_drop(&m->base, output != WEIR_JSON_NONE && c->json->nodes[output].n != 0);
+    if (m->head.n == 0 && strcmp(e->type, "created") != 0) {
+        weir_rowed_fail_model(&m->base, "the first event is not response.created");
+        return;
+    }
+    weir_rsp__keep_head(c, e->body);
+    weir_rsp__add_line(m, WEIR_RSP_HEAD, 0, weir_slice_cstr(e->type));
+}
+
+/* The items that only the end has: they come as if they had been said. */
+static void take_unsaid(const struct weir_rsp_came *c, uint32_t response)
+{
+    struct weir_rsp *m = c->m;
+    uint32_t output = weir_json_get_set(c->json, response, WEIR_SLICE("output"));
+    bool is_list = output != WEIR_JSON_NONE && weir_json_type(c->json, output) == WEIR_JSON_ARRAY;
+    uint32_t at = is_list ? weir_json_first(c->json, output) : WEIR_JSON_NONE;
+    uint64_t k = 0;
+    for (; at != WEIR_JSON_NONE && !m->base.is_over; k++) {
+        bool is_object = weir_json_type(c->json, at) == WEIR_JSON_OBJECT;
+        if (m->is_open && k + 1 == m->n_items && is_object) {
+            weir_rsp__close_item(c, at);
+        } else if (k >= m->n_items && is_object) {
+            weir_rsp__open_item(c, at, WEIR_JSON_NONE);
+            weir_rsp__close_item(c, at);
+        }
+        at = weir_json_after(c->json, output, at);
+    }
+    if (m->is_open) {
+        weir_rsp__close_item(c, WEIR_JSON_NONE);
+    }
+}
+
+static void take_end(const struct weir_rsp_came *c, const struct weir_responses_event *e)
+{
+    struct weir_rsp *m = c->m;
+    if (m->head.n == 0) {
+        weir_rowed_fail_model(&m->base, "the first event is not response.created");
+        return;
+    }
+    weir_rsp__keep_head(c, e->body);
+    take_unsaid(c, e->body);
+    if (!m->base.is_over) {
+        weir_rsp__take_ending(c, e->type, e->body);
+        m->base.has_ended = true;
+        weir_row_end(m->base.row);
+    }
+}
+
+/* ---- items in their order ---- */
+
+static void park(const struct weir_rsp_came *c, uint64_t item)
+{
+    struct weir_rsp *m = c->m;
+    struct weir_json_write w;
+    if (item - m->item > MOST_AHEAD) {
+        weir_rowed_fail_model(&m->base, "too many items are open at once");
+        return;
+    }
+    weir_json_write_init(&w, &m->parked);
+    weir_json_write_node(&w, c->json, 0);
+    int rc = weir_json_write_finish(&w);
+    weir_rowed_check_held(&m->base, rc == 0 ? weir_buf_append_byte(&m->parked, '\n') : rc);
+}
+
+static void take_in_order(const struct weir_rsp_came *c, const struct weir_responses_event *e)
+{
+    struct weir_rsp *m = c->m;
+    if (m->head.n == 0) {
+        weir_rowed_fail_model(&m->base, "the first event is not response.created");
+    } else if (m->is_open && e->item > m->item) {
+        park(c, e->item);
+    } else if (m->is_open ? e->item < m->item : e->item < m->next_item) {
+        weir_rowed_drop(&m->base, 1); /* of an item that has ended */
+    } else {
+        m->item = e->item;
+        weir_rsp__take_of_item(c, e);
+    }
+}
+
+/* What waited for the item that has ended just now. */
+static void take_parked(struct weir_rsp *m)
+{
+    while (!m->is_open && m->parked.n != 0 && !m->base.is_over) {
+        struct weir_buf lines = m->parked;
+        struct weir_slice rest = weir_buf_slice(&lines);
+        struct weir_json_tape tape = {0};
+        m->parked = (struct weir_buf){0};
+        weir_buf_init(&m->parked, m->base.task->env->max_held_bytes);
+        while (rest.n != 0 && !m->base.is_over) {
+            struct weir_json json;
+            struct weir_rsp_came c = {.m = m, .json = &json};
+            struct weir_responses_event e;
+            const char *why = NULL;
+            if (weir_json_parse_reuse(&json, weir_slice_cut(&rest, '\n'), NULL, &tape, NULL) == 0 &&
+                weir_responses_read(&json, &e, &why) == 0) {
+                take_in_order(&c, &e);
+            }
+            if (!m->is_open && m->parked.n != 0) { /* what waits again comes first */
+                weir_rowed_check_held(&m->base, weir_buf_append(&m->parked, rest));
+                rest = WEIR_SLICE("");
+            }
+        }
+        weir_json_tape_dispose(&tape);
+        weir_buf_dispose(&lines);
+    }
+}
+
+/* ---- beside the items ---- */
+
+/* What is heard belongs to no item. */
+static void take_heard(const struct weir_rsp_came *c, const struct weir_responses_event *e)
+{
+    struct weir_rsp *m = c->m;
+    if (m->head.n == 0) {
+        weir_rowed_fail_model(&m->base, "the first event is not response.created");
+        return;
+    }
+    if (m->heard == NULL) {
+        m->heard = weir_rsp__new_part(m, WEIR_RESPONSES_TRANSCRIPT,
+                                      weir_rsp__number(0, WEIR_RESPONSES_TRANSCRIPT, 0), false);
+    }
+    if (e->what == WEIR_RESPONSES_DELTA && e->text != WEIR_JSON_NONE) {
+        struct weir_row_said said = {.json = c->json, .at = e->text};
+        weir_row_say(m->base.row, m->heard->place, &said);
+    } else if (e->what == WEIR_RESPONSES_DONE) {
+        weir_row_close(m->base.row, m->heard->place);
+        weir_rsp__add_line(m, WEIR_RSP_HEARD, m->heard->number, WEIR_SLICE(""));
+        m->heard = NULL;
+    }
+}
+
+static void take_other(const struct weir_rsp_came *c)
+{
+    struct weir_rsp *m = c->m;
+    if (m->base.request.policy->keeps_unknown) {
+        weir_rsp__add_line(m, WEIR_RSP_EVENT, 0, c->json->src);
+    } else {
+        weir_rowed_drop(&m->base, 1);
+    }
+}
+
+static void take_known(const struct weir_rsp_came *c, const struct weir_responses_event *e)
+{
+    struct weir_rsp *m = c->m;
+    switch (e->what) {
+    case WEIR_RESPONSES_HEAD:
+        take_head(c, e);
+        break;
+    case WEIR_RESPONSES_END:
+        take_end(c, e);
+        break;
+    case WEIR_RESPONSES_OTHER:
+        take_other(c);
+        break;
+    case WEIR_RESPONSES_MEDIA:
+        weir_rowed_drop(&m->base, 1);
+        break;
+    default:
+        if (e->kind == WEIR_RESPONSES_TRANSCRIPT) {
+            take_heard(c, e);
+        } else {
+            take_in_order(c, e);
+            take_parked(m);
+        }
+        break;
+    }
+}
+
+void weir_rsp__take_event(struct weir_rowed *r, const struct weir_json *json, struct weir_slice raw)
+{
+    struct weir_rsp *m = (struct weir_rsp *)r;
+    struct weir_rsp_came c = {m, json, raw};
+    struct weir_responses_event e;
+    const char *why = NULL;
+    if (r->has_ended) {
+        return; /* nothing comes behind the end */
+    }
+    if (weir_responses_read(json, &e, &why) != 0) {
+        weir_rowed_fail_model(r, why);
+    } else if (r->enforces) {
+        take_known(&c, &e);
+    } else {
+        weir_rsp__take_told(&c, &e);
+    }
+}
+
+/* ---- a whole response ---- */
+
+void weir_rsp__say(struct weir_rowed *r, struct weir_slice text)
+{
+    weir_row_add(r->row, ((struct weir_rsp *)r)->part->place, text);
+}
+
+static uint32_t list_at(const struct weir_json *json, uint32_t object, const char *name)
+{
+    uint32_t at = weir_json_get_set(json, object, weir_slice_cstr(name));
+    bool is_list = at != WEIR_JSON_NONE && weir_json_type(json, at) == WEIR_JSON_ARRAY;
+    return is_list ? at : WEIR_JSON_NONE;
+}
+
+/* The next part of the item that is open; false: there is none. */
+static bool next_part(struct weir_rsp *m)
+{
+    const struct weir_json *json = &m->base.answer;
+    if (m->next_part == WEIR_JSON_NONE && m->parts_at != WEIR_JSON_NONE) {
+        uint32_t summary = list_at(json, m->whole, "summary");
+        bool has_more = m->kind == WEIR_RESPONSES_THOUGHT && summary != m->parts_at;
+        m->parts_at = has_more ? summary : WEIR_JSON_NONE;
+        m->next_part =
+            m->parts_at != WEIR_JSON_NONE ? weir_json_first(json, m->parts_at) : WEIR_JSON_NONE;
+    }
+    return m->next_part != WEIR_JSON_NONE;
+}
+
+static void open_next_part(struct weir_rsp *m)
+{
+    const struct weir_json *json = &m->base.answer;
+    uint32_t at = m->next_part;
+    uint32_t text;
+    bool is_summary = m->parts_at == list_at(json, m->whole, "summary");
+    bool is_object = weir_json_type(json, at) == WEIR_JSON_OBJECT;
+    enum weir_responses_kind kind =
+        is_object ? weir_responses_part_of(json, at, is_summary, &text) : WEIR_RESPONSES_KINDS;
+    m->next_part = weir_json_after(json, m->parts_at, at);
+    if (kind == WEIR_RESPONSES_KINDS && !m->base.enforces && is_object) {
+        struct weir_row_line none = {
+            .tag = WEIR_RSP_HELD,
+            .number = weir_rsp__number(m->n_items - 1, WEIR_RESPONSES_CALL, WEIR_RSP_ITEM)};
+        weir_rowed_judge(&m->base, &none, &(struct weir_rowed_value){json, at, WEIR_ROW_BLOCKS});
+        return;
+    }
+    weir_rsp__open_part(m, m->next_parts[kind == WEIR_RESPONSES_SUMMARY], kind);
+    if (m->part == NULL) {
+        return;
+    }
+    if (text != WEIR_JSON_NONE) {
+        m->base.rest = weir_json_string(json, text, m->base.task->arena);
+    }
+    if (kind == WEIR_RESPONSES_TEXT) {
+        weir_logprobs_take(&m->part->logprobs, json, list_at(json, at, "logprobs"));
+    }
+    m->part_index = at; /* of a whole answer: the node */
+}
+
+static void end_whole(struct weir_rsp *m)
+{
+    struct weir_rsp_came c = {.m = m, .json = &m->base.answer};
+    m->base.has_ended = true;
+    weir_rsp__take_ending(&c, "completed", 0);
+    weir_row_end(m->base.row);
+}
+
+static void open_next_item(struct weir_rsp *m)
+{
+    struct weir_rsp_came c = {.m = m, .json = &m->base.answer};
+    const struct weir_json *json = &m->base.answer;
+    uint32_t at = m->next_whole;
+    uint32_t output = list_at(json, 0, "output");
+    m->next_whole = weir_json_after(json, output, at);
+    if (weir_json_type(json, at) != WEIR_JSON_OBJECT) {
+        weir_rowed_fail_model(&m->base, "an item is not an object");
+        return;
+    }
+    m->whole = at;
+    m->item = m->next_item;
+    m->parts_at = WEIR_JSON_NONE;
+    m->next_part = WEIR_JSON_NONE;
+    enum weir_responses_item kind = weir_responses_item_of(json, at);
+    if (!m->base.enforces && kind == WEIR_RESPONSES_HELD) {
+        weir_rsp__tell_item(&c, m->n_items++, at);
+        return;
+    }
+    weir_rsp__open_item(&c, at, WEIR_JSON_NONE);
+    if (kind == WEIR_RESPONSES_MESSAGE || kind == WEIR_RESPONSES_THOUGHT) {
+        uint32_t content = list_at(json, at, "content");
+        m->parts_at = content != WEIR_JSON_NONE ? content : list_at(json, at, "summary");
+        m->next_part =
+            m->parts_at != WEIR_JSON_NONE ? weir_json_first(json, m->parts_at) : WEIR_JSON_NONE;
+    }
+}
+
+void weir_rsp__go_on(struct weir_rowed *r)
+{
+    struct weir_rsp *m = (struct weir_rsp *)r;
+    struct weir_rsp_came c = {.m = m, .json = &r->answer};
+    if (m->part != NULL) {
+        weir_rsp__close_part(&c, (uint32_t)m->part_index);
+    } else if (m->is_open && next_part(m)) {
+        open_next_part(m);
+    } else if (m->is_open) {
+        weir_rsp__close_item(&c, m->whole);
+    } else if (m->next_whole != WEIR_JSON_NONE) {
+        open_next_item(m);
+    } else {
+        end_whole(m);
+    }
+}
+
+void weir_rsp__take_whole(struct weir_rowed *r)
+{
+    struct weir_rsp *m = (struct weir_rsp *)r;
+    struct weir_rsp_came c = {.m = m, .json = &r->answer};
+    uint32_t output = list_at(&r->answer, 0, "output");
+    if (output == WEIR_JSON_NONE) {
+        weir_rowed_fail_model(r, "the answer has no output");
+        return;
+    }
+    if (r->enforces) {
+        weir_rsp__keep_head(&c, 0);
+    }
+    m->next_whole = weir_json_first(&r->answer, output);
+    weir_rowed_feed(r);
+}
