@@ -40,6 +40,7 @@ static inline const char *test_env(void *ctx, const char *name)
         {"WEIR_API_KEYS", "k1,k2"},
         {"SENTENCE", "a b"},
         {"WEIR_SEAL_KEY", "0123456789abcdef"},
+        {"WEIR_ID_KEY", "0123456789abcdef"},
         {"MASK_KEY", "0123456789abcdef"},
         {"WEIR_MASK_KEY", "0123456789abcdef"},
     };
