@@ -51,6 +51,7 @@ struct weir_shadow {
     struct run *runs;
     size_t n_runs;
     size_t n_left;
+    bool is_looking;
     struct weir_post post; /* begins, and later ends */
     struct weir_timer late;
 };
@@ -85,6 +86,7 @@ void weir_shadows_init(struct weir_shadows *all, struct weir_loop *loop)
 static void shadow_free(struct weir_shadow *s)
 {
     weir_list_remove(&s->link);
+    s->all->n_looking -= s->is_looking;
     weir_loop_unpost(&s->post);
     weir_loop_cancel(s->all->loop, &s->late);
     if (s->on_end != NULL) {
@@ -463,6 +465,14 @@ static void on_post_begin(struct weir_post *post)
 {
     struct weir_shadow *s = WEIR_LIST_ENTRY(post, struct weir_shadow, post);
     size_t max = s->plans[WEIR_POLICY_INPUT].n + s->plans[WEIR_POLICY_OUTPUT].n;
+    if (s->all->n_looking == WEIR_SHADOWS_AT_ONCE) {
+        count_skipped(&s->plans[WEIR_POLICY_INPUT], "full");
+        count_skipped(&s->plans[WEIR_POLICY_OUTPUT], "full");
+        shadow_free(s);
+        return;
+    }
+    s->is_looking = true;
+    s->all->n_looking++;
     weir_json_tape_dispose(&s->tape);
     s->runs = weir_arena_array(&s->arena, max, sizeof *s->runs);
     add_runs(s, WEIR_POLICY_INPUT);

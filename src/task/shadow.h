@@ -18,14 +18,16 @@
  *                      └ more is left out
  *
  * A shadow outlives its request for as long as its detectors need, ten seconds at most; all shadows
- * of a worker together keep 16 MiB at most, and who comes then has none. Their memory counts in the
- * process's total. What they did not look at is counted in weir_shadow_skipped_total.
+ * of a worker together keep 16 MiB at most, 256 of them look at once, and who comes then is left
+ * out. Their memory counts in the process's total. What they did not look at is counted in
+ * weir_shadow_skipped_total.
  */
 enum {
     WEIR_SHADOW_MAX_BYTES = 64 * 1024,
     WEIR_SHADOW_QUESTION_BYTES = 32 * 1024, /* of them: an answer has its share, too */
     WEIR_SHADOW_LATE_MS = 10000,
     WEIR_SHADOWS_MAX_BYTES = 16 * 1024 * 1024,
+    WEIR_SHADOWS_AT_ONCE = 256, /* each may hold connections */
 };
 
 /* A worker's. */
@@ -33,6 +35,7 @@ struct weir_shadows {
     struct weir_loop *loop;
     struct weir_account account;
     struct weir_list all;
+    size_t n_looking;
 };
 
 void weir_shadows_init(struct weir_shadows *all, struct weir_loop *loop);

@@ -169,8 +169,9 @@ static void test_many(void **state)
             stage_turn(st);
         }
     }
-    assert_true(n_refused > 500);
-    assert_int_equal(n_let_go, n_refused); /* whose environment was given back at once */
+    assert_true(shadows.n_looking <= WEIR_SHADOWS_AT_ONCE);
+    assert_true(n_let_go >= n_refused); /* whose environment was given back at once */
+    assert_true(n_let_go > 500);
     assert_true(shadows.account.bytes < 2 * (size_t)WEIR_SHADOWS_MAX_BYTES);
     st->loop.held_ms += WEIR_SHADOW_LATE_MS;
     weir_timers_run(&st->loop.timers, st->loop.held_ms);
