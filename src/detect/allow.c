@@ -53,20 +53,22 @@ static struct weir_slice text_of(struct weir_slice content, const struct weir_de
     return weir_slice_sub(rest, 0, weir_utf8_byte_at(rest, d->end_cp - d->start_cp));
 }
 
-static bool is_allowed(const struct allow_call *c, struct weir_slice content,
-                       const struct weir_detection *d)
+static bool is_allowed(const struct weir_allow *a, const struct weir_detection *d,
+                       struct weir_slice text)
 {
-    const struct weir_allow *a = (const struct weir_allow *)c->base.detector;
-    if (!d->has_span || d->edge != WEIR_EDGE_NONE) {
-        return false;
-    }
-    struct weir_slice text = d->text.n != 0 ? d->text : text_of(content, d);
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; d->has_span && d->edge == WEIR_EDGE_NONE && i < a->n; i++) {
         if (weir_allow_matches(a->patterns[i], text)) {
             return true;
         }
     }
     return false;
+}
+
+static bool is_dropped(const struct allow_call *c, struct weir_slice content,
+                       const struct weir_detection *d)
+{
+    struct weir_slice text = d->text.n != 0 || !d->has_span ? d->text : text_of(content, d);
+    return is_allowed((const struct weir_allow *)c->base.detector, d, text);
 }
 
 static struct weir_detect_list without_allowed(struct allow_call *c, size_t at)
@@ -75,7 +77,7 @@ static struct weir_detect_list without_allowed(struct allow_call *c, size_t at)
     struct weir_detection *kept = weir_arena_alloc(&c->arena, list->n * sizeof *kept);
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++) {
-        if (!is_allowed(c, c->input->contents[at], &list->items[i])) {
+        if (!is_dropped(c, c->input->contents[at], &list->items[i])) {
             kept[n++] = list->items[i];
         }
     }
@@ -146,4 +148,14 @@ void weir_allow_init(struct weir_allow *a, const struct weir_detector *inner,
                              .inner = inner,
                              .patterns = patterns,
                              .n = n};
+}
+
+const struct weir_detector *weir_allow_inner(const struct weir_detector *d)
+{
+    return d->ops == &OPS ? ((const struct weir_allow *)d)->inner : d;
+}
+
+bool weir_allow_drops(const struct weir_detector *d, const struct weir_detection *finding)
+{
+    return d->ops == &OPS && is_allowed((const struct weir_allow *)d, finding, finding->text);
 }

@@ -22,6 +22,12 @@ struct weir_allow {
 void weir_allow_init(struct weir_allow *a, const struct weir_detector *inner,
                      const struct weir_slice *patterns, size_t n);
 
+/* The detector behind it; `d` itself where nothing is allowed. */
+const struct weir_detector *weir_allow_inner(const struct weir_detector *d);
+
+/* Is this finding, whose text is known, none for `d`? Never where nothing is allowed. */
+bool weir_allow_drops(const struct weir_detector *d, const struct weir_detection *finding);
+
 /* Does all of `text` match? Linear in both for one `*`, at worst their product. */
 bool weir_allow_matches(struct weir_slice pattern, struct weir_slice text);
 

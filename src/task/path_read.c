@@ -11,6 +11,7 @@
  */
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "detect/allow.h"
 #include "task/path_int.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ void weir_path__open_reading(struct weir_path_segment *seg)
         }
         seg->reading =
             seg->reading != NULL ? seg->reading : weir_reading_new(task->loop, on_ready, seg);
-        weir_reading_add(seg->reading, lane->use->d->detector, lane->use->params,
+        weir_reading_add(seg->reading, weir_allow_inner(lane->use->d->detector), lane->use->params,
                          lane->use->threshold);
         lane->reader = n++;
     }
@@ -72,28 +73,38 @@ static void note_mark(const struct weir_path_lane *lane, size_t from_cp, size_t 
     }
 }
 
+/* With the offsets that leave, and without what the route allows. NULL: there are none. */
+static struct weir_detection *move_found(const struct weir_path_lane *lane,
+                                         const struct weir_detect_list *list, size_t *n)
+{
+    struct weir_detection *moved = list->n != 0 ? weir_mem_array(list->n, sizeof *moved) : NULL;
+    *n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        if (!weir_allow_drops(lane->use->d->detector, &list->items[i])) {
+            moved[*n] = list->items[i];
+            moved[*n].start_cp += lane->segment->start_cp;
+            moved[(*n)++].end_cp += lane->segment->start_cp;
+        }
+    }
+    return moved;
+}
+
 /* What this reader has to say after the last part; offsets are the segment's. */
 static void tell_mark(struct weir_path_lane *lane)
 {
     struct weir_path_segment *seg = lane->segment;
     struct weir_detect_list list = weir_reading_found(seg->reading, lane->reader);
     size_t mark_cp = seg->start_cp + weir_reading_mark_cp(seg->reading, lane->reader);
-    struct weir_detection *moved = NULL;
-    if (list.n != 0) {
-        moved = weir_mem_array(list.n, sizeof *moved);
-        for (size_t i = 0; i < list.n; i++) {
-            moved[i] = list.items[i];
-            moved[i].start_cp += seg->start_cp;
-            moved[i].end_cp += seg->start_cp;
-        }
-    }
+    size_t n_moved;
+    struct weir_detection *moved = move_found(lane, &list, &n_moved);
     if (mark_cp > lane->judged_cp) {
         note_mark(lane, lane->judged_cp, mark_cp);
         lane->judged_cp = mark_cp;
     }
     size_t told_cp = clipped(seg, lane->judged_cp);
     lane->told_cp = told_cp > lane->told_cp ? told_cp : lane->told_cp;
-    struct weir_gather_mark m = {.mark_cp = lane->told_cp, .findings = moved, .n_findings = list.n};
+    struct weir_gather_mark m = {
+        .mark_cp = lane->told_cp, .findings = moved, .n_findings = n_moved};
     weir_gather_mark(seg->gather, lane->index, &m);
     free(moved);
 }

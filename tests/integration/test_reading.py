@@ -28,6 +28,7 @@ def config(m, **parts):
         {"name": "default", **both},
         {"name": "block", **both, "on_detection": "block"},
         {"name": "redact", **both, "on_detection": "redact"},
+        {"name": "allow", "output": {"pii": {"allow": ["*@acme.com"]}}, "on_detection": "redact"},
     ]
     return tree
 
@@ -143,3 +144,11 @@ def test_all_of_them_in_one_stream(all_readers):
     assert sorted(findings(events)) == sorted(findings(answer))
     assert data[:64] not in str(events) or data[:64] in str(findings(events))
     assert "evil.example" not in said(events)["content"]
+
+
+def test_what_a_route_allows_is_no_finding_of_one_that_reads_along(gateway):
+    text = "Write to jo@acme.com or to eve@other.org, or to JO@ACME.COM."
+    clean = text.replace("eve@other.org", "[email_address]")
+    assert said(stream(gateway, "allow", ask(mock={"text": text})))["content"] == clean
+    answer = post(gateway, "allow", ask(mock={"text": text}))
+    assert answer.json()["choices"][0]["message"]["content"] == clean
