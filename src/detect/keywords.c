@@ -220,15 +220,18 @@ static void note_plain(struct settings *s, const uint32_t begin[], size_t n_cp)
         gram[n] = (char)begin[n];
         n++;
     }
-    bool has_blank = memchr(gram, ' ', n < 3 ? n : 3) != NULL || memchr(gram, ',', n) != NULL;
-    if (n < n_cp && n < WEIR_REST_GRAM && !has_blank) {
+    bool has_end = false; /* where what is before it may leave; a blank may be the fourth */
+    for (size_t i = 0; i < n; i++) {
+        has_end = has_end || (strchr(WEIR_REST_ENDS, gram[i]) != NULL && (i < 3 || gram[i] != ' '));
+    }
+    if (n < n_cp && n < WEIR_REST_GRAM && !has_end) {
         return;
     }
-    if (has_blank || n < 3) {
+    if (has_end || n < 3) {
         s->never_rests = true;
         return;
     }
-    static const char ends[] = " ,.'-!";
+    static const char ends[] = " ,.'-!"; /* one for each code */
     for (size_t i = 0; n == 3 && ends[i] != '\0'; i++) {
         gram[3] = ends[i];
         weir_rest_add(&s->words, weir_slice_make(gram, WEIR_REST_GRAM));
@@ -680,6 +683,7 @@ static const struct weir_reader_ops reader = {.size = reader_size,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
                                               .can_rest = can_rest,
+                                              .rests_on = WEIR_REST_WORDS,
                                               .words = words_of};
 
 static const char *const members[] = {"deny", "allow", NULL};

@@ -199,6 +199,7 @@ static const struct weir_reader_ops reader = {.size = reader_size,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
                                               .can_rest = can_rest,
+                                              .rests_on = WEIR_REST_LINKLESS,
                                               .words = words_of};
 
 static const char *const members[] = {"allow", NULL};

@@ -58,9 +58,10 @@ struct weir_reader_ops {
                 struct weir_reader_out *out);
     /* Can these settings read along? NULL: all can. */
     bool (*can_read)(const void *settings);
-    /* Is nothing open but the word being written, so that words of letters need not be shown to it
-     * one by one (detect/rest.h)? NULL: it wants to see all. */
+    /* Is nothing open but the word being written, so that text of the class `rests_on`
+     * (detect/rest.h) need not be shown to it at once? NULL: it wants to see all. */
     bool (*can_rest)(const void *state, const void *settings);
+    unsigned char rests_on; /* enum weir_rest_class */
     /* The words that it wants to see at once; NULL: there are none. */
     const struct weir_rest_words *(*words)(const void *settings);
 };

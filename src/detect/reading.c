@@ -2,8 +2,8 @@
  * The text that readers still need is in one buffer: WEIR_READER_CONTEXT bytes before the lowest
  * of their low_bytes, and all that has come since. It is moved to the front only now and then.
  *
- * While all of them rest (detect/rest.h) the mark is the beginning of the word being written, the
- * same for all.
+ * A reader that rests (detect/rest.h) is not shown what comes; its mark is the beginning of the
+ * word being written. Most often all rest: then there is one mark for all.
  */
 #include "detect/reading.h"
 
@@ -39,6 +39,10 @@ struct one {
     size_t mark_cp;
     size_t quiet_byte;        /* if the text ended here, nothing more would begin before it */
     size_t n_raw;             /* ever */
+    size_t read_byte;         /* it has read up to there */
+    bool can_rest;            /* as the text stands */
+    unsigned char class;      /* of what it rests on; 0: it wants to see all */
+    unsigned list;            /* its bit in what was found of lists; 0: it has none */
     struct weir_views views;  /* if its kind has them */
     struct weir_fault *fault; /* in the arena; NULL: none */
 };
@@ -54,12 +58,11 @@ struct weir_reading {
     size_t n_waiting; /* for their parameters */
     struct weir_arena arena;
     struct weir_rest rest;
-    size_t rest_byte;    /* where readers began to rest, with what has been read before it */
+    size_t rest_byte;    /* the first of them has read up to there */
     size_t rest_mark;    /* the mark of all */
     size_t rest_mark_cp; /* the same in code points */
-    bool can_rest;       /* as the text stands */
+    bool can_rest;       /* all of them, as the text stands */
     bool is_resting;     /* with the last push */
-    bool never_rests;    /* some reader wants to see all */
     bool is_gathered;    /* what they want to see */
     unsigned char n_lists;
     const struct weir_rest_words *lists[MAX_LISTS];
@@ -205,67 +208,80 @@ bool weir_reading_is_ready(const struct weir_reading *r)
 /* Once all parameters are there. */
 static void gather_words(struct weir_reading *r)
 {
-    for (size_t i = 0; i < r->n && !r->never_rests; i++) {
-        const struct one *o = &r->ones[i];
+    for (size_t i = 0; i < r->n; i++) {
+        struct one *o = &r->ones[i];
         const struct weir_reader_ops *ops = o->made != NULL ? o->made->kind->reader : NULL;
-        r->never_rests = ops == NULL || ops->can_rest == NULL || r->n_lists == MAX_LISTS;
+        bool can_rest = ops != NULL && ops->can_rest != NULL;
         const struct weir_rest_words *words =
-            !r->never_rests && ops->words != NULL ? ops->words(o->made->settings) : NULL;
-        if (words != NULL) {
+            can_rest && ops->words != NULL ? ops->words(o->made->settings) : NULL;
+        if (can_rest && (words == NULL || r->n_lists < MAX_LISTS)) {
+            o->class = ops->rests_on;
+        }
+        if (words != NULL && o->class != 0) {
+            o->list = 1U << r->n_lists;
             r->lists[r->n_lists++] = words;
         }
     }
 }
 
-/* After all have read: is nothing open but the word being written? */
-static void look_for_rest(struct weir_reading *r)
+static size_t end_byte(const struct weir_reading *r)
 {
-    bool is_plain;
-    struct weir_slice text = weir_buf_slice(&r->text);
-    size_t word = r->from_byte + weir_rest_word(text, &is_plain);
-    r->can_rest = is_plain;
-    for (size_t i = 0; i < r->n && r->can_rest; i++) {
-        const struct one *o = &r->ones[i];
-        r->can_rest = o->fault == NULL && o->raw.n == 0 && o->low_byte >= word &&
-                      o->made->kind->reader->can_rest(o->state, o->made->settings);
+    return r->from_byte + r->text.n;
+}
+
+/* After it has read: is nothing open but the word being written? */
+static void look_for_rest(struct one *o)
+{
+    const struct weir_reading *r = o->reading;
+    bool is_plain = false;
+    if (o->class != 0 && o->fault == NULL && o->raw.n == 0) {
+        size_t word = r->from_byte + weir_rest_word(weir_buf_slice(&r->text),
+                                                    (enum weir_rest_class)o->class, &is_plain);
+        is_plain = is_plain && o->low_byte >= word &&
+                   o->made->kind->reader->can_rest(o->state, o->made->settings);
     }
-    if (r->can_rest) {
+    o->can_rest = is_plain;
+}
+
+/* After a push that not all rested on: may all rest on the next? What ends words of letters and
+ * blanks ends all words, so all have come to the beginning of the one being written. */
+static void look_for_common_rest(struct weir_reading *r)
+{
+    bool is_plain = r->n != 0;
+    size_t word = r->from_byte;
+    r->rest_byte = end_byte(r);
+    for (size_t i = 0; i < r->n && is_plain; i++) {
+        is_plain = r->ones[i].can_rest;
+        r->rest_byte = r->ones[i].read_byte < r->rest_byte ? r->ones[i].read_byte : r->rest_byte;
+    }
+    if (is_plain) {
+        word += weir_rest_word(weir_buf_slice(&r->text), WEIR_REST_WORDS, &is_plain);
+    }
+    r->can_rest = is_plain;
+    if (is_plain) {
         const struct one *o = &r->ones[0];
-        r->rest = (struct weir_rest){0};
-        r->rest_byte = r->from_byte + text.n;
         r->rest_mark = word;
         r->rest_mark_cp = o->mark_cp - (o->mark_byte - word); /* ASCII */
-        for (size_t i = text.n > WEIR_REST_GRAM ? text.n - WEIR_REST_GRAM : 0; i < text.n; i++) {
-            unsigned char code = weir_rest_codes[(unsigned char)text.p[i]];
-            r->rest.gram = r->rest.gram << 5 | (uint32_t)(code != 0 ? code - 1 : 31);
-        }
     }
 }
 
-/* The text was added. Need nobody look at it yet? */
+/* The text was added, and is words. Need nobody look at it yet? */
 static bool rest_on(struct weir_reading *r, struct weir_slice part)
 {
-    size_t to_byte = r->from_byte + r->text.n;
-    r->can_rest = r->can_rest && to_byte - r->rest_byte < MAX_REST &&
-                  weir_rest_is_plain(&r->rest, part, r->lists, r->n_lists);
-    if (!r->can_rest) {
+    size_t to_byte = end_byte(r);
+    size_t n = weir_rest_ended(part);
+    if (to_byte - r->rest_byte >= MAX_REST) {
         return false;
-    }
-    size_t n = part.n;
-    while (n > 0 && weir_rest_codes[(unsigned char)part.p[n - 1]] != WEIR_REST_BLANK &&
-           part.p[n - 1] != ',') {
-        n--;
     }
     if (n > 0) {
         size_t mark = to_byte - part.n + n;
         r->rest_mark_cp += mark - r->rest_mark;
         r->rest_mark = mark;
     }
-    r->can_rest = to_byte - r->rest_mark <= WEIR_REST_WORD;
-    return r->can_rest;
+    return to_byte - r->rest_mark <= WEIR_REST_WORD;
 }
 
-/* Readers read again: what was promised for them is theirs now. */
+/* Not all rest any more: what was promised for them is theirs now. */
 static void wake(struct weir_reading *r)
 {
     for (size_t i = 0; i < r->n; i++) {
@@ -371,29 +387,56 @@ static int read_on(struct one *o, const struct weir_reader_text *t)
     WEIR_ASSERT(out.low_byte >= o->low_byte && out.low_byte <= to_byte);
     o->low_byte = t->is_end ? to_byte : out.low_byte;
     o->quiet_byte = t->is_end ? to_byte : out.quiet_byte;
+    o->read_byte = to_byte;
     settle(o, o->low_byte);
     return 0;
 }
 
-static int read_all(struct weir_reading *r)
+/* What has come, of which `part` tells, says nothing to one that rests: its words may leave. False:
+ * it must read. */
+static bool rest_alone(struct one *o, struct weir_rest_part part)
+{
+    struct weir_reading *r = o->reading;
+    size_t to_byte = end_byte(r);
+    if (!o->can_rest || (part.classes & o->class) == 0 || (part.lists & o->list) != 0 ||
+        to_byte - o->read_byte >= MAX_REST) {
+        return false;
+    }
+    bool is_plain;
+    size_t word_byte = r->from_byte + weir_rest_word(weir_buf_slice(&r->text),
+                                                     (enum weir_rest_class)o->class, &is_plain);
+    if (is_plain && word_byte > o->mark_byte) {
+        o->mark_cp += weir_utf8_count(between(r, o->mark_byte, word_byte));
+        o->mark_byte = word_byte;
+    }
+    o->settled.n = 0;
+    o->quiet_byte = to_byte;
+    return is_plain;
+}
+
+static int read_all(struct weir_reading *r, struct weir_rest_part part)
 {
     struct weir_reader_text t = {
         .text = weir_buf_slice(&r->text), .from_byte = r->from_byte, .is_end = r->has_ended};
     int rc = 0;
     for (size_t i = 0; i < r->n; i++) {
         struct one *o = &r->ones[i];
+        if (rest_alone(o, part)) {
+            continue;
+        }
         int one_rc = o->fault != NULL ? o->fault->err : read_on(o, &t);
         rc = rc == 0 ? one_rc : rc;
+        look_for_rest(o);
     }
     return rc;
 }
 
-static int read_again(struct weir_reading *r)
+static int read_again(struct weir_reading *r, struct weir_rest_part part)
 {
     if (r->is_resting) {
         wake(r);
     }
-    int rc = read_all(r);
+    int rc = read_all(r, part);
     r->is_resting = false;
     return rc;
 }
@@ -426,14 +469,14 @@ int weir_reading_push(struct weir_reading *r, struct weir_slice text)
         let_go(r);
     }
     weir_buf_append(&r->text, text);
-    if (rest_on(r, text)) {
+    struct weir_rest_part part = weir_rest_look(&r->rest, text, r->lists, r->n_lists);
+    if (r->can_rest && (part.classes & WEIR_REST_WORDS) != 0 && part.lists == 0 &&
+        rest_on(r, text)) {
         r->is_resting = true;
         return 0;
     }
-    int rc = read_again(r);
-    if (rc == 0 && !r->never_rests) {
-        look_for_rest(r);
-    }
+    int rc = read_again(r, part);
+    look_for_common_rest(r);
     return rc;
 }
 
@@ -441,13 +484,19 @@ int weir_reading_end(struct weir_reading *r)
 {
     WEIR_ASSERT(r->n_waiting == 0 && !r->has_ended);
     r->has_ended = true;
-    return read_again(r);
+    return read_again(r, (struct weir_rest_part){0});
 }
 
 size_t weir_reading_mark_cp(const struct weir_reading *r, size_t index)
 {
     size_t own_cp = r->ones[index].mark_cp;
     return r->is_resting && r->rest_mark_cp > own_cp ? r->rest_mark_cp : own_cp;
+}
+
+bool weir_reading_is_even(const struct weir_reading *r, size_t *mark_cp)
+{
+    *mark_cp = r->rest_mark_cp;
+    return r->is_resting;
 }
 
 size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index)

@@ -53,6 +53,10 @@ int weir_reading_end(struct weir_reading *r);
 
 size_t weir_reading_mark_cp(const struct weir_reading *r, size_t index);
 
+/* Did the last push leave all as it was but for the mark, which is the same for everybody and
+ * `*mark_cp`? Some may have come further before. */
+bool weir_reading_is_even(const struct weir_reading *r, size_t *mark_cp);
+
 /* The mark or behind it: what is held between is only a beginning of something (a word), and no
  * finding as the text stands. */
 size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index);

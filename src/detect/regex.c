@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "detect/custom.h"
 #include "detect/pii.h"
+#include "detect/rest.h"
 
 #include <stdlib.h>
 
@@ -242,7 +243,8 @@ static const struct weir_reader_ops reader = {.size = reader_size,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
                                               .can_read = can_read,
-                                              .can_rest = can_rest};
+                                              .can_rest = can_rest,
+                                              .rests_on = WEIR_REST_NUMBERLESS};
 
 static const char *const members[] = {"regex", NULL};
 

@@ -1,6 +1,7 @@
 #include "detect/rest.h"
 
 #include "base/assert.h"
+#include "detect/ascii.h"
 
 enum { GRAM_MASK = 0xFFFFF, CODE_BITS = 5 };
 
@@ -41,36 +42,185 @@ void weir_rest_add(struct weir_rest_words *w, struct weir_slice gram)
     set(w, code);
 }
 
-bool weir_rest_is_plain(struct weir_rest *rest, struct weir_slice part,
-                        const struct weir_rest_words *const *lists, size_t n)
+/* ---- classes of bytes */
+
+enum {
+    WORD = WEIR_REST_WORDS,
+    NUMB = WEIR_REST_NUMBERLESS,
+    LINK = WEIR_REST_LINKLESS,
+    ASCI = WEIR_REST_ASCII,
+    ALL = WEIR_REST_ALL,
+    ENDS = 4,   /* the bits of classes whose words end with a byte are that much higher, */
+    BEGINS = 8, /* those whose words begin with it if it is the last, and else end, that much */
+};
+
+#define E(classes) ((classes) << ENDS)
+#define B(classes) ((classes) << BEGINS)
+#define PAIR(c) [(c)] = ALL, [(c) + 32] = ALL
+#define DIGIT(c) [(c)] = LINK | ASCI | E(LINK)
+#define SIGN(c) [(c)] = NUMB | LINK | ASCI | E(NUMB | LINK | ASCI)
+#define BLANK(c) [(c)] = ALL | E(ALL)
+#define FOUR(m, c) m(c), m((c) + 1), m((c) + 2), m((c) + 3)
+#define BEYOND(c) [(c)] = NUMB | LINK /* what they end: ends_beyond */
+#define BEYOND_16(c)                                                                               \
+    FOUR(BEYOND, c), FOUR(BEYOND, (c) + 4), FOUR(BEYOND, (c) + 8), FOUR(BEYOND, (c) + 12)
+
+static const uint16_t classes[256] = {
+    FOUR(SIGN, 0),
+    FOUR(SIGN, 4),
+    FOUR(SIGN, 16),
+    FOUR(SIGN, 20),
+    FOUR(SIGN, 24),
+    FOUR(SIGN, 28),
+    SIGN(8),
+    SIGN(9),
+    SIGN(11),
+    SIGN(12),
+    SIGN(13),
+    SIGN(14),
+    SIGN(15),
+    SIGN(0x7f),
+    BLANK(' '),
+    BLANK('\n'),
+    BLANK(','),
+    BLANK(';'),
+    BLANK(')'),
+    BLANK('?'),
+    ['.'] = ALL | E(LINK | ASCI),
+    ['\''] = ALL | E(LINK | ASCI),
+    ['-'] = ALL | E(LINK | ASCI),
+    ['!'] = ALL | E(NUMB | ASCI) | B(LINK),
+    PAIR('A'),
+    PAIR('B'),
+    PAIR('C'),
+    PAIR('D'),
+    PAIR('E'),
+    PAIR('F'),
+    PAIR('G'),
+    PAIR('H'),
+    PAIR('I'),
+    PAIR('J'),
+    PAIR('K'),
+    PAIR('L'),
+    PAIR('M'),
+    PAIR('N'),
+    PAIR('O'),
+    PAIR('P'),
+    PAIR('Q'),
+    PAIR('R'),
+    PAIR('S'),
+    PAIR('T'),
+    PAIR('U'),
+    PAIR('V'),
+    PAIR('W'),
+    PAIR('X'),
+    PAIR('Y'),
+    PAIR('Z'),
+    FOUR(DIGIT, '0'),
+    FOUR(DIGIT, '4'),
+    DIGIT('8'),
+    DIGIT('9'),
+    SIGN('"'),
+    SIGN('#'),
+    SIGN('$'),
+    SIGN('*'),
+    SIGN('/'),
+    SIGN('<'),
+    SIGN('>'),
+    SIGN(']'),
+    SIGN('^'),
+    SIGN('`'),
+    SIGN('{'),
+    SIGN('|'),
+    SIGN('}'),
+    SIGN('~'),
+    ['%'] = LINK | ASCI | E(LINK | ASCI),
+    ['&'] = LINK | ASCI | E(LINK | ASCI),
+    ['\\'] = LINK | ASCI | E(LINK | ASCI),
+    ['+'] = NUMB | LINK | ASCI | E(LINK | ASCI),
+    ['_'] = NUMB | LINK | ASCI | E(LINK | ASCI),
+    ['('] = NUMB | ASCI | E(ASCI) | B(NUMB), /* of a number */
+    ['='] = NUMB | ASCI | E(NUMB | ASCI),
+    ['['] = NUMB | ASCI | E(NUMB | ASCI),
+    [':'] = ASCI | E(ASCI),
+    ['@'] = ASCI | E(ASCI),
+    BEYOND_16(0x80),
+    BEYOND_16(0x90),
+    BEYOND_16(0xA0),
+    BEYOND_16(0xB0),
+    BEYOND_16(0xC0),
+    BEYOND_16(0xD0),
+    BEYOND_16(0xE0),
+    BEYOND_16(0xF0),
+};
+
+/* Does the character end a word whose last byte stands before `at`? A mailbox has letters of
+ * scripts with spaces between words; Han, kana and Hangul end it. */
+static bool ends_beyond(struct weir_slice t, size_t at, enum weir_rest_class class)
 {
+    enum { FIRST_UNSPACED = 0xE3, CONTINUES = 0xC0, CONTINUED = 0x80 };
+    size_t lead = at - 1;
+    while (lead > 0 && ((unsigned char)t.p[lead] & CONTINUES) == CONTINUED) {
+        lead--;
+    }
+    return class == WEIR_REST_LINKLESS ||
+           (class == WEIR_REST_NUMBERLESS && (unsigned char)t.p[lead] >= FIRST_UNSPACED);
+}
+
+static bool has_bit(char c, unsigned bits)
+{
+    return (classes[(unsigned char)c] & bits) != 0;
+}
+
+/* Is `at`, one past a byte, where a word ends? */
+static bool ends_word(struct weir_slice t, size_t at, enum weir_rest_class class)
+{
+    char c = t.p[at - 1];
+    return (unsigned char)c < 0x80 ? has_bit(c, E((unsigned)class) | B((unsigned)class))
+                                   : ends_beyond(t, at, class);
+}
+
+struct weir_rest_part weir_rest_look(struct weir_rest *rest, struct weir_slice part,
+                                     const struct weir_rest_words *const *lists, size_t n)
+{
+    enum { NO_LETTER = 31 };
+    struct weir_rest_part found = {.classes = WEIR_REST_ALL};
     uint32_t gram = rest->gram;
     for (size_t i = 0; i < part.n; i++) {
-        unsigned char code = weir_rest_codes[(unsigned char)part.p[i]];
-        if (code == 0) {
-            return false;
-        }
-        gram = (gram << CODE_BITS | (uint32_t)(code - 1)) & GRAM_MASK;
+        unsigned char c = (unsigned char)part.p[i];
+        unsigned char code = weir_rest_codes[c];
+        found.classes &= classes[c];
+        gram = (gram << CODE_BITS | (code != 0 ? (uint32_t)(code - 1) : NO_LETTER)) & GRAM_MASK;
         uint32_t slot = slot_of(gram);
         for (size_t k = 0; k < n; k++) {
-            if ((lists[k]->bits[slot / 64] >> (slot % 64) & 1) != 0) {
-                return false;
-            }
+            found.lists |= (unsigned)(lists[k]->bits[slot / 64] >> (slot % 64) & 1) << k;
         }
     }
     rest->gram = gram;
-    return true;
+    return found;
 }
 
-size_t weir_rest_word(struct weir_slice t, bool *is_plain)
+size_t weir_rest_word(struct weir_slice t, enum weir_rest_class class, bool *is_plain)
 {
     size_t at = t.n;
     *is_plain = true;
-    while (at > 0 && weir_rest_codes[(unsigned char)t.p[at - 1]] != WEIR_REST_BLANK) {
-        if (weir_rest_codes[(unsigned char)t.p[at - 1]] == 0 || t.n - at >= WEIR_REST_WORD) {
+    if (at > 0 && has_bit(t.p[at - 1], B((unsigned)class))) {
+        return at - 1 - (weir_ascii_before(t, at - 1) == '+'); /* +(44) */
+    }
+    while (at > 0 && !ends_word(t, at, class)) {
+        if (!has_bit(t.p[at - 1], class) || t.n - at >= WEIR_REST_WORD) {
             *is_plain = false;
             break;
         }
+        at--;
+    }
+    return at;
+}
+
+size_t weir_rest_ended(struct weir_slice part)
+{
+    size_t at = part.n;
+    while (at > 0 && !has_bit(part.p[at - 1], E((unsigned)WEIR_REST_WORDS))) {
         at--;
     }
     return at;

@@ -33,7 +33,8 @@ static void add_end(struct weir_slice literal)
         weir_rest_add(&words, weir_slice_sub(literal, literal.n - n, literal.n));
     } else if (n != 0 && n < literal.n) {
         bool is_plain;
-        weir_rest_word(weir_slice_sub(literal, literal.n - n - 1, literal.n - n), &is_plain);
+        weir_rest_word(weir_slice_sub(literal, literal.n - n - 1, literal.n - n), WEIR_REST_WORDS,
+                       &is_plain);
         WEIR_ASSERT(!is_plain);
     }
 }
@@ -245,6 +246,7 @@ static const struct weir_reader_ops reader = {.size = reader_size,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
                                               .can_rest = can_rest,
+                                              .rests_on = WEIR_REST_WORDS,
                                               .words = words_of};
 
 static const char *const members[] = {NULL};

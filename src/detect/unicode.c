@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "detect/ascii.h"
 #include "detect/lookalike.h"
+#include "detect/rest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -724,7 +725,8 @@ static const struct weir_reader_ops reader = {.size = reader_size,
                                               .init = reader_init,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
-                                              .can_rest = can_rest};
+                                              .can_rest = can_rest,
+                                              .rests_on = WEIR_REST_ASCII};
 
 static const char *const members[] = {NULL};
 

@@ -1,7 +1,7 @@
 /*
  * Detectors that read along: whatever the text and however it comes, what they tell is what they
- * tell about the whole text. The first byte chooses the detector, the second seeds the cuts; what
- * is no UTF-8 is left out.
+ * tell about the whole text, alone and among others. The first byte chooses the detector, or those
+ * of the embedded default; the second seeds the cuts; what is no UTF-8 is left out.
  */
 #include "base/assert.h"
 #include "base/utf8.h"
@@ -13,7 +13,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { N_DETECTORS = 9, MAX_BYTES = 8192, MAX_LINES = 4096 };
+enum { N_DETECTORS = 9, N_TOGETHER = 5, MAX_BYTES = 8192, MAX_LINES = 4096 };
+
+static const size_t together[N_TOGETHER] = {0, 1, 3, 5, 7};
 
 static struct weir_builtin detectors[N_DETECTORS];
 
@@ -99,23 +101,42 @@ static void tell_whole(const struct weir_builtin *b, struct weir_slice text, str
     weir_detect_free(call);
 }
 
-static void tell_cut(const struct weir_builtin *b, struct weir_slice text, uint32_t seed,
-                     struct weir_buf *out)
+static void tell_cut(const size_t which[], size_t n_which, struct weir_slice text, uint32_t seed,
+                     struct weir_buf out[])
 {
     struct weir_reading *r = weir_reading_new(NULL, NULL, NULL);
-    weir_reading_add(r, &b->base, WEIR_SLICE(""), 0.5);
+    for (size_t i = 0; i < n_which; i++) {
+        weir_reading_add(r, &detectors[which[i]].base, WEIR_SLICE(""), 0.5);
+    }
     weir_reading_start(r);
     size_t most = 1 + seed % 40;
-    while (text.n != 0) {
+    for (bool is_over = false; !is_over;) {
+        is_over = text.n == 0;
         seed = seed * 1664525 + 1013904223;
         size_t n = weir_utf8_byte_at(text, 1 + (seed >> 16) % most);
-        WEIR_ASSERT(weir_reading_push(r, weir_slice_sub(text, 0, n)) == 0);
-        tell(out, weir_reading_found(r, 0));
+        struct weir_slice part = weir_slice_sub(text, 0, n);
+        WEIR_ASSERT((is_over ? weir_reading_end(r) : weir_reading_push(r, part)) == 0);
+        for (size_t i = 0; i < n_which; i++) {
+            tell(&out[i], weir_reading_found(r, i));
+        }
         text = weir_slice_sub(text, n, text.n);
     }
-    WEIR_ASSERT(weir_reading_end(r) == 0);
-    tell(out, weir_reading_found(r, 0));
     weir_reading_free(r);
+}
+
+static void check(const size_t which[], size_t n_which, struct weir_slice text, uint32_t seed)
+{
+    struct weir_buf cut[N_TOGETHER] = {{0}};
+    tell_cut(which, n_which, text, seed, cut);
+    for (size_t i = 0; i < n_which; i++) {
+        struct weir_buf whole = {0};
+        tell_whole(&detectors[which[i]], text, &whole);
+        sort_lines(&whole);
+        sort_lines(&cut[i]);
+        WEIR_ASSERT(weir_slice_eq(weir_buf_slice(&whole), weir_buf_slice(&cut[i])));
+        weir_buf_dispose(&whole);
+        weir_buf_dispose(&cut[i]);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -124,18 +145,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     init_once();
-    const struct weir_builtin *b = &detectors[data[0] % N_DETECTORS];
+    size_t one = data[0] % (N_DETECTORS + 1);
     struct weir_buf text = {0};
-    struct weir_buf whole = {0};
-    struct weir_buf cut = {0};
     append_valid(&text, weir_slice_make((const char *)data + 2, size - 2));
-    tell_whole(b, weir_buf_slice(&text), &whole);
-    tell_cut(b, weir_buf_slice(&text), data[1], &cut);
-    sort_lines(&whole);
-    sort_lines(&cut);
-    WEIR_ASSERT(weir_slice_eq(weir_buf_slice(&whole), weir_buf_slice(&cut)));
+    if (one == N_DETECTORS) {
+        check(together, N_TOGETHER, weir_buf_slice(&text), data[1]);
+    } else {
+        check(&one, 1, weir_buf_slice(&text), data[1]);
+    }
     weir_buf_dispose(&text);
-    weir_buf_dispose(&whole);
-    weir_buf_dispose(&cut);
     return 0;
 }

@@ -401,12 +401,83 @@ static void test_stretched_texts(void **state)
     assert_int_equal(n_different, 0);
 }
 
+/* ---- several at once */
+
+/* Each rests by itself, so what one has read another has not. */
+static const size_t groups[][5] = {{0, 4, 6, 3, 8}, {7, 0, 8, 4, 2}}; /* of `readers` */
+
+enum { N_GROUPS = 2, N_TOGETHER = 5 };
+
+static void tell_together(const size_t group[], struct weir_slice text, size_t max,
+                          struct weir_buf out[])
+{
+    struct weir_reading *r = weir_reading_new(NULL, NULL, NULL);
+    uint64_t cuts = cut_seed;
+    size_t marks_cp[N_TOGETHER] = {0};
+    for (size_t i = 0; i < N_TOGETHER; i++) {
+        weir_reading_add(r, &readers[group[i]].detector.base, WEIR_SLICE(""), 0.5);
+    }
+    weir_reading_start(r);
+    for (bool is_over = false; !is_over;) {
+        struct weir_slice part = next_part(text, max, &cuts);
+        is_over = text.n == 0;
+        text = weir_slice_sub(text, part.n, text.n);
+        assert_int_equal(is_over ? weir_reading_end(r) : weir_reading_push(r, part), 0);
+        for (size_t i = 0; i < N_TOGETHER; i++) {
+            struct weir_detect_list list = weir_reading_found(r, i);
+            tell(&out[i], &list);
+            assert_true(weir_reading_mark_cp(r, i) >= marks_cp[i]);
+            marks_cp[i] = weir_reading_mark_cp(r, i);
+        }
+    }
+    weir_reading_free(r);
+}
+
+static void check_together(const size_t group[], struct weir_slice text, size_t max)
+{
+    struct weir_buf cut[N_TOGETHER] = {{0}};
+    cut_seed = drawn(1000000);
+    tell_together(group, text, max, cut);
+    for (size_t i = 0; i < N_TOGETHER; i++) {
+        struct weir_buf whole = {0};
+        tell_whole(&readers[group[i]], text, 0.5, &whole);
+        sort_lines(&whole);
+        sort_lines(&cut[i]);
+        if (!weir_slice_eq(weir_buf_slice(&whole), weir_buf_slice(&cut[i]))) {
+            fail_msg(
+                "%s among others, up to %zu code points at once:\n<<%.*s>>\nwhole:\n%scut:\n%s",
+                readers[group[i]].name, max, (int)text.n, text.p, weir_buf_cstr(&whole),
+                weir_buf_cstr(&cut[i]));
+        }
+        weir_buf_dispose(&whole);
+        weir_buf_dispose(&cut[i]);
+    }
+}
+
+static void test_together(void **state)
+{
+    enum { ROUNDS = 200, LONGEST = 2500 };
+    (void)state;
+    for (size_t i = 0; i < n_texts; i++) {
+        check_together(groups[i % N_GROUPS], texts[i], i % 3 == 0 ? 1 : 9);
+    }
+    for (size_t i = 0; i < ROUNDS * n_rounds; i++) {
+        struct weir_buf joined = {0};
+        struct weir_buf damaged = {0};
+        join(&joined, 200 + drawn(LONGEST));
+        damage(weir_buf_slice(&joined), &damaged);
+        check_together(groups[i % N_GROUPS], weir_buf_slice(&joined), 1 + drawn(12));
+        check_together(groups[i % N_GROUPS], weir_buf_slice(&damaged), 1 + drawn(12));
+        weir_buf_dispose(&joined);
+        weir_buf_dispose(&damaged);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_of_the_sets),
-        cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_damaged_texts),
+        cmocka_unit_test(test_texts_of_the_sets), cmocka_unit_test(test_together),
+        cmocka_unit_test(test_long_texts),        cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_stretched_texts),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
