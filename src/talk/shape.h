@@ -29,6 +29,7 @@ struct weir_shape {
     uint32_t channel;               /* of the string: the reader's own number */
     uint64_t place;                 /* of the choice */
     bool has_ending;                /* something in it leaves only with the end of its text */
+    bool was_written;               /* an event like it: out_head is what became of that */
     struct weir_slice head, tail;   /* of events that come; the string's quotes are part of them */
     struct weir_envelope *envelope; /* of events that leave; NULL: see below */
     /* Of events that leave, empty until one was written: what stands before the string,

@@ -139,19 +139,50 @@ static void write_event(struct weir_cs_choice *choice, const struct weir_talk_ou
     weir_buf_clear(&cs->filters);
 }
 
+/* Events that say one text, of which nothing else is to be told, are the same but for it. */
+static bool is_plain(const struct weir_cs_choice *choice, const struct weir_checked_piece *p)
+{
+    const struct weir_cs *cs = choice->cs;
+    return p->piece.n_findings == 0 && !p->piece.has_foreign && p->logprobs.n == 0 &&
+           p->piece.channel != WEIR_CHANNEL_TRANSCRIPT &&
+           (choice->role == WEIR_CS_ROLE_SAID || !cs->request.is_chat) &&
+           choice->enforced->checked.filters.n == 0 && cs->filters.n == 0;
+}
+
+static void learn_shape(struct weir_cs_choice *choice, struct weir_shape *shape,
+                        const struct weir_talk_out *event)
+{
+    struct weir_buf written[2] = {{0}, {0}};
+    struct weir_talk_out e = *event;
+    for (size_t i = 0; i < 2; i++) {
+        e.text = i == 0 ? WEIR_SLICE("a") : WEIR_SLICE("b");
+        write_event(choice, &e, &written[i]);
+    }
+    shape->was_written = true;
+    weir_cs__keep_written(shape, weir_buf_slice(&written[0]), weir_buf_slice(&written[1]));
+    weir_buf_dispose(&written[0]);
+    weir_buf_dispose(&written[1]);
+}
+
 /* It leaves, or waits until the choice is known to be clean. */
-static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *event)
+static void leave(struct weir_cs_choice *choice)
 {
     struct weir_cs *cs = choice->cs;
     struct weir_buf *out = &cs->scratch->out;
-    weir_buf_clear(out);
-    write_event(choice, event, out);
     if (holds_text(cs) && !choice->enforced->is_clean) {
         struct weir_cs_item *item = weir_cs__item_new(cs, weir_buf_slice(out));
         weir_list_append(&choice->enforced->waiting, &item->link);
     } else {
         weir_cs__emit(cs, weir_buf_slice(out));
     }
+}
+
+static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *event)
+{
+    struct weir_buf *out = &choice->cs->scratch->out;
+    weir_buf_clear(out);
+    write_event(choice, event, out);
+    leave(choice);
 }
 
 /* {"output":[{"choice_index":0,"channel":"reasoning","results":[…]}]}, straight to the buffer:
@@ -573,6 +604,35 @@ static const struct weir_envelope *envelope_of(const struct weir_cs_choice *choi
     return item->shape != NULL ? item->shape->envelope : item->envelope;
 }
 
+/* The event of a piece as one like it was written before. False: it must be written. */
+static bool send_shaped(struct weir_cs_choice *choice, const struct weir_checked_piece *p,
+                        const struct weir_cs_item *last)
+{
+    return last != NULL && last->shape != NULL && is_plain(choice, p) &&
+           weir_cs__write_shaped(choice->cs, last->shape,
+                                 &(struct weir_cs_written){.text = p->piece.text});
+}
+
+static void write_text(struct weir_cs_choice *choice, const struct weir_checked_piece *p,
+                       struct weir_cs_item *last, struct weir_slice usage)
+{
+    const struct weir_guard_piece *piece = &p->piece;
+    struct weir_talk_out e = {.envelope = envelope_of(choice, last),
+                              .channel = piece->channel,
+                              .text = piece->text,
+                              .logprobs = p->logprobs,
+                              .usage = usage,
+                              .detections = write_found(choice, piece, &choice->cs->scratch->kept),
+                              .warnings = warnings_of(p)};
+    if (piece->channel == WEIR_CHANNEL_TRANSCRIPT) {
+        e.audio = weir_checked_take_audio(&choice->enforced->checked);
+    }
+    if (last != NULL && last->shape != NULL && !last->shape->was_written && is_plain(choice, p)) {
+        learn_shape(choice, last->shape, &e);
+    }
+    send_out(choice, &e);
+}
+
 static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
 {
     struct weir_cs *cs = choice->cs;
@@ -584,18 +644,10 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
     if (piece->text.n == 0 && piece->n_findings == 0) {
         /* All of it belongs to a run that was replaced before. */
         borrow_usage(choice, usage, last != NULL ? last->frame : 0);
+    } else if (send_shaped(choice, p, last)) {
+        leave(choice);
     } else {
-        struct weir_talk_out e = {.envelope = envelope_of(choice, last),
-                                  .channel = piece->channel,
-                                  .text = piece->text,
-                                  .logprobs = p->logprobs,
-                                  .usage = usage,
-                                  .detections = write_found(choice, piece, &cs->scratch->kept),
-                                  .warnings = warnings_of(p)};
-        if (piece->channel == WEIR_CHANNEL_TRANSCRIPT) {
-            e.audio = weir_checked_take_audio(&choice->enforced->checked);
-        }
-        send_out(choice, &e);
+        write_text(choice, p, last, usage);
     }
     if (piece->is_changed) {
         weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);

@@ -53,12 +53,20 @@ struct block {
     struct weir_slice name;
     struct weir_slice prefix;
     struct weir_slice text;
+    bool is_one_line; /* of text, as JSON is: it need not be looked through again */
 };
+
+static bool is_one_line(struct weir_slice text)
+{
+    struct weir_slice rest = text;
+    return cut_line(&rest).n == text.n;
+}
 
 static size_t block_size(const struct block *b)
 {
     size_t name_n = b->name.n != 0 ? sizeof "event: " + b->name.n : 0;
-    return name_n + lines_size(b->prefix, b->text) + 1;
+    size_t text_n = b->is_one_line ? b->prefix.n + b->text.n + 1 : lines_size(b->prefix, b->text);
+    return name_n + text_n + 1;
 }
 
 static void put_block(char *to, const struct block *b)
@@ -66,7 +74,8 @@ static void put_block(char *to, const struct block *b)
     if (b->name.n != 0) {
         to = put(put(put(to, WEIR_SLICE("event: ")), b->name), WEIR_SLICE("\n"));
     }
-    to = put_lines(to, b->prefix, b->text);
+    to = b->is_one_line ? put(put(put(to, b->prefix), b->text), WEIR_SLICE("\n"))
+                        : put_lines(to, b->prefix, b->text);
     *to = '\n';
 }
 
@@ -84,12 +93,12 @@ static int append_block(struct weir_buf *out, const struct block *b)
 static struct block event_block(struct weir_slice name, struct weir_slice data)
 {
     WEIR_ASSERT(weir_slice_find(name, '\n') == name.n && weir_slice_find(name, '\r') == name.n);
-    return (struct block){name, WEIR_SLICE("data: "), data};
+    return (struct block){name, WEIR_SLICE("data: "), data, is_one_line(data)};
 }
 
 static struct block comment_block(struct weir_slice text)
 {
-    return (struct block){{0}, WEIR_SLICE(": "), text};
+    return (struct block){{0}, WEIR_SLICE(": "), text, is_one_line(text)};
 }
 
 int weir_sse_append_event(struct weir_buf *out, struct weir_slice name, struct weir_slice data)
