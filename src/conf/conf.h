@@ -219,6 +219,7 @@ struct weir_conf_mask {
     bool instruct;
 };
 
+enum weir_conf_input_check { WEIR_CONF_INPUT_BEFORE, WEIR_CONF_INPUT_BESIDE };
 enum weir_conf_output_check { WEIR_CONF_OUTPUT_BEFORE, WEIR_CONF_OUTPUT_AFTER };
 
 struct weir_conf_route {
@@ -236,7 +237,8 @@ struct weir_conf_route {
     uint32_t input_roles;
     enum weir_conf_scope input_scope;                 /* annotate */
     enum weir_conf_history_findings history_findings; /* block */
-    enum weir_conf_output_check output_check;         /* annotate, block */
+    enum weir_conf_input_check input_check;           /* annotate, block */
+    enum weir_conf_output_check output_check;         /* likewise */
     uint32_t max_exposed_chars;                       /* `output_check: after` */
     bool is_unguarded;  /* `unguarded: all`: no detectors, and said so */
     uint32_t unguarded; /* bits of enum weir_conf_hole: the route's own list or the default one */

@@ -25,6 +25,7 @@ static const char *const when_role_words[] = {"user",     "system",    "develope
                                               "function", "assistant", "nobody",    NULL};
 static const char *const scope_words[] = {"turn", "all", NULL};
 static const char *const findings_words[] = {"remove", "block", NULL};
+static const char *const input_check_words[] = {"before", "beside", NULL};
 static const char *const output_check_words[] = {"before", "after", NULL};
 static const char *const sealed_words[] = {"pass", "reject", NULL};
 static const char *const hole_words[] = {
@@ -385,6 +386,7 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("input_roles", on_input_roles),
     WEIR_CONF_KEY(T, input_scope, ENUM, .words = scope_words),
     WEIR_CONF_KEY(T, history_findings, ENUM, .words = findings_words),
+    WEIR_CONF_KEY(T, input_check, ENUM, .words = input_check_words),
     WEIR_CONF_KEY(T, output_check, ENUM, .words = output_check_words),
     WEIR_CONF_KEY(T, max_exposed_chars, U32, .min = 1, .max = MAX_EXPOSED_CHARS),
     WEIR_CONF_KEY_CALL("unguarded", on_unguarded),

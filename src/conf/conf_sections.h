@@ -76,7 +76,7 @@ void weir_conf__auth_section(struct weir_conf_reader *r, const struct weir_conf_
                              void *conf);
 void weir_conf__audit_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                               void *conf);
-/* `output_check` and its bound, after the route was read. */
+/* `input_check`, `output_check` and its bound, after the route was read. */
 void weir_conf__check_timing(struct weir_conf_reader *r, const struct weir_conf_node *n,
                              const struct weir_conf_route *route);
 /* `target` is a struct weir_conf_mask. */

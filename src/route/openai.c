@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "route/adjust.h"
+#include "route/beside.h"
 #include "route/completion.h"
 #include "route/env.h"
 #include "route/history.h"
@@ -216,6 +217,20 @@ static bool check_state(struct weir_http_stream *s, const struct weir_json *json
     return true;
 }
 
+/* False: the model is asked before the question is judged, and this would do more than answer. */
+static bool check_beside(struct weir_http_stream *s, const struct weir_json *json)
+{
+    bool asks_beside = weir_request_of(s)->guarded->policy.asks_beside;
+    const char *acts = asks_beside ? weir_beside_acts(json, &s->arena) : NULL;
+    if (acts != NULL) {
+        weir_reply_errorf(s, 422,
+                          "`%s` acts before this route knows the question to be good: it asks the "
+                          "model beside its detectors (`input_check: beside`)",
+                          acts);
+    }
+    return acts == NULL;
+}
+
 bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_json *json,
                                const struct weir_walk_dialect *dialect, struct weir_asked **out)
 {
@@ -223,7 +238,7 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
     const struct weir_policy *policy = &guarded->policy;
     struct weir_arena *arena = &s->arena;
     if ((dialect == &weir_walk_messages && !check_seals(s, json)) ||
-        (dialect == &weir_walk_responses && !check_state(s, json))) {
+        (dialect == &weir_walk_responses && !check_state(s, json)) || !check_beside(s, json)) {
         return false;
     }
     bool is_watched = guarded->shadow_input.n + guarded->shadow_output.n != 0;

@@ -28,6 +28,9 @@ static void write_input(const struct weir_guarded *g, struct weir_buf *out)
                  {WEIR_CONF_FUNCTION, "function"},   {WEIR_CONF_ASSISTANT, "assistant"}};
     size_t n = 0;
     weir_buf_append(out, WEIR_SLICE("input="));
+    if (g->policy.asks_beside) {
+        add_word(out, &n, "beside");
+    }
     for (size_t i = 0; g->input.n != 0 && i < sizeof roles / sizeof roles[0]; i++) {
         if ((g->conf->input_roles & roles[i].bit) != 0) {
             add_word(out, &n, roles[i].word);

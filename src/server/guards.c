@@ -153,7 +153,8 @@ static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
             use->params = WEIR_SLICE("{}");
         }
         use->roles = roles_of(uses[i].roles);
-        use->is_late = uses[i].detector->builtin.s.p == NULL && !weir_path_is_whole(use);
+        use->is_remote = uses[i].detector->builtin.s.p == NULL;
+        use->is_late = use->is_remote && !weir_path_is_whole(use);
         if (uses[i].allow.n != 0) {
             use->d = allowing_of(b, use->d, &uses[i]);
         }
@@ -264,6 +265,23 @@ static void expose(struct builder *b, const struct weir_conf_route *conf, struct
     }
 }
 
+/* `input_check: beside` where nothing could be asked beside anything. */
+static void check_beside(struct builder *b, const struct weir_conf_route *conf,
+                         const struct weir_plan *input)
+{
+    size_t n_remote = 0;
+    for (size_t i = 0; i < input->n; i++) {
+        n_remote += input->uses[i].is_remote;
+    }
+    if (conf->input_check == WEIR_CONF_INPUT_BESIDE && n_remote == 0 &&
+        b->problems->n_errors == 0) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, conf->name.at,
+                               "route `%.*s` has `input_check: beside`, and none of its input "
+                               "detectors is a service: built-in ones look before in any case",
+                               (int)conf->name.s.n, conf->name.s.p);
+    }
+}
+
 static void build(struct builder *b, const struct weir_conf_route *conf, struct weir_guarded *g)
 {
     g->conf = conf;
@@ -273,6 +291,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     g->shadow_input = plan_of(b, WEIR_CONF_SHADOW, conf->input, conf->n_input);
     g->shadow_output = plan_of(b, WEIR_CONF_SHADOW, conf->output, conf->n_output);
     expose(b, conf, &g->output);
+    check_beside(b, conf, &g->input);
     g->holes = weir_holes_of(conf, b->arena);
     g->policy = (struct weir_policy){
         .action = action_of(conf->on_detection),
@@ -285,6 +304,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
         .unguarded = holes_of(conf->unguarded),
         .input_roles = roles_of(conf->input_roles),
         .looks_at_all = conf->input_scope == WEIR_CONF_SCOPE_ALL,
+        .asks_beside = conf->input_check == WEIR_CONF_INPUT_BESIDE,
         .blocks_history = conf->history_findings == WEIR_CONF_HISTORY_BLOCK,
         .seal = seal_of(b, conf),
         .mask = mask_of(b, conf)};

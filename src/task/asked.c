@@ -286,13 +286,24 @@ static const struct weir_plan *plan_for(struct weir_asked *a, enum weir_walk_rol
     return plan;
 }
 
+static void on_local(void *ctx, size_t n_found)
+{
+    struct weir_asked *a = ctx;
+    weir_scan_local_fn fn = a->on_local;
+    a->on_local = NULL;
+    if (fn != NULL) {
+        fn(a->local_ctx, n_found);
+    }
+}
+
 static void on_scanned(void *ctx, struct weir_scan *scan)
 {
     struct weir_asked *a = ctx;
     if (weir_scan_fault(scan) == NULL) {
         weir_asked__collect(a);
         weir_asked__judge(a);
-        if (weir_asked__start_chat(a)) {
+        if (weir_asked__start_chat(a)) { /* services all of them */
+            on_local(a, a->n_hits);
             return;
         }
     }
@@ -309,6 +320,12 @@ void weir_asked__add(struct weir_asked *a, struct weir_scan *scan)
     }
 }
 
+void weir_asked_on_local(struct weir_asked *a, weir_scan_local_fn fn, void *ctx)
+{
+    a->on_local = fn;
+    a->local_ctx = ctx;
+}
+
 void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_scan_done_fn on_done,
                       void *ctx)
 {
@@ -317,5 +334,6 @@ void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_sca
     a->task = task;
     a->scan = weir_scan_new(task, on_scanned, a);
     weir_asked__add(a, a->scan);
+    weir_scan_on_local(a->scan, on_local, a);
     weir_scan_start(a->scan);
 }

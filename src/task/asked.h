@@ -51,6 +51,10 @@ struct weir_asked *weir_asked_new(const struct weir_asked_options *options);
 /* How many texts are to be looked at; without any there is nothing to start. */
 size_t weir_asked_n_texts(const struct weir_asked *a);
 
+/* Before it is started: told once at most, before on_done, when all that are no services have
+ * looked and services are still at work (weir_scan_on_local). */
+void weir_asked_on_local(struct weir_asked *a, weir_scan_local_fn fn, void *ctx);
+
 /* `on_done` comes later, once. */
 void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_scan_done_fn on_done,
                       void *ctx);

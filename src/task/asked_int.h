@@ -73,6 +73,8 @@ struct weir_asked {
         *chat; /* what was found in the conversation as a whole; NULL: not asked */
     weir_scan_done_fn on_done;
     void *ctx;
+    weir_scan_local_fn on_local; /* NULL: nobody asks, or it was told */
+    void *local_ctx;
     struct weir_asked_hit *hits; /* sorted by item, node and span */
     size_t n_hits;
     size_t cap_hits;

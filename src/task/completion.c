@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "io/loop.h"
 #include "talk/channel.h"
+#include "task/beside.h"
 #include "task/called.h"
 #include "task/enforce_unary.h"
 #include "task/event.h"
@@ -470,13 +471,36 @@ static const struct weir_model_events MODEL_EVENTS = {
     .on_done = on_model_done,
 };
 
-static void call_model(struct completion *c)
+static void make_model_request(struct completion *c)
 {
     c->model_request = (struct weir_model_request){
         .op = c->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
         .model_id = c->request.model_id,
         .body = weir_completion_model_body(c->task, &c->request, &c->input)};
+}
+
+/* Services still look at the question. */
+static void ask_beside(void *ctx)
+{
+    struct completion *c = ctx;
+    make_model_request(c);
+    c->run = weir_beside_start(c->task, &c->model_request, &MODEL_EVENTS, c);
+}
+
+static void call_model(struct completion *c)
+{
+    if (c->run != NULL) { /* it was asked beside */
+        weir_beside_release(c->run);
+        return;
+    }
+    make_model_request(c);
     start_model(c, &MODEL_EVENTS);
+}
+
+static void stop_model(struct completion *c)
+{
+    weir_model_free(c->run);
+    c->run = NULL;
 }
 
 /* ---- findings on the input ---- */
@@ -509,10 +533,15 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
     struct completion *c = ctx;
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
+        stop_model(c);
         fail(c, fault);
         return;
     }
-    switch (weir_completion_judge_input(&c->request, &c->input)) {
+    enum weir_completion_next next = weir_completion_judge_input(&c->request, &c->input);
+    if (next != WEIR_COMPLETION_ASK) {
+        stop_model(c);
+    }
+    switch (next) {
     case WEIR_COMPLETION_ASK:
         call_model(c);
         break;
@@ -538,8 +567,7 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
 static void undo(void *ctx)
 {
     struct completion *c = ctx;
-    weir_model_free(c->run);
-    c->run = NULL;
+    stop_model(c);
     weir_loop_unpost(&c->step);
     weir_buf_dispose(&c->detections);
 }
@@ -563,6 +591,8 @@ void weir_task_completion_start(struct weir_task_ctx *task,
         weir_completion_judge_input(&c->request, &c->input); /* counted: nothing was said */
         call_model(c);
     } else {
-        weir_input_start(&c->input, task, &c->request.input, on_input_scanned, c);
+        weir_completion_start_input(
+            &c->request, &c->input, task,
+            &(struct weir_completion_check){.done = on_input_scanned, .ask = ask_beside, .ctx = c});
     }
 }

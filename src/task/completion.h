@@ -54,6 +54,18 @@ void weir_task_completion_start(struct weir_task_ctx *task,
 /* The check of its input, not yet started. */
 struct weir_input weir_completion_input(const struct weir_task_completion *request);
 
+/* Starts the check. Where the route asks beside it (task/beside.h), `ask` is called, once at most
+ * and before `done`, when detectors that are no services have looked and nothing they found blocks.
+ */
+struct weir_completion_check {
+    weir_scan_done_fn done;
+    void (*ask)(void *ctx);
+    void *ctx;
+};
+void weir_completion_start_input(const struct weir_task_completion *request,
+                                 struct weir_input *input, struct weir_task_ctx *task,
+                                 const struct weir_completion_check *check);
+
 /* What findings on the input lead to; counted where there is a policy. */
 enum weir_completion_next {
     WEIR_COMPLETION_ASK,    /* the model is asked */

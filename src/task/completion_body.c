@@ -173,6 +173,31 @@ struct weir_slice weir_completion_history(struct weir_task_ctx *task,
 
 /* ---- findings on the input ---- */
 
+struct waiting {
+    struct weir_completion_check check;
+    bool blocks;
+};
+
+static void on_local(void *ctx, size_t n_found)
+{
+    struct waiting *w = ctx;
+    if (n_found == 0 || !w->blocks) {
+        w->check.ask(w->check.ctx);
+    }
+}
+
+void weir_completion_start_input(const struct weir_task_completion *r, struct weir_input *input,
+                                 struct weir_task_ctx *task,
+                                 const struct weir_completion_check *check)
+{
+    if (r->policy != NULL && r->policy->asks_beside && input->asked != NULL) {
+        struct waiting *w = weir_arena_zalloc(task->arena, sizeof *w);
+        *w = (struct waiting){.check = *check, .blocks = weir_policy_enforces(r->policy)};
+        weir_asked_on_local(input->asked, on_local, w);
+    }
+    weir_input_start(input, task, &r->input, check->done, check->ctx);
+}
+
 enum weir_completion_next weir_completion_judge_input(const struct weir_task_completion *r,
                                                       const struct weir_input *input)
 {

@@ -7,6 +7,7 @@
  * Callbacks record and drain; advance decides about the end and about reading on.
  */
 #include "base/err.h"
+#include "task/beside.h"
 #include "task/completion_stream_int.h"
 #include "task/promise.h"
 #include "task/seen.h"
@@ -526,13 +527,30 @@ static void start_model(struct weir_cs *cs, const struct weir_model_events *even
     cs->run = weir_model_start(limits->openai, &env, &cs->model_request, events, cs);
 }
 
-static void call_model(struct weir_cs *cs)
+static void make_model_request(struct weir_cs *cs)
 {
     cs->model_request = (struct weir_model_request){
         .op = cs->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
         .is_stream = true,
         .model_id = cs->request.model_id,
         .body = weir_completion_model_body(cs->task, &cs->request, &cs->input)};
+}
+
+/* Services still look at the question. */
+static void ask_beside(void *ctx)
+{
+    struct weir_cs *cs = ctx;
+    make_model_request(cs);
+    cs->run = weir_beside_start(cs->task, &cs->model_request, &MODEL_EVENTS, cs);
+}
+
+static void call_model(struct weir_cs *cs)
+{
+    if (cs->run != NULL) { /* it was asked beside */
+        weir_beside_release(cs->run);
+        return;
+    }
+    make_model_request(cs);
     start_model(cs, &MODEL_EVENTS);
 }
 
@@ -569,6 +587,7 @@ static void refuse_input(struct weir_cs *cs)
         return;
     }
     struct weir_slice events[2];
+    stop_model(cs);
     weir_completion_refused_events(cs->task, &cs->request, &cs->input, events);
     weir_cs__emit(cs, events[0]);
     weir_cs__emit(cs, events[1]);
@@ -673,7 +692,9 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
     weir_arena_defer(task->arena, undo, cs);
     cs->input = weir_completion_input(request);
     if (cs->request.input.n != 0 && cs->input.n != 0) {
-        weir_input_start(&cs->input, task, &cs->request.input, on_input_scanned, cs);
+        weir_completion_start_input(&cs->request, &cs->input, task,
+                                    &(struct weir_completion_check){
+                                        .done = on_input_scanned, .ask = ask_beside, .ctx = cs});
         return;
     }
     if (cs->request.input.n != 0) {

@@ -13,6 +13,7 @@ struct weir_plan_use {
     struct weir_slice params; /* a JSON object without `threshold`, members sorted by name */
     uint32_t roles; /* of a route's question: whose text it looks at, bits by enum weir_walk_role;
                        0: everybody's */
+    bool is_remote; /* of a route: it is a service */
     bool is_late;   /* of a route's answer: it may answer for text that has left (`late` below) */
 };
 

@@ -70,6 +70,8 @@ struct weir_policy {
     uint32_t unguarded;            /* of a question: bits of enum weir_walk_hole that stay open */
     uint32_t input_roles;          /* whose turn is told or blocks: bits by enum weir_walk_role */
     bool looks_at_all;             /* annotate: at all of a question, not at the turn alone */
+    bool asks_beside;              /* annotate, block: the model is asked while services still look
+                                      at the question (task/beside.h) */
     bool blocks_history;           /* block: findings that are not in the turn block, too */
     const struct weir_policy_mask *mask; /* redact: as tokens that come back; NULL: not so */
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "task/beside.h"
 #include "task/scratch.h"
 #include "task/seen.h"
 #include "task/shadow.h"
@@ -210,7 +211,24 @@ static const struct weir_model_events MODEL_EVENTS = {
     .on_done = on_done,
 };
 
-static void call_model(struct weir_rowed *r)
+static void make_model_request(struct weir_rowed *r)
+{
+    r->model_request = (struct weir_model_request){
+        .op = r->dialect->op,
+        .is_stream = r->is_stream,
+        .model_id = r->request.model_id,
+        .body = weir_completion_model_body(r->task, &r->request, &r->input)};
+}
+
+/* Services still look at the question. */
+static void ask_beside(void *ctx)
+{
+    struct weir_rowed *r = ctx;
+    make_model_request(r);
+    r->run = weir_beside_start(r->task, &r->model_request, &MODEL_EVENTS, r);
+}
+
+static void start_model(struct weir_rowed *r)
 {
     const struct weir_task_env *limits = r->task->env;
     struct weir_model_env env = {.loop = r->task->loop,
@@ -218,17 +236,22 @@ static void call_model(struct weir_rowed *r)
                                  .context = &r->task->call,
                                  .max_body_bytes = limits->max_service_body_bytes,
                                  .max_event_bytes = limits->max_event_bytes};
-    r->model_request = (struct weir_model_request){
-        .op = r->dialect->op,
-        .is_stream = r->is_stream,
-        .model_id = r->request.model_id,
-        .body = weir_completion_model_body(r->task, &r->request, &r->input)};
+    make_model_request(r);
+    r->run = weir_model_start(limits->openai, &env, &r->model_request, &MODEL_EVENTS, r);
+}
+
+static void call_model(struct weir_rowed *r)
+{
     if (r->is_stream) { /* what the first event takes along */
         weir_completion_write_input(&r->input, &r->lead_detections);
         weir_completion_write_input_warnings(&r->request, &r->input, &r->lead_warnings);
         r->has_lead = r->lead_detections.n != 0 || r->lead_warnings.n != 0;
     }
-    r->run = weir_model_start(limits->openai, &env, &r->model_request, &MODEL_EVENTS, r);
+    if (r->run != NULL) { /* it was asked beside */
+        weir_beside_release(r->run);
+    } else {
+        start_model(r);
+    }
 }
 
 /* ---- the question ---- */
@@ -255,6 +278,7 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
     }
     switch (weir_completion_judge_input(&r->request, &r->input)) {
     case WEIR_COMPLETION_REFUSE:
+        weir_rowed_stop_model(r);
         refuse_input(r);
         break;
     case WEIR_COMPLETION_FAIL:
@@ -339,7 +363,9 @@ static void start(struct weir_rowed *r)
 {
     make_row(r);
     if (r->request.input.n != 0 && r->input.n != 0) {
-        weir_input_start(&r->input, r->task, &r->request.input, on_input_scanned, r);
+        weir_completion_start_input(
+            &r->request, &r->input, r->task,
+            &(struct weir_completion_check){.done = on_input_scanned, .ask = ask_beside, .ctx = r});
         return;
     }
     if (r->request.input.n != 0) {

@@ -106,6 +106,7 @@ static struct weir_scan_job *add_job(struct weir_scan_group *group, const struct
     *group->jobs_tail = job;
     group->jobs_tail = &job->next;
     scan->n_jobs_left++;
+    scan->n_local_left += !use->is_remote;
     return job;
 }
 
@@ -236,6 +237,10 @@ static void take_lists(struct weir_scan *scan, struct weir_scan_job *job,
     job->n_lists = n;
     for (size_t i = 0; i < n; i++) {
         job->n_found += lists[i].n;
+    }
+    if (!job->use->is_remote) {
+        scan->n_local_left--;
+        scan->n_local_found += job->n_found;
     }
 }
 
@@ -384,6 +389,22 @@ void weir_scan__fail(struct weir_scan *scan, const struct weir_fault *fault)
 
 /* ---- what happens next ---- */
 
+void weir_scan_on_local(struct weir_scan *scan, weir_scan_local_fn fn, void *ctx)
+{
+    scan->on_local = fn;
+    scan->local_ctx = ctx;
+}
+
+/* Services are still at work, and nobody else is. */
+static void tell_local(struct weir_scan *scan)
+{
+    weir_scan_local_fn fn = scan->on_local;
+    if (fn != NULL && scan->n_local_left == 0) {
+        scan->on_local = NULL;
+        fn(scan->local_ctx, scan->n_local_found);
+    }
+}
+
 void weir_scan__advance(struct weir_scan *scan)
 {
     if (scan->is_busy || scan->is_done) {
@@ -400,9 +421,12 @@ void weir_scan__advance(struct weir_scan *scan)
     }
     if (scan->is_done) {
         scan->on_done(scan->ctx, scan);
-    } else if (scan->n_jobs_left == 0 || !weir_list_is_empty(&scan->lanes_to_run)) {
+        return;
+    }
+    if (scan->n_jobs_left == 0 || !weir_list_is_empty(&scan->lanes_to_run)) {
         weir_loop_step(scan->task->loop, &scan->step);
     }
+    tell_local(scan);
 }
 
 static void on_step(struct weir_post *step)

@@ -66,6 +66,11 @@ void weir_scan_add_masked(struct weir_scan_group *group, const struct weir_plan 
 void weir_scan_add_whole(struct weir_scan_group *group, const struct weir_plan_use *use,
                          const struct weir_detect_input *input);
 
+/* Before it is started: who is told, once at most, that all detectors that are no services have
+ * answered while services have not. `n_found` is what they found. */
+typedef void (*weir_scan_local_fn)(void *ctx, size_t n_found);
+void weir_scan_on_local(struct weir_scan *scan, weir_scan_local_fn fn, void *ctx);
+
 /* on_done comes later, once, never from inside this call. */
 void weir_scan_start(struct weir_scan *scan);
 

@@ -128,6 +128,10 @@ struct weir_scan {
     struct weir_scan_group *groups;
     struct weir_scan_group **groups_tail;
     size_t n_jobs_left;
+    size_t n_local_left;  /* of these: of detectors that are no services … */
+    size_t n_local_found; /* … and what they found */
+    weir_scan_local_fn on_local;
+    void *local_ctx;
     bool has_shares;
     struct weir_scan_share *shares;
     struct weir_scan_lane *lanes;

@@ -255,6 +255,15 @@ static void test_timing(void **state)
     expect_route("name: a, output: {far: {}}, on_detection: redact, output_check: after",
                  "c.yaml:11: error: `output_check: after` cannot be used with `on_detection: "
                  "redact`: what has left cannot be replaced any more\n");
+    expect_route("name: a, input: {far: {}}, on_detection: redact, input_check: beside",
+                 "c.yaml:11: error: `input_check: beside` cannot be used with `on_detection: "
+                 "redact`: what has left cannot be replaced any more\n");
+    expect_route("name: a, input: {far: {}}, on_detection: block, input_check: beside",
+                 "c.yaml:11: error: `input_check: beside` with `on_detection: block` needs "
+                 "`history_findings: block`: what has left cannot be taken out any more\n");
+    expect_route("name: a, input: {far: {}}, on_detection: block, history_findings: block, "
+                 "input_check: beside",
+                 "");
     expect_route("name: a, output: {far: {}}, max_exposed_chars: 50",
                  "c.yaml:11: warning: `max_exposed_chars` has no effect without `output_check: "
                  "after`\n");

@@ -361,8 +361,9 @@ static inline struct weir_plan stage_plan(struct stage *st, const char *ids)
         struct weir_slice id = weir_slice_cut(&rest, ' ');
         for (size_t i = 0; i < st->n_detectors; i++) {
             if (weir_slice_eq(st->detectors[i].id, id)) {
-                uses[plan.n++] =
-                    (struct weir_plan_use){.d = &st->detectors[i], .params = WEIR_SLICE("{}")};
+                uses[plan.n++] = (struct weir_plan_use){.d = &st->detectors[i],
+                                                        .params = WEIR_SLICE("{}"),
+                                                        .is_remote = !st->fakes[i].is_immediate};
             }
         }
     }
