@@ -219,6 +219,13 @@ struct weir_conf_mask {
     bool instruct;
 };
 
+/* Words that no answer should have (docs/policies.md, Canary words). */
+struct weir_conf_canary {
+    bool is_on;
+    struct weir_conf_list words;
+    struct weir_slice key; /* secret; empty: the words are given */
+};
+
 enum weir_conf_input_check { WEIR_CONF_INPUT_BEFORE, WEIR_CONF_INPUT_BESIDE };
 enum weir_conf_output_check { WEIR_CONF_OUTPUT_BEFORE, WEIR_CONF_OUTPUT_AFTER };
 
@@ -234,6 +241,7 @@ struct weir_conf_route {
     enum weir_conf_ending block_ending;
     struct weir_conf_text redact_with;
     struct weir_conf_mask mask;
+    struct weir_conf_canary canary;
     uint32_t input_roles;
     enum weir_conf_scope input_scope;                 /* annotate */
     enum weir_conf_history_findings history_findings; /* block */

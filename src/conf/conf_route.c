@@ -372,6 +372,12 @@ static void on_mask(struct weir_conf_reader *r, const struct weir_conf_node *n, 
     weir_conf__mask_section(r, n, &route->mask);
 }
 
+static void on_canary(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_route *route = target;
+    weir_conf__canary_section(r, n, &route->canary);
+}
+
 #define T struct weir_conf_route
 static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY_CALL("name", on_name, .is_required = true),
@@ -383,6 +389,7 @@ static const struct weir_conf_key route_keys[] = {
     WEIR_CONF_KEY(T, block_ending, ENUM, .words = ending_words),
     WEIR_CONF_KEY_CALL("redact_with", on_redact_with),
     WEIR_CONF_KEY_CALL("mask", on_mask),
+    WEIR_CONF_KEY_CALL("canary", on_canary),
     WEIR_CONF_KEY_CALL("input_roles", on_input_roles),
     WEIR_CONF_KEY(T, input_scope, ENUM, .words = scope_words),
     WEIR_CONF_KEY(T, history_findings, ENUM, .words = findings_words),
@@ -457,7 +464,8 @@ static void check_mask(struct weir_conf_reader *r, const struct weir_conf_node *
 static void check_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
                         const struct weir_conf_route *route)
 {
-    bool is_guarded = names_detectors(r, n, "input") || names_detectors(r, n, "output");
+    bool is_guarded = names_detectors(r, n, "input") || names_detectors(r, n, "output") ||
+                      route->canary.is_on;
     if (!is_guarded && !route->is_unguarded) {
         weir_conf__error(r, n, "route %s has no detectors: name some, or write `unguarded: all`",
                          weir_conf__name(r, route->name.s));

@@ -79,6 +79,9 @@ void weir_conf__audit_section(struct weir_conf_reader *r, const struct weir_conf
 /* `input_check`, `output_check` and its bound, after the route was read. */
 void weir_conf__check_timing(struct weir_conf_reader *r, const struct weir_conf_node *n,
                              const struct weir_conf_route *route);
+/* `target` is a struct weir_conf_canary. */
+void weir_conf__canary_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                               void *target);
 /* `target` is a struct weir_conf_mask. */
 void weir_conf__mask_section(struct weir_conf_reader *r, const struct weir_conf_node *n,
                              void *target);

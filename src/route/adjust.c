@@ -1,6 +1,7 @@
 #include "route/adjust.h"
 
 #include "base/err.h"
+#include "route/canary.h"
 #include "route/history.h"
 #include "wire/json_edit.h"
 #include "wire/json_write.h"
@@ -121,6 +122,9 @@ struct weir_adjust weir_adjust(const struct weir_json *request,
     limit_tokens(&edit, options, &warnings, arena);
     if (options->merges_history) {
         out.conflict = merge(&edit, &warnings, arena);
+    }
+    if (options->canary.n != 0) {
+        weir_canary_append(&edit, options->canary, arena);
     }
     if (edit.n != 0 && out.conflict == NULL) {
         out.json = read_again(&edit, &options->limits, arena);

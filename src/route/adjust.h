@@ -10,12 +10,14 @@
 
 /*
  * What is changed in a request before anybody else looks at it, the model server included: what a
- * chat's history repeats is left out, and how much the model may write is limited. Pure.
+ * chat's history repeats is left out, how much the model may write is limited, and a system text
+ * gets the route's canary word. Pure.
  */
 struct weir_adjust_options {
     bool is_chat;
     bool merges_history;
     struct weir_conf_max_tokens max_tokens;
+    struct weir_slice canary;       /* route/canary.h: a word for the system text; empty: none */
     struct weir_json_limits limits; /* for reading the changed request */
 };
 

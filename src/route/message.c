@@ -96,6 +96,7 @@ limit_tokens(struct weir_http_stream *s, const struct weir_json *body, struct we
         has_model ? weir_json_string(body, model, &s->arena) : (struct weir_slice){0};
     struct weir_adjust_options options = {
         .max_tokens = weir_conf_stream_max_tokens(&conf->streaming, &route->max_tokens, name),
+        .canary = weir_openai_canary(weir_request_of(s)),
         .limits = {.max_depth = conf->limits.max_json_depth}};
     struct weir_adjust adjusted = weir_adjust(body, &options, &s->arena);
     if (adjusted.conflict != NULL) {
@@ -143,7 +144,7 @@ static void decode(struct weir_http_stream *s, const struct weir_json *sent)
     r->request = (struct weir_task_completion){.is_chat = true,
                                                .json = body,
                                                .input = r->guarded->input,
-                                               .output = r->guarded->output,
+                                               .output = weir_openai_output(request),
                                                .policy = weir_openai_policy(request),
                                                .warnings = warnings};
     if (!weir_openai_read_question(s, body, &weir_walk_messages, &r->request.asked)) {

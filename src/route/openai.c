@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "route/adjust.h"
 #include "route/beside.h"
+#include "route/canary.h"
 #include "route/completion.h"
 #include "route/env.h"
 #include "route/history.h"
@@ -17,6 +18,7 @@
 #include "task/seen.h"
 
 #include <openssl/rand.h>
+#include <time.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -133,6 +135,28 @@ const struct weir_policy *weir_openai_policy(struct weir_request *request)
     return policy;
 }
 
+static uint64_t today(void)
+{
+    enum { SECONDS_A_DAY = 86400 };
+    return (uint64_t)time(NULL) / SECONDS_A_DAY;
+}
+
+struct weir_slice weir_openai_canary(const struct weir_request *request)
+{
+    const struct weir_conf_route *route = request->guarded->conf;
+    return route->canary.key.n != 0
+               ? weir_canary_word(route->canary.key, route->name.s, today(), request->task.arena)
+               : WEIR_SLICE("");
+}
+
+struct weir_plan weir_openai_output(const struct weir_request *request)
+{
+    const struct weir_conf_route *route = request->guarded->conf;
+    return route->canary.key.n != 0 ? weir_canary_plan(&request->guarded->output, route->canary.key,
+                                                       route->name.s, today(), request->task.arena)
+                                    : request->guarded->output;
+}
+
 /* The request as the route lets it be; NULL: it was refused with a 400. */
 static const struct weir_json *adjust(struct weir_http_stream *s, const struct weir_json *body,
                                       bool is_chat, struct weir_slice *warnings)
@@ -147,6 +171,7 @@ static const struct weir_json *adjust(struct weir_http_stream *s, const struct w
         .is_chat = is_chat,
         .merges_history = is_chat && route->history == WEIR_CONF_HISTORY_MERGE,
         .max_tokens = weir_conf_stream_max_tokens(&conf->streaming, &route->max_tokens, name),
+        .canary = weir_openai_canary(weir_request_of(s)),
         .limits = {.max_depth = conf->limits.max_json_depth}};
     struct weir_adjust adjusted = weir_adjust(body, &options, &s->arena);
     if (adjusted.conflict != NULL) {
@@ -173,7 +198,7 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
     r->request = (struct weir_task_completion){.is_chat = is_chat,
                                                .json = body,
                                                .input = r->guarded->input,
-                                               .output = r->guarded->output,
+                                               .output = weir_openai_output(request),
                                                .policy = weir_openai_policy(request),
                                                .warnings = warnings};
     return r;

@@ -1,8 +1,10 @@
 #include "server/guards.h"
 
 #include "base/buf.h"
+#include "chunk/whole.h"
 #include "detect/allow.h"
 #include "detect/builtin.h"
+#include "detect/canary.h"
 #include "detect/reading.h"
 #include "route/auth.h"
 #include "route/holes.h"
@@ -11,9 +13,11 @@
 #include "server/names.h"
 #include "talk/channel.h"
 #include "talk/walk.h"
+#include "task/held.h"
 #include "task/path.h"
 #include "task/seal.h"
 #include "wire/json.h"
+#include "wire/json_write.h"
 
 struct builder {
     struct weir_env *env;
@@ -248,6 +252,55 @@ static const struct weir_policy_mask *mask_of(struct builder *b, const struct we
     return made;
 }
 
+/* ---- canary words ---- */
+
+static const struct weir_task_detector *canary_of(struct builder *b,
+                                                  const struct weir_conf_route *conf)
+{
+    struct weir_builtin *made = weir_arena_zalloc(b->arena, sizeof *made);
+    struct weir_task_detector *d = weir_arena_alloc(b->arena, sizeof *d);
+    struct weir_buf params = {0};
+    struct weir_buf why = {0};
+    struct weir_json_write w;
+    weir_json_write_init(&w, &params);
+    weir_json_write_begin_object(&w);
+    weir_json_write_key(&w, WEIR_SLICE("words"));
+    weir_json_write_begin_array(&w);
+    for (size_t i = 0; i < conf->canary.words.n; i++) {
+        weir_json_write_string(&w, conf->canary.words.items[i].s);
+    }
+    weir_json_write_end_array(&w);
+    weir_json_write_end_object(&w);
+    if (weir_builtin_init(made, &weir_detect_canary, WEIR_SLICE("canary"),
+                          weir_arena_take_buf(b->arena, &params), &why) != 0) {
+        weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, conf->name.at, "`canary`: %s",
+                               weir_buf_cstr(&why));
+    }
+    weir_arena_defer(b->arena, dispose_builtin, made);
+    weir_buf_dispose(&why);
+    *d = (struct weir_task_detector){.id = WEIR_SLICE("canary"),
+                                     .detector = &made->base,
+                                     .chunker = &weir_chunk_whole,
+                                     .reads_along = true,
+                                     .held = weir_held_histogram(WEIR_SLICE("canary"))};
+    return d;
+}
+
+/* The route's detector `canary` is the last of its output. */
+static void add_canary(struct builder *b, const struct weir_conf_route *conf,
+                       struct weir_plan *output)
+{
+    if (!conf->canary.is_on) {
+        return;
+    }
+    struct weir_plan_use *uses = weir_arena_array(b->arena, output->n + 1, sizeof *uses);
+    if (output->n != 0) {
+        memcpy(uses, output->uses, output->n * sizeof *uses);
+    }
+    uses[output->n] = (struct weir_plan_use){.d = canary_of(b, conf), .params = WEIR_SLICE("{}")};
+    *output = (struct weir_plan){.uses = uses, .n = output->n + 1};
+}
+
 /* `output_check: after`: the plan's late detectors are told apart. Those that look at the whole
  * hold as always. */
 static void expose(struct builder *b, const struct weir_conf_route *conf, struct weir_plan *output)
@@ -290,6 +343,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     g->output = plan_of(b, WEIR_CONF_ENFORCE, conf->output, conf->n_output);
     g->shadow_input = plan_of(b, WEIR_CONF_SHADOW, conf->input, conf->n_input);
     g->shadow_output = plan_of(b, WEIR_CONF_SHADOW, conf->output, conf->n_output);
+    add_canary(b, conf, &g->output);
     expose(b, conf, &g->output);
     check_beside(b, conf, &g->input);
     g->holes = weir_holes_of(conf, b->arena);

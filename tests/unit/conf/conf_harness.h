@@ -43,6 +43,7 @@ static inline const char *test_env(void *ctx, const char *name)
         {"WEIR_ID_KEY", "0123456789abcdef"},
         {"MASK_KEY", "0123456789abcdef"},
         {"WEIR_MASK_KEY", "0123456789abcdef"},
+        {"WEIR_CANARY_KEY", "0123456789abcdef"},
     };
     for (size_t i = 0; i < sizeof vars / sizeof *vars; i++) {
         if (strcmp(vars[i][0], name) == 0) {

@@ -244,6 +244,27 @@ static void test_mask(void **state)
                  "c.yaml:11: warning: `mask` has no effect without `on_detection: mask`\n");
 }
 
+static void test_canary(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(HEAD "- {name: a, canary: {words: [blue heron]}}\n"
+                                      "- {name: b, canary: {key_env: MASK_KEY}}\n");
+    assert_true(l.conf->routes[0].canary.is_on && l.conf->routes[1].canary.is_on);
+    assert_int_equal(l.conf->routes[0].canary.words.n, 1);
+    assert_int_equal(l.conf->routes[0].canary.key.n, 0);
+    assert_true(l.conf->routes[1].canary.key.n >= 16);
+    drop(&l);
+    expect_route("name: a, canary: {}",
+                 "c.yaml:11: error: `canary` needs `words` or `key_env`, and not both\n");
+    expect_route("name: a, canary: {words: [blue heron], key_env: MASK_KEY}",
+                 "c.yaml:11: error: `canary` needs `words` or `key_env`, and not both\n");
+    expect_route("name: a, canary: {words: []}",
+                 "c.yaml:11: error: `words` must have at least one word\n");
+    expect_route("name: a, canary: {key_env: TOKEN}",
+                 "c.yaml:11: error: the key in `TOKEN`, named by `key_env`, is shorter than 16 "
+                 "bytes\n");
+}
+
 static void test_timing(void **state)
 {
     (void)state;
@@ -304,17 +325,12 @@ static void test_routes_without_a_model_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_timing),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_guarding),
-        cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_redact_with),
-        cmocka_unit_test(test_without_effect),
-        cmocka_unit_test(test_mask),
-        cmocka_unit_test(test_routes_without_a_model_server),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_timing),      cmocka_unit_test(test_canary),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_mask),        cmocka_unit_test(test_routes_without_a_model_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
