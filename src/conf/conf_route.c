@@ -464,8 +464,8 @@ static void check_mask(struct weir_conf_reader *r, const struct weir_conf_node *
 static void check_route(struct weir_conf_reader *r, const struct weir_conf_node *n,
                         const struct weir_conf_route *route)
 {
-    bool is_guarded = names_detectors(r, n, "input") || names_detectors(r, n, "output") ||
-                      route->canary.is_on;
+    bool is_guarded =
+        names_detectors(r, n, "input") || names_detectors(r, n, "output") || route->canary.is_on;
     if (!is_guarded && !route->is_unguarded) {
         weir_conf__error(r, n, "route %s has no detectors: name some, or write `unguarded: all`",
                          weir_conf__name(r, route->name.s));

@@ -429,6 +429,34 @@ static bool is_shown(const struct weir_fleet_scope *scope, struct weir_slice glo
     return scope->n == 0;
 }
 
+/* False: there is another one already. */
+static bool note_keepers(const struct weir_fleet_entry *entry, const struct weir_provider **only)
+{
+    for (size_t i = 0; entry != NULL && i < entry->n_targets; i++) {
+        const struct weir_provider *p = entry->targets[i].provider;
+        if (!weir_provider_serves(p, WEIR_MODEL_STORED) || p == *only) {
+            continue;
+        }
+        if (*only != NULL) {
+            return false;
+        }
+        *only = p;
+    }
+    return true;
+}
+
+const struct weir_provider *weir_fleet_keeper(const struct weir_fleet *fleet,
+                                              const struct weir_fleet_scope *scope)
+{
+    const struct weir_provider *only = NULL;
+    bool is_one = note_keepers(fleet->otherwise, &only);
+    for (size_t i = 0; is_one && i < fleet->n_entries; i++) {
+        is_one =
+            !is_shown(scope, fleet->entries[i].glob) || note_keepers(&fleet->entries[i], &only);
+    }
+    return is_one ? only : NULL;
+}
+
 struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet,
                                            const struct weir_fleet_scope *scope,
                                            struct weir_slice model, struct weir_arena *arena)

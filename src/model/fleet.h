@@ -72,6 +72,11 @@ struct weir_fleet_scope {
 
 bool weir_fleet_scope_has(const struct weir_fleet_scope *scope, struct weir_slice model);
 
+/* The only provider that keeps responses, of those that models of the scope may be at. NULL: there
+ * is none, or more than one. */
+const struct weir_provider *weir_fleet_keeper(const struct weir_fleet *fleet,
+                                              const struct weir_fleet_scope *scope);
+
 /* What callers are told: "the model `x` does not exist; there are `a`, `b`, `llama-*`"; and "the
  * provider `claude` does not serve chat completions". In the arena. */
 struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet,

@@ -20,6 +20,7 @@
 #include "route/registry.h"
 #include "route/render.h"
 #include "route/reply.h"
+#include "route/response_stored.h"
 #include "route/table.h"
 #include "route/vectors.h"
 
@@ -72,6 +73,9 @@ static const struct weir_route_entry OPENAI_TABLE[] = {
     {"/v1/score", WEIR_HTTP_POST, weir_vectors_begin_score, has_openai},
     {"/v1/messages/count_tokens", WEIR_HTTP_POST, weir_vectors_begin_count_tokens, has_openai},
     {"/v1/responses/input_tokens", WEIR_HTTP_POST, weir_vectors_begin_input_tokens, has_openai},
+    {"/v1/responses/*/cancel", WEIR_HTTP_POST, weir_response_stored_begin_cancel, has_openai},
+    {"/v1/responses/*/input_items", WEIR_HTTP_GET, weir_response_stored_begin_input, has_openai},
+    {"/v1/responses/*", WEIR_HTTP_DELETE, weir_response_stored_begin, has_openai},
     {"/v1/moderations", WEIR_HTTP_POST, weir_moderations_begin, NULL},
     {"/v1/models", WEIR_HTTP_GET, weir_models_begin_list, has_openai},
     {"/v1/models/*", WEIR_HTTP_GET, weir_models_begin_one, has_openai},

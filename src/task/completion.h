@@ -19,6 +19,8 @@
  *   block     refused, no model is asked       the choice ends there
  *   redact    replaced before the model sees   replaced
  */
+struct weir_stored_ask; /* task/stored.h */
+
 struct weir_task_completion {
     bool is_chat;                 /* H; otherwise I */
     const struct weir_json *json; /* the caller's request, checked */
@@ -37,6 +39,10 @@ struct weir_task_completion {
     bool may_be_given_more; /* the request does not say how many */
     bool asks_json;         /* the caller wants the answer to be JSON */
     bool stores_nothing;    /* Responses, where enforced: an absent `store` is sent as false */
+    /* Responses: what it goes on from, or is, only this provider has. p NULL: nobody in particular
+     */
+    struct weir_slice provider;
+    const struct weir_stored_ask *stored; /* a stream that is kept, in the place of a question */
 };
 
 /* How its answer is read and written. */

@@ -6,6 +6,7 @@
 #include "task/scratch.h"
 #include "task/seen.h"
 #include "task/shadow.h"
+#include "task/stored.h"
 
 #include <stdlib.h>
 
@@ -213,11 +214,16 @@ static const struct weir_model_events MODEL_EVENTS = {
 
 static void make_model_request(struct weir_rowed *r)
 {
-    r->model_request = (struct weir_model_request){
-        .op = r->dialect->op,
-        .is_stream = r->is_stream,
-        .model_id = r->request.model_id,
-        .body = weir_completion_model_body(r->task, &r->request, &r->input)};
+    if (r->request.stored != NULL) {
+        r->model_request = weir_stored_request(r->request.stored);
+    } else {
+        r->model_request = (struct weir_model_request){
+            .op = r->dialect->op,
+            .model_id = r->request.model_id,
+            .provider = r->request.provider,
+            .body = weir_completion_model_body(r->task, &r->request, &r->input)};
+    }
+    r->model_request.is_stream = r->is_stream;
 }
 
 /* Services still look at the question. */
