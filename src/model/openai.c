@@ -191,11 +191,24 @@ static void begin_draining(struct run *r)
     weir_loop_after(r->loop, &r->drain_timer, DRAIN_MS);
 }
 
-/* Messages say their end in an event of its own, and some servers leave the connection open. */
+/* Messages and Responses say their end in an event of its own, and some servers leave the connection
+ * open. */
 static bool is_last_event(const struct run *r, const struct weir_sse_event *e)
 {
-    return r->op == WEIR_MODEL_MESSAGES && weir_slice_eq_cstr(e->name, "message_stop") &&
-           !r->is_freed;
+    static const char *const ends[] = {"response.completed", "response.incomplete",
+                                       "response.failed"};
+    if (r->is_freed) {
+        return false;
+    }
+    if (r->op == WEIR_MODEL_MESSAGES) {
+        return weir_slice_eq_cstr(e->name, "message_stop");
+    }
+    for (size_t i = 0; r->op == WEIR_MODEL_RESPONSES && i < sizeof ends / sizeof ends[0]; i++) {
+        if (weir_slice_eq_cstr(e->name, ends[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void take_event(struct run *r, const struct weir_sse_event *e)

@@ -71,8 +71,8 @@ static void limit_tokens(struct weir_json_edit *edit, const struct weir_adjust_o
         has_any = limit_member(edit, options, limit_names[i], warnings, arena) || has_any;
     }
     if (!has_any) {
-        struct weir_slice name =
-            options->is_chat ? WEIR_SLICE("max_completion_tokens") : WEIR_SLICE("max_tokens");
+        const char *usual = options->is_chat ? "max_completion_tokens" : "max_tokens";
+        struct weir_slice name = weir_slice_cstr(options->member != NULL ? options->member : usual);
         weir_json_edit_set(edit, 0, name, weir_slice_cstr(weir_arena_printf(arena, "%u", n)));
     }
 }

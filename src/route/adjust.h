@@ -16,6 +16,7 @@
 struct weir_adjust_options {
     bool is_chat;
     bool merges_history;
+    const char *member; /* that a request without a limit gets; NULL: as `is_chat` has it */
     struct weir_conf_max_tokens max_tokens;
     struct weir_slice canary;       /* route/canary.h: a word for the system text; empty: none */
     struct weir_json_limits limits; /* for reading the changed request */

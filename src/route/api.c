@@ -20,6 +20,7 @@
 #include "route/registry.h"
 #include "route/render.h"
 #include "route/reply.h"
+#include "route/response.h"
 #include "route/response_stored.h"
 #include "route/table.h"
 #include "route/vectors.h"
@@ -68,6 +69,7 @@ static const struct weir_route_entry OPENAI_TABLE[] = {
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_openai_begin_chat, has_openai},
     {"/v1/completions", WEIR_HTTP_POST, weir_openai_begin_text, has_openai},
     {"/v1/messages", WEIR_HTTP_POST, weir_message_begin, has_openai},
+    {"/v1/responses", WEIR_HTTP_POST, weir_response_begin, has_openai},
     {"/v1/embeddings", WEIR_HTTP_POST, weir_vectors_begin_embeddings, has_openai},
     {"/v1/rerank", WEIR_HTTP_POST, weir_vectors_begin_rerank, has_openai},
     {"/v1/score", WEIR_HTTP_POST, weir_vectors_begin_score, has_openai},

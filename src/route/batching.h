@@ -25,11 +25,13 @@ struct weir_batching {
     struct weir_slice settings;
 };
 
+struct weir_stream_dialect;
+
 struct weir_batching_request {
     const struct weir_json *body;
     struct weir_slice model;
-    const struct weir_conf_route *route; /* NULL: the endpoints under /api */
-    bool is_messages;                    /* the stream speaks Anthropic's Messages */
+    const struct weir_conf_route *route;       /* NULL: the endpoints under /api */
+    const struct weir_stream_dialect *dialect; /* of its stream; NULL: OpenAI's chunks */
     bool looks_at_tools; /* detectors see tool calls: they leave when their choice finishes */
 };
 

@@ -97,8 +97,8 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
     if (weir_batching_resolve(s, request, batching, &why) != 0) {
         weir_reply_error(s, 400, weir_buf_slice(&why));
     } else {
-        struct weir_stream_out_options options = {.has_done = !request->is_messages,
-                                                  .is_messages = request->is_messages,
+        struct weir_stream_out_options options = {.has_done = request->dialect == NULL,
+                                                  .dialect = request->dialect,
                                                   .is_route = request->route != NULL,
                                                   .is_fms = env->tasks.compat.is_fms &&
                                                             request->route == NULL,

@@ -4,7 +4,7 @@
 #include "route/fault_text.h"
 #include "route/headers.h"
 #include "route/reply.h"
-#include "route/stream_messages.h"
+#include "route/stream_dialect.h"
 #include "route/stream_stats.h"
 #include "talk/messages.h"
 #include "wire/json_write.h"
@@ -80,21 +80,21 @@ static void flush(struct weir_stream_out *o)
     weir_buf_dispose(&o->scratch);
 }
 
-/* Events of Messages are named by their first member. */
+/* Events of dialects are named by their first member. */
 static struct weir_slice name_of(const struct weir_stream_out *o, struct weir_slice json)
 {
     struct weir_slice before = WEIR_SLICE("{\"type\":\"");
-    if (!o->options.is_messages) {
+    if (o->options.dialect == NULL) {
         return WEIR_SLICE("");
     }
     if (!weir_slice_starts_with(json, before)) {
-        return weir_stream_messages_type(json);
+        return weir_stream_type(json);
     }
     struct weir_slice rest = weir_slice_sub(json, before.n, json.n);
     return weir_slice_cut(&rest, '"');
 }
 
-static void put_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
+static void put_named(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
 {
     if (o->options.is_ndjson) {
         weir_buf_append(&o->scratch, json);
@@ -102,6 +102,38 @@ static void put_event(struct weir_stream_out *o, struct weir_slice name, struct 
     } else {
         weir_sse_append_event(&o->scratch, name, json);
     }
+}
+
+/* The member that counts events, where the dialect has one. */
+static const char *number_of(const struct weir_stream_out *o)
+{
+    return o->options.dialect != NULL ? o->options.dialect->number : NULL;
+}
+
+/* Where events are counted this is: whatever was left out, joined or added before, their numbers
+ * have no gaps. */
+static void put_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
+{
+    struct weir_buf counted = {0};
+    const char *number = number_of(o);
+    bool is_other =
+        number != NULL && weir_stream_set_number(json, number, o->n_numbered++, &counted);
+    put_named(o, name, is_other ? weir_buf_slice(&counted) : json);
+    weir_buf_dispose(&counted);
+}
+
+/* An event as it came, but for its number. */
+static void send_raw(struct weir_stream_out *o, const struct weir_out_raw *event)
+{
+    struct weir_buf counted = {0};
+    const char *number = number_of(o);
+    if (number != NULL && weir_stream_set_number(event->json, number, o->n_numbered++, &counted)) {
+        put_named(o, name_of(o, weir_buf_slice(&counted)), weir_buf_slice(&counted));
+        flush(o);
+    } else {
+        send_bytes(o, event->bytes);
+    }
+    weir_buf_dispose(&counted);
 }
 
 /* ---- the timer, and who waits for whom ---- */
@@ -185,8 +217,8 @@ static void say_something(struct weir_stream_out *o)
     o->last_sent_ms = weir_loop_now_ms(o->stream->loop);
     if (o->options.is_ndjson) {
         start(o);
-    } else if (!o->is_blocked && o->options.is_messages) {
-        put_event(o, WEIR_SLICE("ping"), WEIR_MESSAGES_PING_EVENT);
+    } else if (!o->is_blocked && o->options.dialect != NULL && o->options.dialect->ping != NULL) {
+        put_event(o, WEIR_SLICE("ping"), weir_slice_cstr(o->options.dialect->ping));
         flush(o);
     } else if (!o->is_blocked) {
         weir_buf_append(&o->scratch, WEIR_SLICE(": keep-alive\n\n"));
@@ -232,7 +264,7 @@ static void finish(struct weir_stream_out *o, enum weir_stream_out_end how)
 static void finish_failed(struct weir_stream_out *o, struct weir_slice json)
 {
     if (o->is_started || o->options.is_fms) {
-        bool is_named = !o->options.is_route || o->options.is_messages;
+        bool is_named = !o->options.is_route || o->options.dialect != NULL;
         put_event(o, is_named ? WEIR_SLICE("error") : WEIR_SLICE(""), json);
         finish(o, WEIR_STREAM_OUT_FAILED);
         return;
@@ -256,7 +288,7 @@ static bool is_untouched(const struct weir_stream_out *o, struct weir_slice data
 static void send_chunk(struct weir_stream_out *o, const struct weir_event *e)
 {
     if (is_untouched(o, e->data)) {
-        send_bytes(o, o->raw->bytes);
+        send_raw(o, o->raw);
         return;
     }
     if (e->sse_id.n != 0 && !o->options.is_ndjson) {
@@ -264,9 +296,9 @@ static void send_chunk(struct weir_stream_out *o, const struct weir_event *e)
         weir_buf_append(&o->scratch, e->sse_id);
         weir_buf_append_byte(&o->scratch, '\n');
     }
-    if (o->options.is_messages && !e->is_opaque) {
+    if (o->options.dialect != NULL && !e->is_opaque) {
         struct weir_buf event = {0};
-        weir_stream_messages_unpack(e->data, &event);
+        o->options.dialect->unpack(&o->lanes, e->data, &event);
         put_event(o, name_of(o, weir_buf_slice(&event)), weir_buf_slice(&event));
         weir_buf_dispose(&event);
     } else {
@@ -319,12 +351,12 @@ static enum weir_flow sent_plain(struct weir_stream_out *o, size_t n_bytes)
     return answer(o);
 }
 
-/* The chain joins OpenAI's chunks: texts of a message travel through it as such, and everything
+/* The chain joins OpenAI's chunks: texts of a dialect travel through it as such, and everything
  * else is opaque to it. */
 static enum weir_flow push_packed(struct weir_stream_out *o, struct weir_slice json)
 {
     struct weir_buf chunk = {0};
-    bool is_text = weir_stream_messages_pack(json, &chunk);
+    bool is_text = o->options.dialect->pack(&o->lanes, json, &chunk);
     enum weir_flow flow =
         push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK,
                                      .is_opaque = !is_text,
@@ -335,17 +367,17 @@ static enum weir_flow push_packed(struct weir_stream_out *o, struct weir_slice j
     return flow;
 }
 
-static enum weir_flow push_message(struct weir_stream_out *o, struct weir_slice json)
+static enum weir_flow push_dialect(struct weir_stream_out *o, struct weir_slice json)
 {
     struct weir_slice start;
     struct weir_buf delta = {0};
     const struct weir_out_raw *raw = o->raw;
-    switch (weir_stream_messages_look(&o->calls, json)) {
-    case WEIR_STREAM_MESSAGES_HELD:
+    switch (weir_stream_gate_look(&o->calls, json)) {
+    case WEIR_STREAM_GATE_HELD:
         return answer(o);
-    case WEIR_STREAM_MESSAGES_RELEASE:
+    case WEIR_STREAM_GATE_RELEASE:
         o->raw = NULL;
-        weir_stream_messages_release(&o->calls, &start, &delta);
+        weir_stream_gate_release(&o->calls, &start, &delta);
         push_packed(o, start);
         if (delta.n != 0) {
             push_packed(o, weir_buf_slice(&delta));
@@ -353,7 +385,7 @@ static enum weir_flow push_message(struct weir_stream_out *o, struct weir_slice 
         weir_buf_dispose(&delta);
         o->raw = raw;
         break;
-    case WEIR_STREAM_MESSAGES_PASS:
+    case WEIR_STREAM_GATE_PASS:
         break;
     }
     return push_packed(o, json);
@@ -365,8 +397,8 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
     if (o->is_over) {
         return WEIR_FLOW_OK;
     }
-    if (o->chain != NULL && o->options.is_messages) {
-        return push_message(o, json);
+    if (o->chain != NULL && o->options.dialect != NULL) {
+        return push_dialect(o, json);
     }
     if (o->chain != NULL) {
         return push(o, &(struct weir_event){.kind = WEIR_EVENT_CHUNK,
@@ -386,13 +418,13 @@ static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *
         return WEIR_FLOW_OK;
     }
     if (o->chain == NULL) {
-        send_bytes(o, event->bytes);
+        send_raw(o, event);
         return sent_plain(o, event->json.n);
     }
     o->raw = event;
     enum weir_flow flow =
-        o->options.is_messages
-            ? push_message(o, event->json)
+        o->options.dialect != NULL
+            ? push_dialect(o, event->json)
             : push(o, &(struct weir_event){
                           .kind = WEIR_EVENT_CHUNK, .data = event->json, .sse_id = event->sse_id});
     o->raw = NULL;
@@ -449,8 +481,8 @@ static void fail(struct weir_stream_out *o)
 {
     struct weir_buf json = {0};
     weir_flow_gate_close(&o->gate);
-    if (o->options.is_messages) {
-        weir_problem_write_messages(&json, &o->problem, WEIR_SLICE(""));
+    if (o->options.dialect != NULL) {
+        o->options.dialect->write_error(&o->problem, &json);
     } else if (o->options.is_route) {
         weir_problem_write(&json, &o->problem);
     } else {
@@ -567,7 +599,8 @@ static void undo(void *ctx)
     weir_loop_unpost(&o->room);
     weir_chain_free(o->chain);
     o->chain = NULL;
-    weir_stream_messages_dispose(&o->calls);
+    weir_stream_gate_dispose(&o->calls);
+    weir_stream_lanes_dispose(&o->lanes);
     weir_stream_stats_buffered(0, o->buffered.bytes);
     weir_account_set(&o->buffered, 0);
     weir_buf_dispose(&o->scratch);
@@ -588,8 +621,9 @@ struct weir_stream_out *weir_stream_out_new(struct weir_http_stream *s,
     if (options->batching != NULL && options->batching->is_used) {
         const struct weir_batch_options *business = &options->batching->chain.business;
         o->chain = weir_chain_new(&options->batching->chain, on_chain, o);
-        o->calls.is_on = options->is_messages && business->mode == WEIR_BATCH_ON &&
-                         business->tool_call_gate != WEIR_BATCH_GATE_OFF;
+        bool has_gate =
+            business->mode == WEIR_BATCH_ON && business->tool_call_gate != WEIR_BATCH_GATE_OFF;
+        o->calls.dialect = has_gate ? options->dialect : NULL;
         o->calls.max_bytes = business->max_tool_args_bytes;
     }
     weir_list_append(&running, &o->link);

@@ -7,7 +7,7 @@
 #include "io/loop.h"
 #include "route/batching.h"
 #include "route/reply.h"
-#include "route/stream_messages.h"
+#include "route/stream_dialect.h"
 #include "task/out.h"
 
 #include <stdbool.h>
@@ -28,11 +28,11 @@
  * there is no chain, when the caller's connection is full.
  */
 struct weir_stream_out_options {
-    bool is_ndjson;   /* lines instead of events; no comments */
-    bool has_done;    /* `data: [DONE]` ends it, errors included unless it is a route's */
-    bool is_route;    /* errors are OpenAI's, and the last thing said */
-    bool is_messages; /* Anthropic's: events have names, errors and heartbeats are its own */
-    bool is_fms;      /* errors before the first event are events, too; plainer error data */
+    bool is_ndjson; /* lines instead of events; no comments */
+    bool has_done;  /* `data: [DONE]` ends it, errors included unless it is a route's */
+    bool is_route;  /* errors are OpenAI's, and the last thing said */
+    const struct weir_stream_dialect *dialect; /* whose events these are; NULL: OpenAI's chunks */
+    bool is_fms; /* errors before the first event are events, too; plainer error data */
     /* Events that the task writes carry findings of this gateway, with spans that count from the
      * beginning of the stream: batches join them. */
     bool joins_findings;
@@ -64,7 +64,9 @@ struct weir_stream_out {
     struct weir_timer timer;
     struct weir_post room;              /* resumes the task from outside of its calls */
     struct weir_account_share buffered; /* what the chain holds */
-    struct weir_stream_messages calls;  /* of a message: its tool calls, where they are gated */
+    struct weir_stream_gate calls;      /* of a dialect: tool calls, where they are gated … */
+    struct weir_stream_lanes lanes;     /* … and texts that are batched */
+    uint64_t n_numbered;                /* events that have left, where they are counted */
     struct weir_buf scratch;            /* an event on its way to the stream */
     const struct weir_out_raw *raw;     /* pushed into the chain just now, if it has own bytes */
     struct weir_problem problem;        /* while an error passes the chain */

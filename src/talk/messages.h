@@ -92,7 +92,8 @@ void weir_messages_write_block(uint64_t index, struct weir_slice block, struct w
 struct weir_messages_delta {
     uint64_t index;
     enum weir_messages_kind kind;
-    struct weir_slice text; /* CITATION: JSON */
+    struct weir_slice text;   /* CITATION: JSON */
+    struct weir_slice quoted; /* in its place: the string as JSON; or empty */
     struct weir_slice detections;
     struct weir_slice warnings;
 };

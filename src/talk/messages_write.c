@@ -187,8 +187,8 @@ void weir_messages_write_delta(const struct weir_messages_delta *d, struct weir_
         [WEIR_MESSAGES_CITATION] = ",\"delta\":{\"type\":\"citations_delta\",\"citation\":",
     };
     open_event(out, "delta", d->index);
-    if (d->kind == WEIR_MESSAGES_CITATION) {
-        put_json(out, before[d->kind], d->text);
+    if (d->kind == WEIR_MESSAGES_CITATION || d->quoted.n != 0) {
+        put_json(out, before[d->kind], d->quoted.n != 0 ? d->quoted : d->text);
     } else {
         put_string(out, before[d->kind], d->text);
     }

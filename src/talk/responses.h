@@ -179,6 +179,7 @@ void weir_responses_write_part_event(const struct weir_responses_place *p, struc
 
 struct weir_responses_delta {
     struct weir_slice text;
+    struct weir_slice quoted;   /* in its place: the string as JSON; or empty */
     struct weir_slice logprobs; /* entries, commas between them; of texts alone */
     struct weir_slice detections;
     struct weir_slice warnings;
@@ -196,7 +197,7 @@ void weir_responses_write_status(const struct weir_responses_place *p, struct we
 void weir_responses_write_annotation(const struct weir_responses_place *p, uint64_t index,
                                      struct weir_slice annotation, struct weir_buf *out);
 
-/* The error of a running stream; `error` is {"type":…,"code":…,"message":…,"param":…}. */
+/* The error of a running stream, of JSON; `error` is {"type":…,"code":…,"message":…,"param":…}. */
 void weir_responses_write_error(struct weir_slice message, struct weir_slice code,
                                 struct weir_slice error, struct weir_buf *out);
 

@@ -179,7 +179,11 @@ void weir_responses_write_delta(const struct weir_responses_place *p,
     begin(out, NAMES[p->kind].said, is_done ? "done" : "delta");
     put_place(out, p);
     weir_buf_printf(out, ",\"%s\":", is_done ? NAMES[p->kind].all : "delta");
-    weir_json_write_quoted(out, d->text);
+    if (d->quoted.n != 0) {
+        weir_buf_append(out, d->quoted);
+    } else {
+        weir_json_write_quoted(out, d->text);
+    }
     if (p->kind == WEIR_RESPONSES_TEXT) {
         put(out, ",\"logprobs\":[");
         weir_buf_append(out, d->logprobs);
@@ -205,7 +209,7 @@ void weir_responses_write_error(struct weir_slice message, struct weir_slice cod
 {
     put(out, "{\"type\":\"error\",\"sequence_number\":0");
     put_or_null(out, ",\"code\":", code);
-    put_string(out, ",\"message\":", message);
+    put_json(out, ",\"message\":", message);
     put_json(out, ",\"param\":null,\"error\":", error);
     put(out, "}");
 }
