@@ -191,8 +191,8 @@ static void begin_draining(struct run *r)
     weir_loop_after(r->loop, &r->drain_timer, DRAIN_MS);
 }
 
-/* Messages and Responses say their end in an event of its own, and some servers leave the connection
- * open. */
+/* Messages and Responses say their end in an event of its own, and some servers leave the
+ * connection open. */
 static bool is_last_event(const struct run *r, const struct weir_sse_event *e)
 {
     static const char *const ends[] = {"response.completed", "response.incomplete",

@@ -67,6 +67,52 @@ static void take_head(const struct weir_rsp_came *c, const struct weir_responses
     weir_rsp__add_line(m, WEIR_RSP_HEAD, 0, weir_slice_cstr(e->type));
 }
 
+/* ---- beside the items ---- */
+
+static void close_heard(struct weir_rsp *m)
+{
+    if (m->heard != NULL) {
+        weir_row_close(m->base.row, m->heard->place);
+        weir_rsp__add_line(m, WEIR_RSP_HEARD, m->heard->number, WEIR_SLICE(""));
+        m->heard = NULL;
+    }
+}
+
+/* What is heard belongs to no item. */
+static void take_heard(const struct weir_rsp_came *c, const struct weir_responses_event *e)
+{
+    struct weir_rsp *m = c->m;
+    if (m->head.n == 0) {
+        weir_rowed_fail_model(&m->base, "the first event is not response.created");
+        return;
+    }
+    if (m->heard == NULL) {
+        m->heard = weir_rsp__new_part(m, WEIR_RESPONSES_TRANSCRIPT,
+                                      weir_rsp__number(0, WEIR_RESPONSES_TRANSCRIPT, 0), false);
+    }
+    if (e->what == WEIR_RESPONSES_DELTA && e->text != WEIR_JSON_NONE) {
+        struct weir_row_said said = {.json = c->json, .at = e->text};
+        weir_row_say(m->base.row, m->heard->place, &said);
+    } else if (e->what == WEIR_RESPONSES_DONE) {
+        close_heard(m);
+    }
+}
+
+/* ---- the end ---- */
+
+/* The item under that number, or NONE. */
+static uint32_t item_at(const struct weir_json *json, uint32_t response, uint64_t number)
+{
+    uint32_t output = weir_json_get_set(json, response, WEIR_SLICE("output"));
+    bool is_list = output != WEIR_JSON_NONE && weir_json_type(json, output) == WEIR_JSON_ARRAY;
+    uint32_t at = is_list ? weir_json_first(json, output) : WEIR_JSON_NONE;
+    for (uint64_t i = 0; at != WEIR_JSON_NONE && i < number; i++) {
+        at = weir_json_after(json, output, at);
+    }
+    bool is_object = at != WEIR_JSON_NONE && weir_json_type(json, at) == WEIR_JSON_OBJECT;
+    return is_object ? at : WEIR_JSON_NONE;
+}
+
 /* The items that only the end has: they come as if they had been said. */
 static void take_unsaid(const struct weir_rsp_came *c, uint32_t response)
 {
@@ -87,22 +133,6 @@ static void take_unsaid(const struct weir_rsp_came *c, uint32_t response)
     }
     if (m->is_open) {
         weir_rsp__close_item(c, WEIR_JSON_NONE);
-    }
-}
-
-static void take_end(const struct weir_rsp_came *c, const struct weir_responses_event *e)
-{
-    struct weir_rsp *m = c->m;
-    if (m->head.n == 0) {
-        weir_rowed_fail_model(&m->base, "the first event is not response.created");
-        return;
-    }
-    weir_rsp__keep_head(c, e->body);
-    take_unsaid(c, e->body);
-    if (!m->base.is_over) {
-        weir_rsp__take_ending(c, e->type, e->body);
-        m->base.has_ended = true;
-        weir_row_end(m->base.row);
     }
 }
 
@@ -165,29 +195,37 @@ static void take_parked(struct weir_rsp *m)
     }
 }
 
-/* ---- beside the items ---- */
+/* What waits for an item whose end nobody has said. */
+static void end_parked(const struct weir_rsp_came *c, uint32_t response)
+{
+    struct weir_rsp *m = c->m;
+    while (m->parked.n != 0 && !m->base.is_over) {
+        if (m->is_open) {
+            weir_rsp__close_item(c, item_at(c->json, response, m->n_items - 1));
+        }
+        take_parked(m);
+    }
+}
 
-/* What is heard belongs to no item. */
-static void take_heard(const struct weir_rsp_came *c, const struct weir_responses_event *e)
+static void take_end(const struct weir_rsp_came *c, const struct weir_responses_event *e)
 {
     struct weir_rsp *m = c->m;
     if (m->head.n == 0) {
         weir_rowed_fail_model(&m->base, "the first event is not response.created");
         return;
     }
-    if (m->heard == NULL) {
-        m->heard = weir_rsp__new_part(m, WEIR_RESPONSES_TRANSCRIPT,
-                                      weir_rsp__number(0, WEIR_RESPONSES_TRANSCRIPT, 0), false);
-    }
-    if (e->what == WEIR_RESPONSES_DELTA && e->text != WEIR_JSON_NONE) {
-        struct weir_row_said said = {.json = c->json, .at = e->text};
-        weir_row_say(m->base.row, m->heard->place, &said);
-    } else if (e->what == WEIR_RESPONSES_DONE) {
-        weir_row_close(m->base.row, m->heard->place);
-        weir_rsp__add_line(m, WEIR_RSP_HEARD, m->heard->number, WEIR_SLICE(""));
-        m->heard = NULL;
+    weir_rsp__keep_head(c, e->body);
+    close_heard(m);
+    end_parked(c, e->body);
+    take_unsaid(c, e->body);
+    if (!m->base.is_over) {
+        weir_rsp__take_ending(c, e->type, e->body);
+        m->base.has_ended = true;
+        weir_row_end(m->base.row);
     }
 }
+
+/* ---- all of them ---- */
 
 static void take_other(const struct weir_rsp_came *c)
 {

@@ -255,6 +255,20 @@ def test_items_that_come_mixed_leave_in_order(gateway, server):
     assert responses.texts(left) == "One [email_address].Two."
 
 
+def test_items_that_nobody_ends_leave_too(gateway, server):
+    said = response(message(f"One {MAIL}.", id="a"), call("look", "{}"), message("Two.", id="b"))
+    parts = [list(responses.item_events(i, item)) for i, item in enumerate(said["output"])]
+    mixed = [e for group in zip(*(p + [None] * 20 for p in parts), strict=False) for e in group if e]
+    mixed = [e for e in mixed if not e["type"].endswith("item.done")]
+    all_events = events(said)
+    for end in (said, {**said, "output": []}):
+        last = {**all_events[-1], "response": end}
+        stream = responses.numbered([*all_events[:2], *mixed, last])
+        left = responses.gather(streamed(gateway, server, "redact", stream))
+        assert [i.get("id") for i in left["output"]] == ["a", "fc_1", "b"]
+        assert responses.texts(left) == "One [email_address].Two."
+
+
 # --- block ---
 
 

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGE_DETECTORS = 11, STAGE_CHUNKERS = 4, STAGE_FOUND = 8, STAGE_RANGES = 64 };
+enum { STAGE_DETECTORS = 11, STAGE_CHUNKERS = 4, STAGE_FOUND = 24, STAGE_RANGES = 64 };
 
 struct stage;
 
