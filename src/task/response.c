@@ -40,6 +40,7 @@ static const struct weir_rowed_dialect DIALECT = {
     .unary_ops = &weir_rsp__unary_ops,
     .take_event = weir_rsp__take_event,
     .take_whole = weir_rsp__take_whole,
+    .change = weir_rsp__change,
     .go_on = weir_rsp__go_on,
     .say = weir_rsp__say,
     .refuse_stream = weir_rsp__refuse_stream,

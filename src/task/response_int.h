@@ -157,6 +157,8 @@ void weir_rsp__take_event(struct weir_rowed *r, const struct weir_json *json,
 void weir_rsp__take_whole(struct weir_rowed *r);
 void weir_rsp__go_on(struct weir_rowed *r);
 void weir_rsp__say(struct weir_rowed *r, struct weir_slice text);
+/* The id of the response as it leaves, in m->id. */
+void weir_rsp__keep_id(const struct weir_rsp_came *c, uint32_t response);
 /* The head and the usage, from the server's response. */
 void weir_rsp__keep_head(const struct weir_rsp_came *c, uint32_t response);
 
@@ -197,6 +199,8 @@ void weir_rsp__leave_note(struct weir_rsp *m, struct weir_rsp_part *part, struct
 void weir_rsp__leave_close_part(struct weir_rsp *m, struct weir_rsp_part *part);
 
 /* response_say.c */
+/* Where nobody looks at the answer of a route that enforces ids still leave with their tag. */
+bool weir_rsp__change(struct weir_rowed *r, struct weir_slice json, struct weir_buf *out);
 void weir_rsp__write_place(const struct weir_rowed *r, const struct weir_row_found *found,
                            struct weir_buf *out);
 void weir_rsp__refuse_stream(struct weir_rowed *r); /* the question */

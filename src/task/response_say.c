@@ -392,6 +392,63 @@ void weir_rsp__refuse_stream(struct weir_rowed *r)
     weir_rsp__refuse(m);
 }
 
+/* ---- ids, where nobody looks ---- */
+
+/* The document with the ids of that response in it as the caller knows them. */
+static void write_tagged(struct weir_rsp *m, const struct weir_json *doc, uint32_t response,
+                         struct weir_buf *out)
+{
+    struct weir_rsp_came c = {.m = m, .json = doc};
+    struct weir_json_edit e = {0};
+    struct weir_slice before = WEIR_SLICE("previous_response_id");
+    uint32_t mine = m->asked != NULL ? weir_json_get_set(m->asked, 0, before) : WEIR_JSON_NONE;
+    uint32_t theirs = weir_json_get_set(doc, response, before);
+    uint32_t id = weir_json_get(doc, response, WEIR_SLICE("id"));
+    weir_rsp__keep_id(&c, response);
+    weir_json_edit_begin(&e, doc);
+    if (id != WEIR_JSON_NONE) {
+        weir_json_edit_replace_string(&e, id, weir_buf_slice(&m->id));
+    }
+    if (theirs != WEIR_JSON_NONE) {
+        weir_json_edit_replace(&e, theirs,
+                               mine != WEIR_JSON_NONE ? weir_json_raw(m->asked, mine)
+                                                      : WEIR_SLICE("null"));
+    }
+    weir_json_edit_write(&e, out);
+    weir_json_edit_dispose(&e);
+}
+
+bool weir_rsp__change(struct weir_rowed *r, struct weir_slice json, struct weir_buf *out)
+{
+    struct weir_rsp *m = (struct weir_rsp *)r;
+    struct weir_json_tape tape = {0};
+    struct weir_json doc;
+    static const char name[] = "\"response\"";
+    if (m->ids.secret.n == 0 || memmem(json.p, json.n, name, sizeof name - 1) == NULL) {
+        return false;
+    }
+    uint32_t response = weir_json_parse_reuse(&doc, json, NULL, &tape, NULL) == 0
+                            ? object_at(&doc, 0, "response")
+                            : WEIR_JSON_NONE;
+    if (response != WEIR_JSON_NONE) {
+        write_tagged(m, &doc, response, out);
+    }
+    weir_json_tape_dispose(&tape);
+    return response != WEIR_JSON_NONE;
+}
+
+/* The server's own answer with what was found. */
+static void write_told(struct weir_rsp *m, const struct found *f, struct weir_buf *out)
+{
+    struct weir_buf tagged = {0};
+    if (m->ids.secret.n != 0) {
+        write_tagged(m, &m->base.answer, 0, &tagged);
+    }
+    weir_rowed_patch(tagged.n != 0 ? weir_buf_slice(&tagged) : m->base.answer.src,
+                     weir_buf_slice(&f->detections), weir_buf_slice(&f->warnings), out);
+    weir_buf_dispose(&tagged);
+}
+
 void weir_rsp__answer(struct weir_rowed *r, bool is_refused)
 {
     struct weir_rsp *m = (struct weir_rsp *)r;
@@ -414,8 +471,7 @@ void weir_rsp__answer(struct weir_rowed *r, bool is_refused)
         fill_whole(m, weir_buf_slice(&m->ending), &f, &w);
         weir_responses_write_whole(&w, &out);
     } else {
-        weir_rowed_patch(r->answer.src, weir_buf_slice(&f.detections), weir_buf_slice(&f.warnings),
-                         &out);
+        write_told(m, &f, &out);
     }
     forget(&f);
     weir_rowed_finish(r, &out);

@@ -12,8 +12,7 @@ enum { MOST_AHEAD = 64 }; /* items that may wait for the one that is open */
 
 /* ---- the response around them ---- */
 
-/* The server's id, as it leaves. */
-static void keep_id(const struct weir_rsp_came *c, uint32_t response)
+void weir_rsp__keep_id(const struct weir_rsp_came *c, uint32_t response)
 {
     struct weir_rsp *m = c->m;
     uint32_t at = weir_json_get_set(c->json, response, WEIR_SLICE("id"));
@@ -43,7 +42,7 @@ void weir_rsp__keep_head(const struct weir_rsp_came *c, uint32_t response)
                                     .model_id = m->base.request.model_id,
                                     .is_blank = true};
     uint32_t usage = weir_json_get_set(c->json, response, WEIR_SLICE("usage"));
-    keep_id(c, response);
+    weir_rsp__keep_id(c, response);
     h.id = weir_buf_slice(&m->id);
     weir_buf_clear(&m->head);
     weir_rowed_drop(&m->base, weir_responses_write_head(&h, &m->head));

@@ -134,7 +134,13 @@ void weir_rowed_advance(struct weir_rowed *r)
 /* Nobody looks at the answer: byte for byte, but for what the first event takes along. */
 static void pass(struct weir_rowed *r, const struct weir_model_frame *frame)
 {
-    weir_rowed_send(r, frame->json, frame->raw);
+    struct weir_buf changed = {0};
+    if (r->dialect->change != NULL && r->dialect->change(r, frame->json, &changed)) {
+        weir_rowed_send(r, weir_buf_slice(&changed), WEIR_SLICE(""));
+    } else {
+        weir_rowed_send(r, frame->json, frame->raw);
+    }
+    weir_buf_dispose(&changed);
     control_source(r);
 }
 

@@ -30,6 +30,9 @@ struct weir_rowed_dialect {
     const struct weir_row_ops *unary_ops;
     void (*take_event)(struct weir_rowed *r, const struct weir_json *json, struct weir_slice raw);
     void (*take_whole)(struct weir_rowed *r); /* r->answer */
+    /* Nobody looks at the answer: what of an event leaves otherwise all the same. False: nothing,
+     * and nothing was appended. May be NULL. */
+    bool (*change)(struct weir_rowed *r, struct weir_slice json, struct weir_buf *out);
     /* A whole answer: gives the row what comes next, sets r->rest or r->has_ended. */
     void (*go_on)(struct weir_rowed *r);
     void (*say)(struct weir_rowed *r, struct weir_slice text); /* some of r->rest */

@@ -409,8 +409,10 @@ def test_what_must_not_be_asked(gateway, server):
 
 @pytest.fixture(scope="module")
 def masked(module_weir, server):
-    tree = masking.config(server.service.port, masking.route("mask"))
-    return module_weir(tree, env=masking.ENV)
+    asking = {"name": "asking", "input": {"pii": {}}, "on_detection": "block"}
+    telling = {"name": "telling", "output": {"pii": {}}}
+    tree = masking.config(server.service.port, masking.route("mask"), asking, telling, id_key_env="ID_KEY")
+    return module_weir(tree, env={**masking.ENV, "ID_KEY": "a key of the tests, long enough"})
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -442,6 +444,21 @@ def test_what_was_masked_comes_back(masked, server, stream):
     assert json.loads(left["output"][2]["arguments"]) == {"to": MAIL}
     assert left["output"][3]["about"] == f"for {MAIL}"
     assert not masking.TOKEN.search(json.dumps(left["output"]))
+
+
+@pytest.mark.parametrize("route", ["mask", "asking", "telling"])
+def test_ids_leave_with_a_tag_of_their_route(masked, server, route):
+    """Also where nobody looks at the answer; not where the route only tells."""
+    said = response(message("Hi"), previous_response_id="resp_0")
+    whole = unary(masked, server, route, said)
+    left = responses.gather(streamed(masked, server, route, said))
+    assert left["id"] == whole["id"]
+    if route == "telling":
+        assert left["id"] == "resp_1"
+    else:
+        assert left["id"].startswith("resp_1.") and len(left["id"].split(".")[-1]) == 22
+        assert left["previous_response_id"] is None is whole["previous_response_id"]
+        assert "store" not in server.asked
 
 
 # --- batching ---
