@@ -10,6 +10,7 @@
 #include "route/history.h"
 #include "route/models.h"
 #include "route/reply.h"
+#include "route/response_state.h"
 #include "route/shadow_note.h"
 #include "route/unary.h"
 #include "talk/pointer.h"
@@ -219,29 +220,6 @@ static bool check_seals(struct weir_http_stream *s, const struct weir_json *json
     return broken == WEIR_JSON_NONE;
 }
 
-/*
- * Where findings are stopped or replaced nothing may be left with the model server that another
- * route, or nobody's, could fetch, nor may an answer go on from what was said elsewhere. False: the
- * request wants that; answered.
- */
-static bool check_state(struct weir_http_stream *s, const struct weir_json *json)
-{
-    static const char *const names[] = {"store", "background", "previous_response_id"};
-    bool is_object = weir_json_type(json, 0) == WEIR_JSON_OBJECT;
-    bool enforces = weir_policy_enforces(&weir_request_of(s)->guarded->policy);
-    for (size_t i = 0; enforces && is_object && i < COUNT(names); i++) {
-        uint32_t at = weir_json_get_set(json, 0, weir_slice_cstr(names[i]));
-        if (at != WEIR_JSON_NONE && weir_json_type(json, at) != WEIR_JSON_FALSE) {
-            weir_reply_errorf(s, 400,
-                              "`/%s`: responses are not kept by the model server on routes that "
-                              "block or redact: send the conversation in `input`",
-                              names[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* False: the model is asked before the question is judged, and this would do more than answer. */
 static bool check_beside(struct weir_http_stream *s, const struct weir_json *json)
 {
@@ -263,7 +241,8 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
     const struct weir_policy *policy = &guarded->policy;
     struct weir_arena *arena = &s->arena;
     if ((dialect == &weir_walk_messages && !check_seals(s, json)) ||
-        (dialect == &weir_walk_responses && !check_state(s, json)) || !check_beside(s, json)) {
+        (dialect == &weir_walk_responses && !weir_response_state_check(s, json)) ||
+        !check_beside(s, json)) {
         return false;
     }
     bool is_watched = guarded->shadow_input.n + guarded->shadow_output.n != 0;

@@ -6,6 +6,7 @@
 #include "route/headers.h"
 #include "route/openai.h"
 #include "route/reply.h"
+#include "route/response_state.h"
 #include "route/unary.h"
 #include "talk/form.h"
 #include "talk/response_id.h"
@@ -37,7 +38,7 @@ static void refuse_id(struct asking *a)
 
 /* ---- the path ---- */
 
-/* False: there is no such path, or no id that could be one; answered. */
+/* False: there is no such path; answered. */
 static bool read_path(struct asking *a)
 {
     struct weir_slice prefix = WEIR_SLICE("/v1/responses/");
@@ -52,12 +53,6 @@ static bool read_path(struct asking *a)
     }
     if (!weir_url_unescape(weir_slice_sub(rest, 0, n), &a->s->arena, &a->said)) {
         weir_reply_error(a->s, 400, WEIR_SLICE("the path has a broken escape (%)"));
-        return false;
-    }
-    enum { MOST_BYTES = 2 * WEIR_FORM_ID_MOST }; /* with a tag */
-    if (!weir_form_is_id(a->said, MOST_BYTES) || a->said.p[0] == '.') {
-        a->said = WEIR_SLICE("");
-        refuse_id(a);
         return false;
     }
     return true;
@@ -140,9 +135,7 @@ static bool read_query(struct asking *a)
 static bool find_tagged(struct asking *a)
 {
     const struct weir_request *r = weir_request_of(a->s);
-    a->ask.ids = (struct weir_response_id){.secret = r->env->conf->id_key,
-                                           .route = a->guarded->conf->name.s,
-                                           .key = r->key != NULL ? r->key->name.s : WEIR_SLICE("")};
+    a->ask.ids = weir_response_state_ids(r);
     struct weir_buf server = {0};
     if (a->ask.ids.secret.n == 0) {
         weir_reply_error(a->s, 400,
@@ -161,10 +154,14 @@ static bool find_tagged(struct asking *a)
     return is_ours;
 }
 
-/* An id of a server's own does not say whose it is. */
+/* An id of a server's own does not say whose it is. It goes into a path, and leads nowhere else. */
 static bool find_untagged(struct asking *a)
 {
     const struct weir_fleet *fleet = weir_request_of(a->s)->task.env->fleet;
+    if (!weir_form_is_id(a->said, WEIR_FORM_ID_MOST) || a->said.p[0] == '.') {
+        refuse_id(a);
+        return false;
+    }
     a->id = a->said;
     if (fleet == NULL) {
         return true;

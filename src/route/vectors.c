@@ -4,6 +4,7 @@
 #include "route/env.h"
 #include "route/models.h"
 #include "route/openai.h"
+#include "route/response_state.h"
 #include "route/unary.h"
 #include "talk/walk.h"
 #include "task/vectors.h"
@@ -51,6 +52,10 @@ static void decode_as(struct weir_http_stream *s, const struct weir_json *body,
     }
     if (weir_models_may_use(s, op, r->request.model_id) &&
         weir_openai_read_question(s, body, dialect, &r->request.asked)) {
+        if (op == WEIR_MODEL_ITEM_COUNT) {
+            weir_response_state_bind(s, body, &r->request);
+            r->request.stores_nothing = false; /* nothing is, and servers refuse the member */
+        }
         weir_task_vectors_start(&request->task, op, &r->request, weir_unary_answer, s);
     }
 }

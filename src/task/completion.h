@@ -42,6 +42,8 @@ struct weir_task_completion {
     /* Responses: what it goes on from, or is, only this provider has. p NULL: nobody in particular
      */
     struct weir_slice provider;
+    struct weir_slice
+        previous; /* the server's own id of what it goes on from; p NULL: as it says */
     const struct weir_stored_ask *stored; /* a stream that is kept, in the place of a question */
 };
 

@@ -129,6 +129,28 @@ static struct weir_slice restored(struct weir_task_ctx *task, const struct weir_
     return weir_seal_restore(policy->seal, &json, task->arena, &broken);
 }
 
+/* The model server knows what is gone on from by another id than the caller. Written last: what was
+ * found may have changed any other string of the body. */
+static struct weir_slice with_previous(struct weir_task_ctx *task,
+                                       const struct weir_task_completion *r, struct weir_slice body)
+{
+    struct weir_json_limits limits = {.max_depth = UINT32_MAX};
+    struct weir_json json;
+    struct weir_json_edit e = {0};
+    struct weir_buf quoted = {0};
+    struct weir_buf out = {0};
+    if (r->previous.p == NULL || weir_json_parse(&json, body, &limits, task->arena, NULL) != 0) {
+        return body;
+    }
+    weir_json_write_quoted(&quoted, r->previous);
+    weir_json_edit_begin(&e, &json);
+    weir_json_edit_set(&e, 0, WEIR_SLICE("previous_response_id"), weir_buf_slice(&quoted));
+    weir_json_edit_write(&e, &out);
+    weir_json_edit_dispose(&e);
+    weir_buf_dispose(&quoted);
+    return keep(task, &out);
+}
+
 struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
                                              struct weir_task_completion *r,
                                              const struct weir_input *input)
@@ -150,7 +172,7 @@ struct weir_slice weir_completion_model_body(struct weir_task_ctx *task,
     if (is_changed) {
         use_changed(task, r, body);
     }
-    return restored(task, r->policy, body);
+    return with_previous(task, r, restored(task, r->policy, body));
 }
 
 struct weir_slice weir_completion_history(struct weir_task_ctx *task,

@@ -101,6 +101,7 @@ static void ask(struct vectors *v)
     v->model_request = (struct weir_model_request){
         .op = v->op,
         .model_id = v->request.model_id,
+        .provider = v->request.provider,
         .body = weir_completion_model_body(v->task, &v->request, &v->input)};
     v->run = weir_model_start(v->task->env->openai, &env, &v->model_request, &events, v);
 }

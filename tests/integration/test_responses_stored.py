@@ -191,6 +191,32 @@ def test_what_is_asked_for_reaches_the_server_in_its_form_only(gateway, m):
     assert ask(gateway, kept, "input_items", route="default", params={"other": "x"}).status_code == 200
 
 
+# --- going on from them ---
+
+
+@pytest.fixture(scope="module")
+def asked(module_weir):
+    """A model server that shows what it was asked, and a route before it."""
+    server = responses.Server()
+    server.said = {"object": "response.input_tokens", "input_tokens": 3}
+    yield server, module_weir(config(server, id_key_env="ID_KEY"), env={"ID_KEY": SECRET})
+    server.service.close()
+
+
+@pytest.mark.parametrize("path", [f"{PATH}/input_tokens"])
+def test_the_server_is_told_its_own_id(asked, path):
+    server, w = asked
+    for route, said in (("redact", tagged("resp_1")), ("default", "resp_1")):
+        body = {"model": "m", "input": "Hi", "previous_response_id": said}
+        assert w.api.post(f"/{route}{path}", json=body).status_code == 200
+        assert server.asked[-1] == {**body, "previous_response_id": "resp_1"}
+    for wrong in ("resp_1", tagged("resp_1", route="block"), tagged("resp_1", key="x"), 7, {"id": "resp_1"}):
+        answer = w.api.post(f"/redact{path}", json={"model": "m", "input": "Hi", "previous_response_id": wrong})
+        assert answer.status_code == 404 and answer.json()["error"]["code"] == "previous_response_not_found", wrong
+    kept = {"model": "m", "input": "Hi", "store": True, "background": True, "previous_response_id": None}
+    assert w.api.post(f"/redact{path}", json=kept).status_code == 200
+
+
 # --- who is asked ---
 
 
