@@ -1,6 +1,7 @@
 #include "route/response.h"
 
 #include "route/completion.h"
+#include "route/response_state.h"
 #include "route/rowed.h"
 #include "route/stream_dialect.h"
 #include "route/unary.h"
@@ -42,8 +43,7 @@ static void decode(struct weir_http_stream *s, const struct weir_json *sent)
     struct weir_request *request = weir_request_of(s);
     struct weir_task_response response = {.completion = r->request,
                                           .ids = weir_response_ids(request)};
-    response.completion.stores_nothing =
-        weir_policy_enforces(&r->guarded->policy) && response.ids.secret.n == 0;
+    weir_response_state_bind(s, r->f.json, &response.completion);
     if (!r->is_stream) {
         if (weir_completion_check_unary(s, &r->batching)) {
             weir_task_response_start(&request->task, &response, weir_unary_answer, s);

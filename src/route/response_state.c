@@ -1,6 +1,7 @@
 #include "route/response_state.h"
 
 #include "route/reply.h"
+#include "route/response.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -9,15 +10,6 @@ static const struct weir_slice PREVIOUS = {"previous_response_id", 20};
 static bool enforces(const struct weir_http_stream *s)
 {
     return weir_policy_enforces(&weir_request_of(s)->guarded->policy);
-}
-
-struct weir_response_id weir_response_state_ids(const struct weir_request *request)
-{
-    const struct weir_slice none = WEIR_SLICE("");
-    bool is_tagged = weir_policy_enforces(&request->guarded->policy);
-    return (struct weir_response_id){.secret = is_tagged ? request->env->conf->id_key : none,
-                                     .route = request->guarded->conf->name.s,
-                                     .key = request->key != NULL ? request->key->name.s : none};
 }
 
 /* The response that is gone on from; p NULL: none is. */
@@ -62,7 +54,7 @@ bool weir_response_state_check(struct weir_http_stream *s, const struct weir_jso
     if (!enforces(s) || weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
         return true;
     }
-    struct weir_response_id ids = weir_response_state_ids(weir_request_of(s));
+    struct weir_response_id ids = weir_response_ids(weir_request_of(s));
     if (ids.secret.n == 0) {
         return check_nothing_kept(s, json);
     }
@@ -80,7 +72,7 @@ bool weir_response_state_check(struct weir_http_stream *s, const struct weir_jso
 void weir_response_state_bind(struct weir_http_stream *s, const struct weir_json *json,
                               struct weir_task_completion *request)
 {
-    struct weir_response_id ids = weir_response_state_ids(weir_request_of(s));
+    struct weir_response_id ids = weir_response_ids(weir_request_of(s));
     struct weir_slice said = previous_of(s, json);
     struct weir_buf server = {0};
     request->stores_nothing = enforces(s) && ids.secret.n == 0;

@@ -2,8 +2,6 @@
 #define WEIR_ROUTE_RESPONSE_STATE_H
 
 #include "http/stream.h"
-#include "route/env.h"
-#include "talk/response_id.h"
 #include "task/completion.h"
 #include "wire/json.h"
 
@@ -15,9 +13,6 @@
  * nor may an answer go on from what was said elsewhere: so ids have a tag (talk/response_id.h), and
  * without a key for it nothing is kept.
  */
-
-/* Under which ids leave, and come back, on the request's route; without a secret as they are. */
-struct weir_response_id weir_response_state_ids(const struct weir_request *request);
 
 /* False: the question wants what cannot be had; answered. */
 bool weir_response_state_check(struct weir_http_stream *s, const struct weir_json *json);

@@ -1,15 +1,18 @@
 #include "route/response_stored.h"
 
-#include "base/err.h"
+#include "base/assert.h"
 #include "model/fleet.h"
+#include "route/completion.h"
 #include "route/env.h"
 #include "route/headers.h"
 #include "route/openai.h"
 #include "route/reply.h"
-#include "route/response_state.h"
+#include "route/response.h"
+#include "route/stream_dialect.h"
 #include "route/unary.h"
 #include "talk/form.h"
 #include "talk/response_id.h"
+#include "task/response.h"
 #include "task/seen.h"
 #include "task/stored.h"
 #include "wire/url.h"
@@ -23,6 +26,7 @@ struct asking {
     struct weir_slice below; /* what stands behind it: "/cancel", or "" */
     struct weir_buf query;   /* that goes on */
     bool is_stream;
+    uint64_t first; /* the number of its first event */
     struct weir_stored_ask ask;
 };
 
@@ -123,6 +127,9 @@ static bool read_query(struct asking *a)
         }
         a->is_stream = a->is_stream ||
                        (weir_slice_eq_cstr(name, "stream") && weir_slice_eq_cstr(value, "true"));
+        if (weir_slice_eq_cstr(name, "starting_after") && weir_slice_u64(value, &a->first) == 0) {
+            a->first++;
+        }
         weir_buf_append_byte(&a->query, a->query.n != 0 ? '&' : '?');
         weir_buf_append(&a->query, sent);
     }
@@ -135,7 +142,7 @@ static bool read_query(struct asking *a)
 static bool find_tagged(struct asking *a)
 {
     const struct weir_request *r = weir_request_of(a->s);
-    a->ask.ids = weir_response_state_ids(r);
+    a->ask.ids = weir_response_ids(r);
     struct weir_buf server = {0};
     if (a->ask.ids.secret.n == 0) {
         weir_reply_error(a->s, 400,
@@ -215,6 +222,23 @@ static void write_tail(struct asking *a)
     weir_buf_dispose(&a->query);
 }
 
+/* The same stream again: nothing is asked, so nobody has asked for it in a way of his own. */
+static void start_stream(struct asking *a, const struct weir_task_completion *request)
+{
+    struct weir_json *nothing = weir_arena_zalloc(&a->s->arena, sizeof *nothing);
+    int rc = weir_json_parse(nothing, WEIR_SLICE("{}"), NULL, &a->s->arena, NULL);
+    WEIR_ASSERT(rc == 0);
+    struct weir_batching_request batching = {
+        .body = nothing, .route = a->guarded->conf, .dialect = &weir_stream_responses};
+    struct weir_task_response response = {.completion = *request, .ids = a->ask.ids};
+    response.completion.stored = &a->ask;
+    struct weir_stream_out *out = weir_completion_open_stream(a->s, &batching);
+    if (out != NULL) {
+        out->n_numbered = a->first;
+        weir_response_stream_start(&weir_request_of(a->s)->task, &response, &out->base);
+    }
+}
+
 static void begin(struct weir_http_stream *s, struct weir_slice below, enum weir_stored_kind kind,
                   const char *method)
 {
@@ -229,20 +253,17 @@ static void begin(struct weir_http_stream *s, struct weir_slice below, enum weir
         weir_buf_dispose(&a->query);
         return;
     }
-    if (a->is_stream) {
-        weir_reply_error(s, 400,
-                         WEIR_SLICE("a response that is kept is fetched whole here: leave "
-                                    "`stream` out"));
-        weir_buf_dispose(&a->query);
-        return;
-    }
     write_tail(a);
     a->ask.id = a->said;
     struct weir_task_completion request = {.is_chat = true,
                                            .output = r->guarded->output,
                                            .policy = weir_openai_policy(r),
                                            .n_choices = 1};
-    weir_task_stored_start(&r->task, &request, &a->ask, answer, s);
+    if (a->is_stream && kind == WEIR_STORED_RESPONSE) {
+        start_stream(a, &request);
+    } else {
+        weir_task_stored_start(&r->task, &request, &a->ask, answer, s);
+    }
 }
 
 void weir_response_stored_begin(void *env, struct weir_http_stream *s)

@@ -179,6 +179,30 @@ def test_an_id_of_the_server_never_leaves(gateway, m):
     assert first not in answer.text and answer.json()["previous_response_id"] is None
 
 
+@pytest.mark.parametrize("route", ["redact", "block", "default"])
+def test_a_stream_is_looked_at_again(gateway, m, route):
+    answer = m.api.post(PATH, json={"model": "m", "input": "Hi", "stream": True, "mock": {"text": SAID}})
+    events = responses.read(answer.text)
+    id = events[0]["response"]["id"]
+    said = id if route == "default" else tagged(id, route=route)
+    got = ask(gateway, said, "get", route=route, params={"stream": "true"})
+    left = responses.gather(responses.read(got.text))
+    assert left.id == said and responses.findings(left.response)
+    assert left.text() == {"redact": "Write to [email_address] now.", "default": SAID,
+                           "block": f"Write to \n\n{FALLBACK}"}[route]  # fmt: skip
+    assert route == "default" or MAIL not in got.text
+    missing = ask(gateway, tagged("resp_0", route=route) if route != "default" else "resp_0", "get", route=route,
+                  params={"stream": "true"})  # fmt: skip
+    assert missing.status_code == 404 and "not found" in missing.json()["error"]["message"]
+
+
+def test_where_nothing_is_enforced_a_stream_goes_on_from_where_it_was_read(gateway, m):
+    answer = m.api.post(PATH, json={"model": "m", "input": "Hi", "stream": True, "mock": {"text": "One two."}})
+    events = responses.read(answer.text)
+    at = f"{PATH}/{events[0]['response']['id']}?stream=true&starting_after=3"
+    assert responses.read(gateway.api.get(at).text) == events[4:]
+
+
 def test_what_is_asked_for_reaches_the_server_in_its_form_only(gateway, m):
     kept, _ = keep(m)
     id = tagged(kept)
@@ -186,8 +210,9 @@ def test_what_is_asked_for_reaches_the_server_in_its_form_only(gateway, m):
     assert m.log("request", path=f"{PATH}/{kept}/input_items")
     for params in ({"limit": f"5 {MAIL}"}, {"other": "x"}, {"stream": "maybe"}):
         assert ask(gateway, id, "input_items", params=params).status_code == 400, params
-    for params in ({"starting_after": "3"}, {"stream": "true"}):
-        assert ask(gateway, id, "get", params=params).status_code == 400
+    for params in ({"starting_after": "3"}, {"stream": "true", "starting_after": "3"}):
+        answer = ask(gateway, id, "get", params=params)
+        assert answer.status_code == 400 and "starting_after" in answer.text
     assert ask(gateway, kept, "input_items", route="default", params={"other": "x"}).status_code == 200
 
 
@@ -203,9 +228,11 @@ def asked(module_weir):
     server.service.close()
 
 
-@pytest.mark.parametrize("path", [f"{PATH}/input_tokens"])
+@pytest.mark.parametrize("path", [PATH, f"{PATH}/input_tokens"])
 def test_the_server_is_told_its_own_id(asked, path):
     server, w = asked
+    if path == PATH:
+        server.said = responses.response(responses.message(responses.output_text("Hi.")))
     for route, said in (("redact", tagged("resp_1")), ("default", "resp_1")):
         body = {"model": "m", "input": "Hi", "previous_response_id": said}
         assert w.api.post(f"/{route}{path}", json=body).status_code == 200
