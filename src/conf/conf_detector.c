@@ -357,7 +357,15 @@ static void check_detector(struct weir_conf_reader *r, const struct weir_conf_no
     }
     const struct weir_conf_node *chunker_id = weir_conf__get(n, "chunker_id");
     bool has_chunker_id = chunker_id != NULL && !weir_conf__is_null(chunker_id);
-    bool reads = d->builtin.s.p != NULL && !r->is_lenient;
+    bool is_stream = d->protocol == WEIR_CONF_PROTOCOL_STREAM;
+    bool reads = (d->builtin.s.p != NULL && !r->is_lenient) || is_stream;
+    if (is_stream && d->type != WEIR_CONF_TEXT_CONTENTS) {
+        weir_conf__error(r, weir_conf__get(n, "type"), "protocol `stream` is for `text_contents`");
+    }
+    if (is_stream && r->is_lenient) {
+        weir_conf__error(r, weir_conf__get(n, "protocol"),
+                         "protocol `stream` cannot be used with `compat: fms`");
+    }
     if (d->type == WEIR_CONF_TEXT_CONTENTS && !has_chunker_id && !reads) {
         weir_conf__error(r, n, "detector %s needs a `chunker_id`", weir_conf__name(r, d->id.s));
     }
@@ -386,9 +394,14 @@ static bool is_one_of(struct weir_slice name, const char *const *names)
     return *names != NULL;
 }
 
-/* A built-in detector without a chunker. */
+/* A detector without a chunker. */
 static void choose_chunker(struct weir_conf_reader *r, struct weir_conf_detector *d)
 {
+    if (d->protocol == WEIR_CONF_PROTOCOL_STREAM && d->builtin.s.p == NULL) {
+        d->reads_along = true;
+        d->chunker = weir_map_get(&r->conf->chunkers_by_id, weir_slice_cstr(whole_doc_id));
+        return;
+    }
     if (d->builtin.s.p == NULL || d->chunker != NULL || d->type != WEIR_CONF_TEXT_CONTENTS) {
         return;
     }

@@ -30,6 +30,7 @@ enum weir_conf_protocol {
     WEIR_CONF_PROTOCOL_OIP,
     WEIR_CONF_PROTOCOL_AZURE_CONTENT_SAFETY,
     WEIR_CONF_PROTOCOL_CHAT_JUDGE,
+    WEIR_CONF_PROTOCOL_STREAM, /* reads along: detect/streamed.h */
 };
 enum weir_conf_on_error { WEIR_CONF_ON_ERROR_FAIL, WEIR_CONF_ON_ERROR_SKIP };
 enum weir_conf_mode { WEIR_CONF_ENFORCE, WEIR_CONF_SHADOW };
@@ -96,7 +97,8 @@ struct weir_conf_detector {
     enum weir_conf_mode mode;                /* does it guard, or only watch? */
     bool breaker;                            /* it rests when it fails often */
     const struct weir_conf_chunker *chunker; /* NULL only where the type needs none */
-    bool reads_along; /* built-in, no `chunker_id`: in streams; `chunker` is for whole texts */
+    bool reads_along; /* built-in without `chunker_id`, or protocol `stream`: in streams; `chunker`
+                         is for whole texts */
     double default_threshold;
     bool cache; /* its verdicts are kept */
 };

@@ -6,7 +6,7 @@ enum { MAX_LABELS = 1000, MAX_ENTITIES = 1000 };
 const char *const weir_conf__protocols[] = {
     "fms",      "tei", "vllm_classify",        "openai_moderation",
     "presidio", "oip", "azure_content_safety", "chat_judge",
-    NULL};
+    "stream",   NULL};
 
 const char *weir_conf_protocol_name(enum weir_conf_protocol protocol)
 {
@@ -152,8 +152,8 @@ static const struct {
     const char *key;
     unsigned protocols;
 } belongs[] = {
-    {"labels", ~P(FMS)},
-    {"model", P(VLLM_CLASSIFY) | P(OPENAI_MODERATION) | P(OIP) | P(CHAT_JUDGE)},
+    {"labels", ~(P(FMS) | P(STREAM))},
+    {"model", P(VLLM_CLASSIFY) | P(OPENAI_MODERATION) | P(OIP) | P(CHAT_JUDGE) | P(STREAM)},
     {"provider", P(OPENAI_MODERATION) | P(CHAT_JUDGE)},
     {"language", P(PRESIDIO)},
     {"entities", P(PRESIDIO)},
@@ -171,7 +171,7 @@ static const struct {
     {"timeout", ~0u},
     {"on_error", ~0u},
     {"breaker", ~0u},
-    {"batch", ~0u},
+    {"batch", ~P(STREAM)},
 };
 
 void weir_conf__check_protocol(struct weir_conf_reader *r, const struct weir_conf_node *n,
@@ -186,6 +186,10 @@ void weir_conf__check_protocol(struct weir_conf_reader *r, const struct weir_con
         } else if (at != NULL && is_builtin) {
             weir_conf__error(r, at, "`%s` does not belong to built-in detectors", belongs[i].key);
         }
+    }
+    if (d->protocol == WEIR_CONF_PROTOCOL_STREAM && weir_conf__get(n, "chunker_id") != NULL) {
+        weir_conf__error(r, weir_conf__get(n, "chunker_id"),
+                         "`chunker_id` does not belong to protocol `stream`: it reads along");
     }
     if (is_builtin && weir_conf__get(n, "protocol") != NULL) {
         weir_conf__error(r, n, "a built-in detector has no `protocol`");

@@ -13,6 +13,7 @@
 #include "wire/json_write.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
     MAX_NODES = 4 * 1024 * 1024, /* and two for every content: 20 bytes of tape each */
@@ -29,6 +30,7 @@ struct reader {
     struct weir_buf found;      /* struct weir_detection: the list being read */
     size_t list_no;
     size_t finding_no;
+    size_t from_cp; /* of a streamed answer: where the content begins */
     const char *why;
 };
 
@@ -87,11 +89,15 @@ static int need_offset(struct reader *r, uint32_t finding, const char *name, siz
     if (weir_json_u64(&r->json, at, &value) != 0) {
         return bad_finding(r, "`%s` is not a whole number from 0", name);
     }
-    if (value > weir_places_count(&r->content)) {
-        return bad_finding(r, "`%s` is %" PRIu64 ", the text has %zu code points", name, value,
-                           weir_places_count(&r->content));
+    if (value < r->from_cp) {
+        return bad_finding(r, "`%s` is %" PRIu64 ", `processed_index` was %zu", name, value,
+                           r->from_cp);
     }
-    *out = (size_t)value;
+    if (value - r->from_cp > weir_places_count(&r->content)) {
+        return bad_finding(r, "`%s` is %" PRIu64 ", the text has %zu code points", name, value,
+                           r->from_cp + weir_places_count(&r->content));
+    }
+    *out = (size_t)value - r->from_cp;
     return 0;
 }
 
@@ -252,6 +258,97 @@ int weir_detect_answer_read(struct weir_detect_answer *out, struct weir_slice bo
     if (rc != 0) {
         *out = (struct weir_detect_answer){.why = r.why};
     }
+    weir_json_tape_dispose(&r.tape);
+    weir_places_dispose(&r.content);
+    weir_buf_dispose(&r.found);
+    return rc;
+}
+
+/* ---- a line of a streamed answer ---- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct weir_detection *x = a;
+    const struct weir_detection *y = b;
+    if (x->start_cp != y->start_cp) {
+        return x->start_cp < y->start_cp ? -1 : 1;
+    }
+    return x->end_cp < y->end_cp ? -1 : x->end_cp > y->end_cp;
+}
+
+/* Its findings, in order, with the stream's places. */
+static void place_found(struct reader *r, struct weir_detect_list *list)
+{
+    struct weir_detection *items = r->found.n != 0 ? (struct weir_detection *)list->items : NULL;
+    for (size_t i = 0; i < list->n; i++) {
+        items[i].start_cp += r->from_cp;
+        items[i].end_cp += r->from_cp;
+    }
+    if (list->n > 1) {
+        qsort(items, list->n, sizeof *items, by_start);
+    }
+}
+
+static int read_processed(struct reader *r, struct weir_detect_line *out)
+{
+    uint32_t at = weir_json_get_set(&r->json, 0, WEIR_SLICE("processed_index"));
+    uint64_t value;
+    if (at == WEIR_JSON_NONE || weir_json_u64(&r->json, at, &value) != 0) {
+        r->why = "`processed_index` is missing, or no whole number from 0";
+        return WEIR_EPEER;
+    }
+    if (value < r->from_cp || value - r->from_cp > weir_places_count(&r->content)) {
+        r->why =
+            weir_arena_printf(r->arena, "`processed_index` is %" PRIu64 ", not from %zu to %zu",
+                              value, r->from_cp, r->from_cp + weir_places_count(&r->content));
+        return WEIR_EPEER;
+    }
+    out->processed_cp = (size_t)value;
+    return 0;
+}
+
+static int read_line(struct reader *r, struct weir_slice line, struct weir_detect_line *out)
+{
+    struct weir_json_limits limits = {.max_nodes = MAX_NODES};
+    if (weir_json_parse_reuse(&r->json, line, &limits, &r->tape, NULL) != 0 ||
+        weir_json_type(&r->json, 0) != WEIR_JSON_OBJECT) {
+        r->why = "a line is no JSON object";
+        return WEIR_EPEER;
+    }
+    uint32_t list = weir_json_get_set(&r->json, 0, WEIR_SLICE("detections"));
+    uint32_t code = weir_json_get_set(&r->json, 0, WEIR_SLICE("code"));
+    int64_t status;
+    if (list == WEIR_JSON_NONE && code != WEIR_JSON_NONE &&
+        weir_json_i64(&r->json, code, &status) == 0 && status >= 400 && status <= 599) {
+        out->status = (int)status;
+        r->why = weir_arena_printf(r->arena, "said that it has failed with %d", out->status);
+        return WEIR_EIO;
+    }
+    if (list == WEIR_JSON_NONE || weir_json_type(&r->json, list) != WEIR_JSON_ARRAY) {
+        r->why = "`detections` is missing, or no list";
+        return WEIR_EPEER;
+    }
+    int rc = read_list(r, list, &out->found);
+    if (rc == 0) {
+        place_found(r, &out->found);
+        rc = read_processed(r, out);
+    }
+    return rc;
+}
+
+int weir_detect_answer_line(struct weir_detect_line *out, struct weir_slice line,
+                            const struct weir_detect_input *input, struct weir_slice id,
+                            struct weir_arena *arena)
+{
+    struct reader r = {.input = input, .id = id, .arena = arena, .from_cp = out->from_cp};
+    out->found = (struct weir_detect_list){0};
+    out->status = 0;
+    /* Counted once, when it was sent: not again for every line. */
+    weir_places_set(&r.content, input->contents[0]);
+    r.content.n_cp = out->end_cp - out->from_cp;
+    r.content.is_counted = true;
+    int rc = read_line(&r, line, out);
+    out->why = r.why;
     weir_json_tape_dispose(&r.tape);
     weir_places_dispose(&r.content);
     weir_buf_dispose(&r.found);

@@ -37,6 +37,30 @@ int weir_detect_answer_read(struct weir_detect_answer *out, struct weir_slice bo
                             struct weir_arena *arena);
 
 /*
+ * One line of a streamed answer (detect/streamed.h):
+ *
+ *   {"detections":[finding, …],"processed_index":n, …}     places count from the stream's beginning
+ *   {"code":n,"details":"…"}                               the last one: it has failed
+ *
+ * `input` has one content: the text between code points `from_cp` and `end_cp`, which are set
+ * before. The promise is checked: nothing lies before from_cp, nothing behind the text. 0,
+ * WEIR_EPEER with `why`, or WEIR_EIO with `status`: it says that it has failed.
+ */
+struct weir_detect_line {
+    size_t from_cp;
+    size_t end_cp;
+    struct weir_detect_list found; /* in order of their starts; the places count from the
+                                      stream's beginning, too */
+    size_t processed_cp;
+    int status;
+    const char *why;
+};
+
+int weir_detect_answer_line(struct weir_detect_line *out, struct weir_slice line,
+                            const struct weir_detect_input *input, struct weir_slice id,
+                            struct weir_arena *arena);
+
+/*
  * An answer with a status other than 200, whose body should be {"code","message"}: sets the fault's
  * `status` (the body's code where it is a status, else `status`) and `message` (clean; empty where
  * the body cannot be read).

@@ -1,6 +1,7 @@
 /* Detectors that are services: from the configuration to detect/remote.h. */
 #include "base/assert.h"
 #include "detect/remote.h"
+#include "detect/streamed.h"
 #include "detect/verdicts.h"
 #include "server/services_int.h"
 
@@ -191,10 +192,42 @@ static void batch_texts(struct weir_detect_remote *r, const struct weir_conf_det
     }
 }
 
+/* A silent model and a silent detector are waited for alike. */
+static uint64_t model_idle_ms(const struct weir_services *b, const struct weir_conf_detector *d)
+{
+    const struct weir_conf_openai *openai = &b->conf->openai;
+    return openai->service != NULL ? openai->service->idle_timeout_ms : d->service->idle_timeout_ms;
+}
+
+/* One that reads along: HTTP/2, and no limit for all of a text unless it is written. */
+static const struct weir_detector *streamed_detector(struct weir_services *b,
+                                                     const struct weir_conf_detector *d)
+{
+    struct weir_detect_streamed *made = weir_arena_alloc(b->arena, sizeof *made);
+    struct weir_target *target = weir_arena_alloc(b->arena, sizeof *target);
+    *target = *target_of(b, d, d->service);
+    target->protocol = WEIR_TARGET_H2;
+    target->request_timeout_ms = d->timeout_ms;
+    weir_detect_streamed_init(made, d->id.s, target);
+    made->name = d->model.s.n != 0 ? d->model.s : d->id.s;
+    made->params = d->params;
+    made->idle_ms = model_idle_ms(b, d);
+    made->breaker = d->breaker ? breaker_of(b, d->id.s) : NULL;
+    const struct weir_conf_service *asked =
+        d->health_service != NULL ? d->health_service : d->service;
+    weir_services__probe(b, weir_services__target(b, d->id.s, asked, WEIR_TARGET_HTTP, "detector"),
+                         &weir_probe_http);
+    weir_services__keep_verdicts(&made->base, d, 0);
+    return &made->base;
+}
+
 const struct weir_detector *weir_services__remote_detector(struct weir_services *b,
                                                            const struct weir_conf_detector *d,
                                                            enum weir_detect_type type)
 {
+    if (d->protocol == WEIR_CONF_PROTOCOL_STREAM) {
+        return streamed_detector(b, d);
+    }
     struct weir_detect_remote *r = weir_arena_alloc(b->arena, sizeof *r);
     struct weir_conf_service service = service_of(d);
     struct weir_protocol_options options = options_of(b, d);

@@ -281,7 +281,7 @@ static void build_detectors(struct weir_services *b)
         if (t->skips_errors) {
             t->skipped = weir_skips_counter(d->id.s);
         }
-        if (d->reads_along && !weir_reading_can(detector)) {
+        if (d->reads_along && d->builtin.s.p != NULL && !weir_reading_can(detector)) {
             weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, d->params_at,
                                    "detector `%.*s` needs a `chunker_id`: with a pattern that may "
                                    "match more than 1,024 bytes it cannot read along",

@@ -460,6 +460,10 @@ enum weir_path_wait weir_path_waits(const struct weir_path *path)
             return WEIR_PATH_ON_DETECTOR;
         }
         const struct weir_path_cutter *c = seg->lanes[i].cutter;
+        if (seg->lanes[i].streamed != NULL) { /* it may want more text before it answers */
+            waits = seg->lanes[i].judged_cp < path->log.end_cp ? WEIR_PATH_ON_CHUNKER : waits;
+            continue;
+        }
         if (c == NULL && !weir_reading_is_ready(seg->reading)) {
             return WEIR_PATH_ON_DETECTOR; /* its parameters are being read */
         }

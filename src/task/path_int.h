@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "detect/reading.h"
+#include "detect/streamed.h"
 #include "io/loop.h"
 #include "task/open.h"
 #include "task/path.h"
@@ -89,9 +90,14 @@ struct weir_path_lane {
     struct weir_path_segment *segment;
     struct weir_path_cutter *cutter; /* NULL: it reads along */
     const struct weir_plan_use *use;
-    size_t index;           /* in the aggregator */
-    size_t reader;          /* without a cutter: it reads along, and this is its number there */
-    size_t told_cp;         /* reads along: the mark that the aggregator knows */
+    size_t index;  /* in the aggregator */
+    size_t reader; /* without a cutter: it reads along, and this is its number there … */
+    struct weir_streamed *streamed; /* … unless it is a service that reads along */
+    size_t streamed_cp;             /* which was given the text up to there */
+    bool has_streamed_end;          /* and that there is no more */
+    bool is_full;                   /* it takes no more for now, and the task counts it */
+    bool is_skipped;                /* it has failed, and is passed over from now on */
+    size_t told_cp;                 /* reads along: the mark that the aggregator knows */
     size_t judged_cp;       /* it has answered for all text up to there, white space aside */
     struct weir_list slots; /* chunks without a verdict yet, in order */
     size_t n_slots;
@@ -147,6 +153,8 @@ void weir_path__open_reading(struct weir_path_segment *seg);
 bool weir_path__can_read(const struct weir_path_segment *seg);
 void weir_path__read(struct weir_path_segment *seg);
 void weir_path__cut_readers(struct weir_path_segment *seg);
+/* The service takes no more for now, or again. */
+void weir_path__count_full(struct weir_path_lane *lane, bool is_full);
 
 /* path_late.c. Takes what the late detectors have said; may text up to there leave without more of
  * it? */

@@ -74,6 +74,8 @@ void weir_path__drop_lane(struct weir_path_lane *lane)
     while ((link = weir_list_first(&lane->slots)) != NULL) {
         free_slot(WEIR_LIST_ENTRY(link, struct weir_path_slot, link));
     }
+    weir_path__count_full(lane, false);
+    weir_streamed_free(lane->streamed);
 }
 
 /* ---- verdicts ---- */

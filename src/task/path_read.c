@@ -6,6 +6,9 @@
  *             read ────────────► fed_cp      the rest waits: for parameters, or for its turn
  *   marks     ─────────► r   ──────────► s   no further than fed_cp
  *
+ * Services that read along (detect/streamed.h) have streams of their own, and tell marks and
+ * findings when they like.
+ *
  * Where all detectors read along, events should leave whole: a mark that lies inside of one is
  * moved back to where that event begins, unless that would hold much.
  */
@@ -26,6 +29,13 @@ static void on_ready(void *ctx)
     path->on_progress(path->ctx);
 }
 
+static bool is_reader(const struct weir_path_lane *lane)
+{
+    return lane->cutter == NULL && lane->streamed == NULL;
+}
+
+static void open_streamed(struct weir_path_lane *lane);
+
 void weir_path__open_reading(struct weir_path_segment *seg)
 {
     const struct weir_task_ctx *task = seg->path->task;
@@ -33,6 +43,10 @@ void weir_path__open_reading(struct weir_path_segment *seg)
     for (size_t i = 0; i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
         if (lane->cutter != NULL) {
+            continue;
+        }
+        if (weir_streamed_is(weir_allow_inner(lane->use->d->detector))) {
+            open_streamed(lane);
             continue;
         }
         seg->reading =
@@ -141,7 +155,7 @@ static void tell_all(struct weir_path_segment *seg, bool has_ended)
     }
     for (size_t i = 0; i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
-        if (lane->cutter != NULL || lane->has_ended) {
+        if (!is_reader(lane) || lane->has_ended) {
             continue;
         }
         const struct weir_fault *fault = weir_reading_fault(seg->reading, lane->reader);
@@ -154,6 +168,116 @@ static void tell_all(struct weir_path_segment *seg, bool has_ended)
         if (has_ended) {
             lane->has_ended = true;
             weir_gather_end(seg->gather, lane->index);
+        }
+    }
+}
+
+/* ---- services */
+
+void weir_path__count_full(struct weir_path_lane *lane, bool is_full)
+{
+    unsigned *n_full = &lane->segment->path->task->n_full_chunkers;
+    if (is_full != lane->is_full) {
+        *n_full = is_full ? *n_full + 1 : *n_full - 1;
+        lane->is_full = is_full;
+    }
+}
+
+static void on_streamed_found(void *ctx, size_t mark_cp, const struct weir_detect_list *found)
+{
+    struct weir_path_lane *lane = ctx;
+    struct weir_path_segment *seg = lane->segment;
+    size_t n_moved;
+    struct weir_detection *moved = move_found(lane, found, &n_moved);
+    note_mark(lane, lane->judged_cp, seg->start_cp + mark_cp);
+    lane->judged_cp = seg->start_cp + mark_cp;
+    lane->told_cp = lane->judged_cp;
+    weir_gather_mark(seg->gather, lane->index,
+                     &(struct weir_gather_mark){lane->told_cp, moved, n_moved});
+    free(moved);
+}
+
+/* One that is skipped has found nothing in what still comes: it counts as looked at. */
+static void skip_on(struct weir_path_lane *lane)
+{
+    struct weir_path_segment *seg = lane->segment;
+    lane->judged_cp = weir_path__segment_end(seg);
+    lane->told_cp = lane->judged_cp;
+    weir_gather_mark(seg->gather, lane->index,
+                     &(struct weir_gather_mark){.mark_cp = lane->told_cp});
+    if (seg->has_ended && !lane->has_ended) {
+        lane->has_ended = true;
+        weir_gather_end(seg->gather, lane->index);
+    }
+}
+
+static void look_at_streamed(struct weir_path_lane *lane)
+{
+    struct weir_path_segment *seg = lane->segment;
+    const struct weir_fault *fault = weir_streamed_fault(lane->streamed);
+    weir_path__count_full(lane, weir_streamed_is_full(lane->streamed));
+    if (lane->has_ended || lane->is_skipped) {
+        return;
+    }
+    if (fault != NULL && weir_skips_take(seg->path->task, lane->use->d, fault)) {
+        lane->is_skipped = true;
+        skip_on(lane);
+    } else if (fault != NULL) {
+        lane->has_ended = true;
+        weir_path__fail_lane(lane, fault, lane->judged_cp);
+    } else if (weir_streamed_is_done(lane->streamed)) {
+        lane->has_ended = true;
+        weir_gather_end(seg->gather, lane->index);
+    }
+}
+
+static void on_streamed_progress(void *ctx)
+{
+    struct weir_path_lane *lane = ctx;
+    struct weir_path *path = lane->segment->path;
+    look_at_streamed(lane);
+    path->on_progress(path->ctx);
+}
+
+static void open_streamed(struct weir_path_lane *lane)
+{
+    static const struct weir_streamed_events events = {.on_found = on_streamed_found,
+                                                       .on_progress = on_streamed_progress};
+    struct weir_path_segment *seg = lane->segment;
+    lane->streamed_cp = seg->start_cp;
+    lane->streamed = weir_streamed_open(
+        &(struct weir_streamed_options){.detector = weir_allow_inner(lane->use->d->detector),
+                                        .env = weir_task_detect_env(seg->path->task),
+                                        .params = lane->use->params,
+                                        .threshold = lane->use->threshold,
+                                        .events = &events,
+                                        .ctx = lane});
+}
+
+/* All that has come, and the end. */
+static void feed_streamed(struct weir_path_segment *seg)
+{
+    size_t end_cp = weir_path__segment_end(seg);
+    for (size_t i = 0; i < seg->n_lanes; i++) {
+        struct weir_path_lane *lane = &seg->lanes[i];
+        if (lane->streamed == NULL || lane->has_ended) {
+            continue;
+        }
+        if (lane->is_skipped) {
+            skip_on(lane);
+            continue;
+        }
+        if (lane->streamed_cp < end_cp) {
+            weir_streamed_push(lane->streamed,
+                               weir_textlog_slice(&seg->path->log, lane->streamed_cp, end_cp));
+            lane->streamed_cp = end_cp;
+        }
+        if (seg->has_ended && !lane->has_streamed_end) {
+            lane->has_streamed_end = true;
+            weir_streamed_end(lane->streamed);
+        }
+        if (weir_streamed_fault(lane->streamed) == NULL) {
+            look_at_streamed(lane);
         }
     }
 }
@@ -181,6 +305,7 @@ static struct weir_slice next_part(const struct weir_path_segment *seg)
 void weir_path__read(struct weir_path_segment *seg)
 {
     struct weir_path *path = seg->path;
+    feed_streamed(seg);
     while (weir_path__can_read(seg) && weir_path__has_time(path)) {
         struct weir_slice part = next_part(seg);
         size_t cost = part.n * seg->n_readers;
@@ -208,7 +333,7 @@ void weir_path__cut_readers(struct weir_path_segment *seg)
                      seg->has_ended || seg->fed_cp < seg->path->log.end_cp;
     for (size_t i = 0; !is_behind && i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
-        if (lane->cutter != NULL || lane->has_ended || seg->fed_cp == seg->start_cp) {
+        if (!is_reader(lane) || lane->has_ended || seg->fed_cp == seg->start_cp) {
             continue;
         }
         size_t quiet_cp = seg->start_cp + weir_reading_quiet_cp(seg->reading, lane->reader);
