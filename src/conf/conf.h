@@ -185,12 +185,22 @@ enum weir_conf_hole { /* bits of unguarded */
 };
 
 /* A detector as a route uses it. */
+enum weir_conf_channel {
+    WEIR_CONF_CONTENT = 1,
+    WEIR_CONF_REASONING = 2,
+    WEIR_CONF_REFUSAL = 4,
+    WEIR_CONF_TRANSCRIPT = 8,
+    WEIR_CONF_TOOL_CALLS = 16,
+};
+
 struct weir_conf_use {
     const struct weir_conf_detector *detector;
     struct weir_conf_pos at;
-    double threshold;         /* the route's, else the detector's default */
-    struct weir_slice params; /* a JSON object without what is here */
-    uint32_t roles;           /* when.roles: whose text of a question it looks at; 0: everybody's */
+    double threshold;             /* the route's, else the detector's default */
+    struct weir_slice params;     /* a JSON object without what is here */
+    struct weir_conf_list models; /* when.models: globs of what callers name; none: all */
+    uint32_t channels; /* when.channels of an answer: bits of enum weir_conf_channel; 0: all */
+    uint32_t roles;    /* when.roles: whose text of a question it looks at; 0: everybody's */
     struct weir_conf_list allow; /* patterns of values that are no finding; `*` is anything */
 };
 

@@ -23,6 +23,8 @@ static const char *const role_words[] = {"user",     "system",    "developer", "
                                          "function", "assistant", NULL};
 static const char *const when_role_words[] = {"user",     "system",    "developer", "tool",
                                               "function", "assistant", "nobody",    NULL};
+static const char *const channel_words[] = {"content",    "reasoning",  "refusal",
+                                            "transcript", "tool_calls", NULL};
 static const char *const scope_words[] = {"turn", "all", NULL};
 static const char *const findings_words[] = {"remove", "block", NULL};
 static const char *const input_check_words[] = {"before", "beside", NULL};
@@ -116,9 +118,9 @@ static void read_threshold(struct weir_conf_reader *r, const struct weir_conf_no
     *out = value;
 }
 
-/* A list of roles as bits. */
-static uint32_t read_roles(struct weir_conf_reader *r, const struct weir_conf_node *n,
-                           const char *key, const char *const *words)
+/* A list of roles or channels as bits. */
+static uint32_t read_bits(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                          const char *key, const char *const *words)
 {
     uint32_t roles = 0;
     if (!weir_conf__want_list(r, n, key)) {
@@ -131,7 +133,8 @@ static uint32_t read_roles(struct weir_conf_reader *r, const struct weir_conf_no
         }
     }
     if (n->n == 0) {
-        weir_conf__error(r, n, "`%s` must name at least one role", key);
+        weir_conf__error(r, n, "`%s` must name at least one %s", key,
+                         words == channel_words ? "channel" : "role");
     }
     return roles;
 }
@@ -139,10 +142,32 @@ static uint32_t read_roles(struct weir_conf_reader *r, const struct weir_conf_no
 static void on_when_roles(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     struct weir_conf_use *use = target;
-    use->roles = read_roles(r, n, "roles", when_role_words);
+    use->roles = read_bits(r, n, "roles", when_role_words);
 }
 
-static const struct weir_conf_key when_keys[] = {WEIR_CONF_KEY_CALL("roles", on_when_roles)};
+static void on_when_channels(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                             void *target)
+{
+    struct weir_conf_use *use = target;
+    use->channels = read_bits(r, n, "channels", channel_words);
+    if (use->detector->type != WEIR_CONF_TEXT_CONTENTS) {
+        weir_conf__error(r, n, "detector %s looks at the whole answer: it has no `channels`",
+                         weir_conf__name(r, use->detector->id.s));
+    }
+}
+
+static void on_when_models(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
+{
+    struct weir_conf_use *use = target;
+    use->models = weir_conf__want_texts(r, n, "models", MAX_MODELS);
+    if (n->kind == WEIR_CONF_SEQUENCE && n->n == 0) {
+        weir_conf__error(r, n, "`models` must name at least one model: left out, it means all");
+    }
+}
+
+static const struct weir_conf_key when_keys[] = {WEIR_CONF_KEY_CALL("roles", on_when_roles),
+                                                 WEIR_CONF_KEY_CALL("channels", on_when_channels),
+                                                 WEIR_CONF_KEY_CALL("models", on_when_models)};
 static const struct weir_conf_object when_object = {WEIR_CONF_OBJECT(when_keys)};
 
 static void read_when(struct weir_conf_reader *r, const struct weir_conf_node *params,
@@ -237,6 +262,21 @@ static void check_type(struct weir_conf_reader *r, const struct weir_conf_node *
     }
 }
 
+/* A question has roles, an answer channels. */
+static void check_when(struct weir_conf_reader *r, const struct weir_conf_node *params,
+                       bool is_input)
+{
+    const struct weir_conf_node *when =
+        params->kind == WEIR_CONF_MAPPING ? weir_conf__get(params, "when") : NULL;
+    const char *key = is_input ? "channels" : "roles";
+    const struct weir_conf_node *at =
+        when != NULL && when->kind == WEIR_CONF_MAPPING ? weir_conf__get(when, key) : NULL;
+    if (at != NULL) {
+        weir_conf__error(r, at, "`when.%s` is for detectors of `%s`", key,
+                         is_input ? "output" : "input");
+    }
+}
+
 static const struct weir_conf_use *
 read_side(struct weir_conf_reader *r, const struct weir_conf_node *n, bool is_input, size_t *n_uses)
 {
@@ -247,6 +287,7 @@ read_side(struct weir_conf_reader *r, const struct weir_conf_node *n, bool is_in
     for (size_t i = 0; i < n->n; i++) {
         if (read_use(r, &n->members[i], &uses[*n_uses])) {
             check_type(r, n->members[i].key, uses[*n_uses].detector->type, is_input);
+            check_when(r, n->members[i].value, is_input);
             *n_uses += 1;
         }
     }
@@ -268,7 +309,7 @@ static void on_output(struct weir_conf_reader *r, const struct weir_conf_node *n
 static void on_input_roles(struct weir_conf_reader *r, const struct weir_conf_node *n, void *target)
 {
     struct weir_conf_route *route = target;
-    route->input_roles = read_roles(r, n, "input_roles", role_words);
+    route->input_roles = read_bits(r, n, "input_roles", role_words);
 }
 
 /* A list, or `all`, which older files spell `true`. */

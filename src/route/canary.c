@@ -115,5 +115,6 @@ struct weir_plan weir_canary_plan(const struct weir_plan *output, struct weir_sl
     uses[plan.n - 1].params = weir_slice_cstr(weir_arena_printf(
         arena, "{\"words\":[\"%.*s\",\"%.*s\"]}", (int)now.n, now.p, (int)before.n, before.p));
     plan.uses = uses;
+    weir_plan_split(&plan, arena);
     return plan;
 }

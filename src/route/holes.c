@@ -11,8 +11,8 @@ static void add(struct weir_buf *out, const char *what, struct weir_slice of)
     weir_buf_append(out, of);
 }
 
-/* Detectors that look at some roles only. Ids are printable, but a header's list is cut at commas
- * and semicolons. */
+/* Detectors that look at some roles or channels only, or for some models. Ids are printable, but a
+ * header's list is cut at commas and semicolons. */
 static void add_when(struct weir_buf *out, const struct weir_conf_use *use)
 {
     add(out, "when:", WEIR_SLICE(""));
@@ -39,8 +39,13 @@ struct weir_slice weir_holes_of(const struct weir_conf_route *route, struct weir
         add(&out, "input_scope:turn", WEIR_SLICE(""));
     }
     for (size_t i = 0; i < route->n_input; i++) {
-        if (route->input[i].roles != 0) {
+        if (route->input[i].roles != 0 || route->input[i].models.n != 0) {
             add_when(&out, &route->input[i]);
+        }
+    }
+    for (size_t i = 0; i < route->n_output; i++) {
+        if (route->output[i].channels != 0 || route->output[i].models.n != 0) {
+            add_when(&out, &route->output[i]);
         }
     }
     struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));

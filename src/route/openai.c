@@ -150,12 +150,31 @@ struct weir_slice weir_openai_canary(const struct weir_request *request)
                : WEIR_SLICE("");
 }
 
-struct weir_plan weir_openai_output(const struct weir_request *request)
+/* As the caller writes it: what is no name is refused later, and matches nothing. */
+static struct weir_slice model_of(const struct weir_request *request, const struct weir_json *json)
+{
+    bool is_object = weir_json_type(json, 0) == WEIR_JSON_OBJECT;
+    uint32_t at = is_object ? weir_json_get_set(json, 0, WEIR_SLICE("model")) : WEIR_JSON_NONE;
+    bool is_name = at != WEIR_JSON_NONE && weir_json_type(json, at) == WEIR_JSON_STRING;
+    return is_name ? weir_json_string(json, at, request->task.arena) : WEIR_SLICE("");
+}
+
+struct weir_plan weir_openai_input(const struct weir_request *request, const struct weir_json *json)
+{
+    return weir_plan_for_model(&request->guarded->input, model_of(request, json),
+                               request->task.arena);
+}
+
+struct weir_plan weir_openai_output(const struct weir_request *request,
+                                    const struct weir_json *json)
 {
     const struct weir_conf_route *route = request->guarded->conf;
-    return route->canary.key.n != 0 ? weir_canary_plan(&request->guarded->output, route->canary.key,
-                                                       route->name.s, today(), request->task.arena)
-                                    : request->guarded->output;
+    struct weir_arena *arena = request->task.arena;
+    struct weir_plan plan =
+        weir_plan_for_model(&request->guarded->output, model_of(request, json), arena);
+    return route->canary.key.n != 0
+               ? weir_canary_plan(&plan, route->canary.key, route->name.s, today(), arena)
+               : plan;
 }
 
 /* The request as the route lets it be; NULL: it was refused with a 400. */
@@ -198,8 +217,8 @@ static struct reading *new_reading(struct weir_http_stream *s, const struct weir
     r->f = (struct weir_fields){.json = body, .arena = &s->arena};
     r->request = (struct weir_task_completion){.is_chat = is_chat,
                                                .json = body,
-                                               .input = r->guarded->input,
-                                               .output = weir_openai_output(request),
+                                               .input = weir_openai_input(request, body),
+                                               .output = weir_openai_output(request, body),
                                                .policy = weir_openai_policy(request),
                                                .warnings = warnings};
     return r;
@@ -246,7 +265,9 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
         return false;
     }
     bool is_watched = guarded->shadow_input.n + guarded->shadow_output.n != 0;
-    if ((guarded->input.n == 0 && !is_watched) || weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
+    struct weir_plan *plan = weir_arena_alloc(arena, sizeof *plan);
+    *plan = weir_openai_input(weir_request_of(s), json);
+    if ((plan->n == 0 && !is_watched) || weir_json_type(json, 0) != WEIR_JSON_OBJECT) {
         return true;
     }
     struct weir_walk_options options = {
@@ -255,10 +276,10 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
     struct weir_walk *walk = weir_arena_zalloc(arena, sizeof *walk);
     weir_walk_read(walk, dialect, json, &options, arena);
     struct weir_asked_options asked = {
-        .arena = arena, .json = json, .walk = walk, .policy = policy, .plan = &guarded->input};
+        .arena = arena, .json = json, .walk = walk, .policy = policy, .plan = plan};
     asked.mask = map_of(weir_request_of(s));
     const char *why;
-    int status = guarded->input.n != 0 ? weir_asked_check(&asked, &why) : 0;
+    int status = plan->n != 0 ? weir_asked_check(&asked, &why) : 0;
     if (status != 0) {
         weir_reply_error(s, status, weir_slice_cstr(why));
         return false;

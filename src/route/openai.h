@@ -33,9 +33,14 @@ struct weir_walk_dialect;
 bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_json *json,
                                const struct weir_walk_dialect *dialect, struct weir_asked **asked);
 
-/* Today's canary word of the request's route, and its output detectors, which look for it; no word,
- * and the route's own plan: it has none, or its words are given. */
+/* Today's canary word of the request's route; none: it has none, or its words are given. */
 struct weir_slice weir_openai_canary(const struct weir_request *request);
-struct weir_plan weir_openai_output(const struct weir_request *request);
+
+/* The route's detectors for the model that the request names, those of the output with that word.
+ */
+struct weir_plan weir_openai_input(const struct weir_request *request,
+                                   const struct weir_json *json);
+struct weir_plan weir_openai_output(const struct weir_request *request,
+                                    const struct weir_json *json);
 
 #endif

@@ -111,8 +111,8 @@ struct weir_rowed_ask *weir_rowed_ask_read(struct weir_http_stream *s, const str
     r->f = (struct weir_fields){.json = body, .arena = &s->arena};
     r->request = (struct weir_task_completion){.is_chat = true,
                                                .json = body,
-                                               .input = r->guarded->input,
-                                               .output = weir_openai_output(request),
+                                               .input = weir_openai_input(request, body),
+                                               .output = weir_openai_output(request, body),
                                                .policy = weir_openai_policy(request),
                                                .warnings = warnings};
     if (!weir_openai_read_question(s, body, kind->walk, &r->request.asked)) {

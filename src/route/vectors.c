@@ -44,8 +44,9 @@ static void decode_as(struct weir_http_stream *s, const struct weir_json *body,
     r->s = s;
     r->guarded = request->guarded;
     r->f = (struct weir_fields){.json = body, .arena = &s->arena};
-    r->request = (struct weir_task_completion){
-        .json = body, .input = r->guarded->input, .policy = weir_openai_policy(request)};
+    r->request = (struct weir_task_completion){.json = body,
+                                               .input = weir_openai_input(request, body),
+                                               .policy = weir_openai_policy(request)};
     if (read_request(r) != 0) {
         weir_unary_refuse(s, &r->f);
         return;

@@ -47,7 +47,10 @@ static void write_output(const struct weir_guarded *g, struct weir_buf *out)
         weir_buf_printf(out, "after<=%zu", g->output.late->max_exposed_cp);
         n++;
     }
-    for (size_t i = 0; g->output.n != 0 && i <= WEIR_CHANNEL_TOOLS; i++) {
+    for (size_t i = 0; i <= WEIR_CHANNEL_TOOLS; i++) {
+        if (weir_plan_on(&g->output, (enum weir_channel)i)->n == 0) {
+            continue;
+        }
         add_word(out, &n, weir_channel_name((enum weir_channel)i));
     }
     end_list(out, n);

@@ -131,6 +131,26 @@ static uint32_t roles_of(uint32_t conf)
     return bits;
 }
 
+static uint32_t channels_of(uint32_t conf)
+{
+    static const struct {
+        uint32_t bit;
+        enum weir_channel channel;
+    } channels[] = {{WEIR_CONF_CONTENT, WEIR_CHANNEL_CONTENT},
+                    {WEIR_CONF_REASONING, WEIR_CHANNEL_REASONING},
+                    {WEIR_CONF_REASONING, WEIR_CHANNEL_REASONING_CONTENT},
+                    {WEIR_CONF_REFUSAL, WEIR_CHANNEL_REFUSAL},
+                    {WEIR_CONF_TRANSCRIPT, WEIR_CHANNEL_TRANSCRIPT},
+                    {WEIR_CONF_TOOL_CALLS, WEIR_CHANNEL_TOOLS}};
+    uint32_t bits = 0;
+    for (size_t i = 0; i < sizeof channels / sizeof channels[0]; i++) {
+        bits |= (conf & channels[i].bit) != 0 ? UINT32_C(1) << channels[i].channel : 0;
+    }
+    return bits;
+}
+
+static const struct weir_slice *texts_of(struct builder *b, const struct weir_conf_list *list);
+
 static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
                                 const struct weir_conf_use *uses, size_t n)
 {
@@ -157,6 +177,9 @@ static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
             use->params = WEIR_SLICE("{}");
         }
         use->roles = roles_of(uses[i].roles);
+        use->channels = channels_of(uses[i].channels);
+        use->models = texts_of(b, &uses[i].models);
+        use->n_models = uses[i].models.n;
         use->is_remote = uses[i].detector->builtin.s.p == NULL;
         use->is_late = use->is_remote && !weir_path_is_whole(use);
         if (uses[i].allow.n != 0) {
@@ -305,11 +328,10 @@ static void add_canary(struct builder *b, const struct weir_conf_route *conf,
  * hold as always. */
 static void expose(struct builder *b, const struct weir_conf_route *conf, struct weir_plan *output)
 {
-    if (conf->output_check != WEIR_CONF_OUTPUT_AFTER) {
-        return;
-    }
-    weir_plan_set_late(output, conf->max_exposed_chars, b->arena);
-    if (output->late == NULL && b->problems->n_errors == 0) {
+    bool is_after = conf->output_check == WEIR_CONF_OUTPUT_AFTER;
+    output->max_exposed_cp = is_after ? conf->max_exposed_chars : 0;
+    weir_plan_split(output, b->arena);
+    if (is_after && output->late == NULL && b->problems->n_errors == 0) {
         weir_conf_problems_add(b->problems, WEIR_CONF_ERROR, conf->name.at,
                                "route `%.*s` has `output_check: after`, and none of its output "
                                "detectors is a service that looks at chunks: no other lets text "

@@ -288,12 +288,13 @@ static void add_whole(struct completion *c, struct choice *choice, uint32_t mess
 }
 
 /* Strings only: what is not one is passed on and not looked at. */
-static void add_other(struct completion *c, struct weir_scan *scan, struct weir_scan_group **group,
-                      struct weir_slice text)
+static void add_other(struct completion *c, struct weir_scan *scan, struct choice *choice,
+                      enum weir_channel channel, struct weir_slice text)
 {
+    struct weir_scan_group **group = &choice->others[channel];
     if (text.n != 0) {
         *group = *group != NULL ? *group : weir_scan_add_group(scan, WEIR_RESULTS_COMPLETION);
-        weir_scan_add_text(*group, &c->request.output, text);
+        weir_scan_add_text(*group, weir_plan_on(&c->request.output, channel), text);
     }
 }
 
@@ -323,11 +324,12 @@ static const char *add_calls(struct completion *c, struct weir_scan *scan, struc
     }
     weir_tools_end(&tools);
     if (tools.n != 0) {
-        choice->called = weir_called_new(&(struct weir_called_options){.arena = c->task->arena,
-                                                                       .plan = &c->request.output,
-                                                                       .policy = c->request.policy,
-                                                                       .choice = choice->index,
-                                                                       .tools = &tools});
+        choice->called = weir_called_new(&(struct weir_called_options){
+            .arena = c->task->arena,
+            .plan = weir_plan_on(&c->request.output, WEIR_CHANNEL_TOOLS),
+            .policy = c->request.policy,
+            .choice = choice->index,
+            .tools = &tools});
         weir_called_add(choice->called, scan);
     }
     weir_tools_dispose(&tools);
@@ -342,11 +344,11 @@ static const char *add_others(struct completion *c, struct weir_scan *scan, stru
         return NULL;
     }
     for (size_t i = WEIR_CHANNEL_CONTENT + 1; i < WEIR_CHANNEL_TRANSCRIPT; i++) {
-        const char *name = weir_channel_name((enum weir_channel)i);
-        add_other(c, scan, &choice->others[i], string_of(c, message, name));
+        enum weir_channel channel = (enum weir_channel)i;
+        add_other(c, scan, choice, channel, string_of(c, message, weir_channel_name(channel)));
     }
     uint32_t audio = weir_json_get_set(&c->answer, message, WEIR_SLICE("audio"));
-    add_other(c, scan, &choice->others[WEIR_CHANNEL_TRANSCRIPT], string_of(c, audio, "transcript"));
+    add_other(c, scan, choice, WEIR_CHANNEL_TRANSCRIPT, string_of(c, audio, "transcript"));
     return add_calls(c, scan, choice, message);
 }
 
@@ -379,7 +381,8 @@ static const char *read_choice(struct completion *c, struct weir_scan *scan, uin
         choice->text = weir_json_string(json, content, c->task->arena);
     }
     if (choice->text.n != 0) {
-        weir_scan_add_text(choice->group, &c->request.output, choice->text);
+        weir_scan_add_text(choice->group, weir_plan_on(&c->request.output, WEIR_CHANNEL_CONTENT),
+                           choice->text);
     }
     add_whole(c, choice, message);
     return add_others(c, scan, choice, message);

@@ -38,6 +38,7 @@ static const struct weir_task_completion *request_of(struct weir_cs *cs)
             uses[request->output.n++] = all->uses[i];
         }
     }
+    weir_plan_split(&request->output, cs->task->arena);
     cs->aside_request = request;
     return request;
 }

@@ -103,14 +103,14 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
         weir_cs__enforce_init(choice);
     }
     if (cs->has_chunked) {
-        choice->path = weir_path_new(
-            &(struct weir_path_options){.task = cs->task,
-                                        .plan = &cs->request.output,
-                                        .strategy = cs->strategy,
-                                        .max_held_bytes = cs->task->env->max_held_bytes,
-                                        .choice = index,
-                                        .on_progress = weir_cs__on_progress,
-                                        .ctx = choice});
+        choice->path = weir_path_new(&(struct weir_path_options){
+            .task = cs->task,
+            .plan = weir_plan_on(&cs->request.output, WEIR_CHANNEL_CONTENT),
+            .strategy = cs->strategy,
+            .max_held_bytes = cs->task->env->max_held_bytes,
+            .choice = index,
+            .on_progress = weir_cs__on_progress,
+            .ctx = choice});
     }
     weir_list_append(&cs->choices, &choice->link);
     cs->n_choices++;

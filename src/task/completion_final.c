@@ -158,9 +158,10 @@ void weir_cs__start_whole(struct weir_cs *cs)
                                         .choice = choice->index,
                                         .end_cp = weir_utf8_count(weir_buf_slice(&choice->whole))};
         }
-        for (size_t i = 0; i < cs->request.output.n; i++) {
-            if (weir_path_is_whole(&cs->request.output.uses[i])) {
-                add_use(cs, choice, &cs->request.output.uses[i]);
+        const struct weir_plan *plan = weir_plan_on(&cs->request.output, WEIR_CHANNEL_CONTENT);
+        for (size_t i = 0; i < plan->n; i++) {
+            if (weir_path_is_whole(&plan->uses[i])) {
+                add_use(cs, choice, &plan->uses[i]);
             }
         }
     }

@@ -660,7 +660,9 @@ static void look_at_plan(struct weir_cs *cs)
 {
     cs->has_output = cs->request.output.n != 0;
     cs->enforces = weir_policy_enforces(cs->request.policy) && cs->has_output;
-    cs->has_chunked = weir_path_is_needed(&cs->request.output) && !cs->enforces;
+    cs->has_chunked =
+        weir_path_is_needed(weir_plan_on(&cs->request.output, WEIR_CHANNEL_CONTENT)) &&
+        !cs->enforces;
     cs->has_whole = weir_path_has_whole(&cs->request.output);
 }
 

@@ -143,7 +143,7 @@ static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel
     if (c->path == NULL) {
         c->path = weir_path_new(&(struct weir_path_options){
             .task = g->options.task,
-            .plan = g->options.plan,
+            .plan = weir_plan_on(g->options.plan, channel),
             .strategy = weir_gather_strategy_find(WEIR_SLICE("aligned")),
             .max_held_bytes = g->options.max_held_bytes,
             .exposes_nothing = g->options.exposes_nothing || g->options.is_unary,
@@ -271,7 +271,7 @@ static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *end
                                                             .choice = g->options.choice,
                                                             .channel = (enum weir_channel)i,
                                                             .end_cp = g->channels[i].n_whole_cp};
-            weir_scan_add_text(g->groups[i], plan, text);
+            weir_scan_add_text(g->groups[i], weir_plan_on(plan, (enum weir_channel)i), text);
             has_any = true;
         }
     }
@@ -309,7 +309,7 @@ static bool add_calls(struct weir_guard *g, const struct weir_guard_ending *endi
         g->values.unmask != NULL ? weir_unmask_mask(g->values.unmask) : NULL;
     g->called = weir_called_new(
         &(struct weir_called_options){.arena = g->options.task->arena,
-                                      .plan = g->options.plan,
+                                      .plan = weir_plan_on(g->options.plan, WEIR_CHANNEL_TOOLS),
                                       .policy = g->options.policy,
                                       .mask = mask,
                                       .choice = g->options.choice,

@@ -141,11 +141,12 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
     memset(are_late, 0, max * sizeof *are_late);
     ids[seg->n_lanes] = WEIR_SLICE("");
     are_readers[seg->n_lanes] = are_late[seg->n_lanes] = true;
+    bool has_more = path->late != NULL || seg->n_lanes == 0; /* see weir_path__late_read */
     struct weir_gather_options options = {.strategy = path->strategy,
                                           .detector_ids = ids,
                                           .are_readers = are_readers,
                                           .are_late = are_late,
-                                          .n_detectors = seg->n_lanes + (path->late != NULL),
+                                          .n_detectors = seg->n_lanes + has_more,
                                           .text = weir_gather_text_of(&path->log),
                                           .start_cp = seg->start_cp,
                                           .max_bytes = path->max_held_bytes,

@@ -156,8 +156,8 @@ void weir_path__cut_readers(struct weir_path_segment *seg);
 /* The service takes no more for now, or again. */
 void weir_path__count_full(struct weir_path_lane *lane, bool is_full);
 
-/* path_late.c. Takes what the late detectors have said; may text up to there leave without more of
- * it? */
+/* path_late.c. Takes what the late detectors have said, and lets text go on that nobody looks at;
+ * may text up to there leave without more of it? */
 void weir_path__late_open(struct weir_path *path, const struct weir_path_options *options);
 void weir_path__late_free(struct weir_path *path);
 void weir_path__late_read(struct weir_path_segment *seg);

@@ -1,6 +1,7 @@
 #include "task/plan.h"
 
 #include "base/err.h"
+#include "base/glob.h"
 #include "wire/json_write.h"
 
 #include <stdlib.h>
@@ -46,7 +47,16 @@ bool weir_plan_has_type(const struct weir_plan *plan, enum weir_detect_type type
     return false;
 }
 
-void weir_plan_set_late(struct weir_plan *plan, size_t max_exposed_cp, struct weir_arena *arena)
+/* ---- routes ---- */
+
+enum { N_CHANNELS = WEIR_CHANNEL_WHOLE + 1 };
+
+static bool looks_at(const struct weir_plan_use *use, enum weir_channel channel)
+{
+    return use->channels == 0 || (use->channels >> channel & 1) != 0;
+}
+
+static void set_late(struct weir_plan *plan, struct weir_arena *arena)
 {
     struct weir_plan *late = weir_arena_zalloc(arena, sizeof *late);
     struct weir_plan_use *uses = weir_arena_array(arena, plan->n, sizeof *uses);
@@ -56,8 +66,62 @@ void weir_plan_set_late(struct weir_plan *plan, size_t max_exposed_cp, struct we
         }
     }
     late->uses = uses;
-    late->max_exposed_cp = max_exposed_cp;
-    plan->late = late->n != 0 ? late : NULL;
+    late->max_exposed_cp = plan->max_exposed_cp;
+    plan->late = late->n != 0 && plan->max_exposed_cp != 0 ? late : NULL;
+}
+
+void weir_plan_split(struct weir_plan *plan, struct weir_arena *arena)
+{
+    uint32_t channels = 0;
+    set_late(plan, arena);
+    for (size_t i = 0; i < plan->n; i++) {
+        channels |= plan->uses[i].channels;
+    }
+    if (channels == 0) {
+        return;
+    }
+    struct weir_plan *by_channel = weir_arena_array(arena, N_CHANNELS, sizeof *by_channel);
+    for (size_t c = 0; c < N_CHANNELS; c++) {
+        struct weir_plan_use *uses = weir_arena_array(arena, plan->n, sizeof *uses);
+        by_channel[c] = (struct weir_plan){.uses = uses, .max_exposed_cp = plan->max_exposed_cp};
+        for (size_t i = 0; i < plan->n; i++) {
+            if (looks_at(&plan->uses[i], (enum weir_channel)c)) {
+                uses[by_channel[c].n++] = plan->uses[i];
+            }
+        }
+        set_late(&by_channel[c], arena);
+    }
+    plan->by_channel = by_channel;
+}
+
+static bool is_for(const struct weir_plan_use *use, struct weir_slice model)
+{
+    bool is_named = use->n_models == 0;
+    for (size_t i = 0; !is_named && i < use->n_models; i++) {
+        is_named = weir_glob_match(use->models[i], model);
+    }
+    return is_named;
+}
+
+struct weir_plan weir_plan_for_model(const struct weir_plan *plan, struct weir_slice model,
+                                     struct weir_arena *arena)
+{
+    size_t n_for = 0;
+    for (size_t i = 0; i < plan->n; i++) {
+        n_for += is_for(&plan->uses[i], model);
+    }
+    if (n_for == plan->n) {
+        return *plan;
+    }
+    struct weir_plan_use *uses = weir_arena_array(arena, n_for, sizeof *uses);
+    struct weir_plan made = {.uses = uses, .max_exposed_cp = plan->max_exposed_cp};
+    for (size_t i = 0; i < plan->n; i++) {
+        if (is_for(&plan->uses[i], model)) {
+            uses[made.n++] = plan->uses[i];
+        }
+    }
+    weir_plan_split(&made, arena);
+    return made;
 }
 
 struct weir_slice weir_plan_params(const struct weir_json *json, uint32_t params,

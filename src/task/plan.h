@@ -1,6 +1,7 @@
 #ifndef WEIR_TASK_PLAN_H
 #define WEIR_TASK_PLAN_H
 
+#include "talk/channel.h"
 #include "task/env.h"
 #include "wire/json.h"
 
@@ -13,8 +14,12 @@ struct weir_plan_use {
     struct weir_slice params; /* a JSON object without `threshold`, members sorted by name */
     uint32_t roles; /* of a route's question: whose text it looks at, bits by enum weir_walk_role;
                        0: everybody's */
-    bool is_remote; /* of a route: it is a service */
-    bool is_late;   /* of a route's answer: it may answer for text that has left (`late` below) */
+    uint32_t
+        channels; /* of a route's answer: at which it looks, bits by enum weir_channel; 0: all */
+    const struct weir_slice *models; /* of a route: for which it is asked, globs; */
+    size_t n_models;                 /* 0: for all */
+    bool is_remote;                  /* of a route: it is a service */
+    bool is_late; /* of a route's answer: it may answer for text that has left (`late` below) */
 };
 
 struct weir_plan {
@@ -22,11 +27,25 @@ struct weir_plan {
     size_t n;
     /* `output_check: after`: those that are late, as a plan of their own; NULL: none are. */
     const struct weir_plan *late;
-    size_t max_exposed_cp; /* of the plan of late ones: so much of a text may leave unverified */
+    size_t max_exposed_cp; /* … so much of a text may leave unverified; 0: nothing is late */
+    /* Where uses look at some channels only: the plan of each, by enum weir_channel; else NULL. */
+    const struct weir_plan *by_channel;
 };
 
-/* Gives the plan its `late`, if it has uses that are. */
-void weir_plan_set_late(struct weir_plan *plan, size_t max_exposed_cp, struct weir_arena *arena);
+/* Gives a plan of a route its `late` (if max_exposed_cp is not 0) and `by_channel`, as its uses
+ * are. */
+void weir_plan_split(struct weir_plan *plan, struct weir_arena *arena);
+
+/* Those who look at a channel of an answer. */
+static inline const struct weir_plan *weir_plan_on(const struct weir_plan *plan,
+                                                   enum weir_channel channel)
+{
+    return plan->by_channel != NULL ? &plan->by_channel[channel] : plan;
+}
+
+/* Those who are asked where the caller names this model; in the arena where that is not all. */
+struct weir_plan weir_plan_for_model(const struct weir_plan *plan, struct weir_slice model,
+                                     struct weir_arena *arena);
 
 /* What is wrong with a request, as its caller is answered (docs/api/endpoints.md, Errors). */
 struct weir_plan_error {

@@ -423,7 +423,7 @@ static struct judged *start_judging(struct weir_row *row, const struct weir_row_
             judged->group = weir_scan_add_group(judged->scan, WEIR_RESULTS_NONE);
         }
         /* What is under judgement must not move. */
-        weir_scan_add_text(judged->group, row->o.plan,
+        weir_scan_add_text(judged->group, weir_plan_on(row->o.plan, WEIR_CHANNEL_TOOLS),
                            weir_arena_dup(&judged->arena, judge->texts[i]));
     }
     if (judged->scan == NULL) {
@@ -464,12 +464,13 @@ void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struc
         free_judged(judged);
         return;
     }
-    judged->called = weir_called_new(&(struct weir_called_options){.arena = &judged->arena,
-                                                                   .plan = row->o.plan,
-                                                                   .policy = row->o.policy,
-                                                                   .mask = row->o.policy->map,
-                                                                   .choice = line->number,
-                                                                   .tools = &judged->tools});
+    judged->called = weir_called_new(
+        &(struct weir_called_options){.arena = &judged->arena,
+                                      .plan = weir_plan_on(row->o.plan, WEIR_CHANNEL_TOOLS),
+                                      .policy = row->o.policy,
+                                      .mask = row->o.policy->map,
+                                      .choice = line->number,
+                                      .tools = &judged->tools});
     judged->scan = weir_scan_new(&judged->task, on_judged, judged);
     if (weir_called_add(judged->called, judged->scan)) {
         start(judged);

@@ -244,6 +244,31 @@ static void test_mask(void **state)
                  "c.yaml:11: warning: `mask` has no effect without `on_detection: mask`\n");
 }
 
+static void test_when(void **state)
+{
+    (void)state;
+    struct loaded l =
+        load_clean(HEAD "- name: a\n"
+                        "  input: {pii: {when: {roles: [tool], models: ['gpt-*', m]}}}\n"
+                        "  output: {pii: {when: {channels: [content, tool_calls]}}}\n");
+    const struct weir_conf_route *r = &l.conf->routes[0];
+    assert_int_equal(r->input[0].roles, WEIR_CONF_TOOL);
+    assert_int_equal(r->input[0].models.n, 2);
+    assert_string_equal(r->input[0].params.p, "{}");
+    assert_int_equal(r->output[0].channels, WEIR_CONF_CONTENT | WEIR_CONF_TOOL_CALLS);
+    drop(&l);
+    expect_route("name: a, input: {pii: {when: {channels: [content]}}}",
+                 "c.yaml:11: error: `when.channels` is for detectors of `output`\n");
+    expect_route("name: a, output: {pii: {when: {roles: [user]}}}",
+                 "c.yaml:11: error: `when.roles` is for detectors of `input`\n");
+    expect_route("name: a, output: {pii: {when: {models: []}}}",
+                 "c.yaml:11: error: `models` must name at least one model: left out, it means "
+                 "all\n");
+    expect_route("name: a, output: {chat: {when: {channels: [content]}}}",
+                 "c.yaml:11: error: detector `chat` looks at the whole answer: it has no "
+                 "`channels`\n");
+}
+
 static void test_canary(void **state)
 {
     (void)state;
@@ -325,12 +350,19 @@ static void test_routes_without_a_model_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_timing),      cmocka_unit_test(test_canary),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
-        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
-        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
-        cmocka_unit_test(test_mask),        cmocka_unit_test(test_routes_without_a_model_server),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_timing),
+        cmocka_unit_test(test_canary),
+        cmocka_unit_test(test_when),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with),
+        cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_routes_without_a_model_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,10 @@ static void test_when(void **state)
     opens("input: {'a,b;c d': {}}, on_detection: block, unguarded: []", "when:a_b_c_d");
     opens("input: {pii: {when: {roles: [system]}}}, on_detection: block, unguarded: []",
           "when:pii");
+    opens("input: {pii: {when: {models: [m]}}}, on_detection: block, unguarded: []", "when:pii");
+    opens("output: {pii: {when: {channels: [content]}}}, on_detection: block, unguarded: []",
+          "when:pii");
+    opens("output: {pii: {when: {models: [m]}}}, on_detection: block, unguarded: []", "when:pii");
 }
 
 int main(void)

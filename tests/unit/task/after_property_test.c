@@ -244,7 +244,8 @@ static void make(struct world *w)
     }
     static const size_t bounds[] = {1, 5, 20, 200, 100000};
     ledger->max_cp = bounds[world_random(5)];
-    weir_plan_set_late(&all, ledger->max_cp, &ledger->arena);
+    all.max_exposed_cp = ledger->max_cp;
+    weir_plan_split(&all, &ledger->arena);
     w->late = all.late;
     w->on_answer = on_answer;
     w->n_until_fault = world_random(3) == 0 ? 1 + world_random(20) : 0;
