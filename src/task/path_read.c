@@ -193,7 +193,8 @@ static void on_streamed_found(void *ctx, size_t mark_cp, const struct weir_detec
     lane->judged_cp = seg->start_cp + mark_cp;
     lane->told_cp = lane->judged_cp;
     weir_gather_mark(seg->gather, lane->index,
-                     &(struct weir_gather_mark){lane->told_cp, moved, n_moved});
+                     &(struct weir_gather_mark){
+                         .mark_cp = lane->told_cp, .findings = moved, .n_findings = n_moved});
     free(moved);
 }
 
