@@ -213,10 +213,11 @@ static const struct weir_detector *streamed_detector(struct weir_services *b,
     made->params = d->params;
     made->idle_ms = model_idle_ms(b, d);
     made->breaker = d->breaker ? breaker_of(b, d->id.s) : NULL;
-    const struct weir_conf_service *asked =
-        d->health_service != NULL ? d->health_service : d->service;
-    weir_services__probe(b, weir_services__target(b, d->id.s, asked, WEIR_TARGET_HTTP, "detector"),
-                         &weir_probe_http);
+    const struct weir_target *asked =
+        d->health_service != NULL
+            ? weir_services__target(b, d->id.s, d->health_service, WEIR_TARGET_HTTP, "detector")
+            : target;
+    weir_services__probe(b, asked, &weir_probe_http);
     weir_services__keep_verdicts(&made->base, d, 0);
     return &made->base;
 }

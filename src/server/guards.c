@@ -181,7 +181,7 @@ static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
         use->models = texts_of(b, &uses[i].models);
         use->n_models = uses[i].models.n;
         use->is_remote = uses[i].detector->builtin.s.p == NULL;
-        use->is_late = use->is_remote && !weir_path_is_whole(use);
+        use->is_late = use->is_remote && !use->d->reads_along && !weir_path_is_whole(use);
         if (uses[i].allow.n != 0) {
             use->d = allowing_of(b, use->d, &uses[i]);
         }

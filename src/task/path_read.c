@@ -192,9 +192,9 @@ static void on_streamed_found(void *ctx, size_t mark_cp, const struct weir_detec
     note_mark(lane, lane->judged_cp, seg->start_cp + mark_cp);
     lane->judged_cp = seg->start_cp + mark_cp;
     lane->told_cp = lane->judged_cp;
-    weir_gather_mark(seg->gather, lane->index,
-                     &(struct weir_gather_mark){
-                         .mark_cp = lane->told_cp, .findings = moved, .n_findings = n_moved});
+    struct weir_gather_mark m = {
+        .mark_cp = lane->told_cp, .findings = moved, .n_findings = n_moved};
+    weir_gather_mark(seg->gather, lane->index, &m);
     free(moved);
 }
 

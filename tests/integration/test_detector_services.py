@@ -163,6 +163,8 @@ def half(request):
 FAULTS = {
     "closed without a word": lambda request: None,
     "no HTTP": lambda request: b"hello\r\n\r\n",
+    "half a head": lambda request: iter([reply("x" * 100)[:20], None]),
+    "too busy": lambda request: reply("later", 429, "text/plain"),
     "cut off": lambda request: iter([reply("x" * 100)[:-50], None]),
     "server error": lambda request: reply("oops", 500, "text/plain"),
     "redirect": lambda request: reply("", 302, headers=[("location", "/elsewhere")]),
@@ -176,7 +178,7 @@ def test_faults_end_clearly(module_world, kind, case):
 
     def answer(request):
         made = FAULTS[case](request)
-        if case == "cut off":
+        if case in ("cut off", "half a head"):
             return CutOff(next(made))
         return made
 

@@ -46,6 +46,8 @@ class World:
         self.weir = weir(tree, args=["--workers", "1"])
 
     def serve(self, request):
+        if request.method == "GET":
+            return reply({})
         if request.json().get("stream"):
             if request.path == messages.PATH:
                 said = messages.message(messages.text(0, *self.texts))
@@ -243,6 +245,11 @@ def test_a_service_that_is_not_there(weir):
     streamer.close()
     assert w.ask("redact").status_code == 502
     assert w.ask("skip").status_code == 200
+
+
+def test_its_health_is_asked_over_http2(world):
+    info = world.weir.health.get("/info", params={"probe": "true"}).json()
+    assert info["services"]["along"]["status"] == "HEALTHY", info
 
 
 def test_it_rests_when_it_fails_often(weir):

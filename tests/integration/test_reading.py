@@ -27,8 +27,8 @@ def config(m, **parts):
     tree["routes"] = [
         {"name": "default", **both},
         {"name": "block", **both, "on_detection": "block"},
-        {"name": "redact", **both, "on_detection": "redact"},
         {"name": "allow", "output": {"pii": {"allow": ["*@acme.com"]}}, "on_detection": "redact"},
+        {"name": "redact", **both, "on_detection": "redact"},
     ]
     return tree
 
