@@ -133,6 +133,26 @@ static void check_answer(const struct weir_detect_answer *a, const struct weir_d
     weir_arena_dispose(&arena);
 }
 
+/* The same bytes as a line of a streamed answer: what is believed keeps the promise. */
+static void check_line(struct weir_slice body)
+{
+    static const struct weir_slice text = WEIR_SLICE("b\xc3\xb6se W\xc3\xb6rter, bad day.");
+    struct weir_detect_input input = {.contents = &text, .n_contents = 1};
+    struct weir_arena arena = {0};
+    struct weir_detect_line line = {.from_cp = 3};
+    line.end_cp = line.from_cp + weir_utf8_count(text);
+    int rc = weir_detect_answer_line(&line, body, &input, WEIR_SLICE("id"), &arena);
+    WEIR_ASSERT((rc != 0) == (line.why != NULL));
+    WEIR_ASSERT(rc != 0 || (line.processed_cp >= line.from_cp && line.processed_cp <= line.end_cp));
+    for (size_t i = 0; rc == 0 && i < line.found.n; i++) {
+        const struct weir_detection *d = &line.found.items[i];
+        WEIR_ASSERT(d->has_span && d->start_cp >= line.from_cp && d->start_cp <= d->end_cp &&
+                    d->end_cp <= line.end_cp);
+        WEIR_ASSERT(i == 0 || d->start_cp >= line.found.items[i - 1].start_cp);
+    }
+    weir_arena_dispose(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct weir_slice body = weir_slice_make((const char *)data, size);
@@ -152,6 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         check_answer(&answer, &q.input);
     }
+    check_line(body);
     struct weir_fault fault;
     weir_detect_answer_error(&fault, 500, body, &arena);
     WEIR_ASSERT(weir_utf8_is_valid(fault.message));
