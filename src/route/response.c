@@ -41,8 +41,8 @@ static void decode(struct weir_http_stream *s, const struct weir_json *sent)
         return;
     }
     struct weir_request *request = weir_request_of(s);
-    struct weir_task_response response = {.completion = r->request,
-                                          .ids = weir_response_ids(request)};
+    struct weir_task_response response = {
+        .completion = r->request, .sent = sent, .ids = weir_response_ids(request)};
     weir_response_state_bind(s, r->f.json, &response.completion);
     if (!r->is_stream) {
         if (weir_completion_check_unary(s, &r->batching)) {

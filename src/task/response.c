@@ -58,7 +58,7 @@ static struct weir_rsp *new_response(struct weir_task_ctx *task,
     struct weir_buf *held_bufs[] = {&m->added, &m->said, &m->notes, &m->parked};
     struct weir_buf *left_bufs[] = {&m->content, &m->summary, &m->output, &m->shown};
     m->base.dialect = &DIALECT;
-    m->asked = request->completion.json;
+    m->asked = request->sent;
     m->ids = request->ids;
     m->server = request->server;
     weir_list_init(&m->parts);

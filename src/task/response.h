@@ -22,6 +22,9 @@
  */
 struct weir_task_response {
     struct weir_task_completion completion;
+    /* The request as the caller sent it, without what the route adds: what repeats it leaves as it
+     * stands there. NULL: not at hand, and that is looked at. */
+    const struct weir_json *sent;
     struct weir_response_id ids;
     struct weir_slice server; /* that has it; empty: as task->call.model_report tells */
 };
@@ -33,8 +36,8 @@ void weir_response_stream_start(struct weir_task_ctx *task,
 
 /*
  * The same of a response that a model server has kept: `answer` is its JSON, in the arena, and no
- * model is asked. `completion` has the route's policy and output plan, no input, and no `json`:
- * what repeats a request is then looked at, and left out with a finding.
+ * model is asked. `completion` has the route's policy and output plan and no input; without `sent`
+ * what repeats a request is looked at, and left out with a finding.
  */
 void weir_task_response_guard(struct weir_task_ctx *task, const struct weir_task_response *request,
                               struct weir_slice answer, weir_task_done_fn done, void *ctx);

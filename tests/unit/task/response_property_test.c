@@ -9,6 +9,9 @@
 #include "task/response.h"
 #include "unit/task/policy_reference.h"
 
+static const struct weir_json_node NODES[] = {{.end = 2, .next = 1, .type = WEIR_JSON_OBJECT}};
+static const struct weir_json NOTHING_ASKED = {.src = {"{}", 2}, .nodes = NODES, .n_nodes = 1};
+
 /* The choices of a world are messages here; reasoning comes before the first, and says nothing that
  * is looked for. */
 #define THOUGHT                                                                                    \
@@ -32,7 +35,8 @@ static void open_response(struct world *w, bool is_unary)
     w->st->env.max_remembered_bytes = 1 << 24;
     w->st->env.max_service_body_bytes = 1 << 24;
     w->st->env.max_detector_calls = (unsigned)(1 + world_random(8));
-    struct weir_task_response request = {.completion = policy_request(w->st)};
+    struct weir_task_response request = {.sent = &NOTHING_ASKED,
+                                         .completion = policy_request(w->st)};
     request.completion.output = (struct weir_plan){.uses = w->uses, .n = w->n_detectors};
     if (is_unary) {
         weir_task_response_start(&w->st->task, &request, policy_answered, w->st);

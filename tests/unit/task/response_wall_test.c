@@ -5,7 +5,9 @@
  */
 #include "task/response.h"
 #include "unit/task/policy_stage.h"
-#include "wire/json_edit.h"
+
+static const struct weir_json_node NODES[] = {{.end = 2, .next = 1, .type = WEIR_JSON_OBJECT}};
+static const struct weir_json NOTHING_ASKED = {.src = {"{}", 2}, .nodes = NODES, .n_nodes = 1};
 
 #define TRACER "a bad word."
 
@@ -166,7 +168,7 @@ static bool has_tracer(struct weir_slice s)
 
 static void begin(struct stage *st, bool is_unary)
 {
-    struct weir_task_response request = {.completion = policy_request(st)};
+    struct weir_task_response request = {.sent = &NOTHING_ASKED, .completion = policy_request(st)};
     st->env.max_remembered_bytes = 1 << 20;
     if (is_unary) {
         weir_task_response_start(&st->task, &request, policy_answered, st);
@@ -324,9 +326,9 @@ static void test_whole_responses_let_nothing_through(void **state)
 static void guard_kept(const char *instructions, const char *expected)
 {
     struct stage *st = policy_stage("", "now");
-    struct weir_task_response request = {.completion = policy_request(st)};
+    struct weir_task_response request = {.sent = &NOTHING_ASKED, .completion = policy_request(st)};
     struct weir_buf json = {0};
-    request.completion.json = NULL;
+    request.sent = NULL;
     request.completion.input = (struct weir_plan){0};
     request.ids = (struct weir_response_id){.secret = WEIR_SLICE("a secret of sixteen"),
                                             .route = WEIR_SLICE("r")};
