@@ -66,6 +66,25 @@ function takeMessage(r, event) {
   if (delta.stop_reason === "refusal") takeBlock(r, delta.stop_details?.explanation ?? "");
 }
 
+/* ---- OpenAI's Responses ---- */
+
+function takeResponse(r, event) {
+  const nameOf = (where) => `${where.output_index}.${where.content_index ?? where.summary_index ?? 0}`;
+  const placeOf = (entry) => placeAt(r, nameOf(entry), entry.channel);
+  const [, stem, step] = /^response\.(.*)\.(\w+)$/.exec(event.type) ?? [];
+  const isThought = /^reasoning/.test(stem ?? "") || event.part?.type === "reasoning_text";
+  if (step === "added" && event.part !== undefined) beginPart(r, nameOf(event), isThought);
+  if (event.detections) takeDetections(r, event.detections, placeOf);
+  if (step === "delta" && typeof event.delta === "string") {
+    if (isThought) addText(r.thoughts, event.delta);
+    else if (stem === "output_text" || stem === "refusal") addText(r.points, event.delta);
+  }
+  if (!["response.completed", "response.incomplete", "response.failed"].includes(event.type)) return;
+  takeLast(r, event.response.detections, placeOf);
+  if (event.response.incomplete_details?.reason === "content_filter") takeBlock(r, "");
+  if (event.type === "response.failed") r.error = event.response.error?.message ?? "The response failed.";
+}
+
 /* ---- snippets ---- */
 
 function pythonClient(name, package_, base, hasKey) {
@@ -119,6 +138,35 @@ const DIALECTS = {
       "});",
       "for await (const event of stream) {",
       '  process.stdout.write(event.choices[0]?.delta?.content ?? "");',
+      "}",
+    ],
+  },
+  responses: {
+    label: "OpenAI Responses",
+    path: "/responses",
+    body: (model, messages) => ({ model, stream: true, input: messages }),
+    take: takeResponse,
+    base: (base) => base,
+    python: ({ base, model, prompt, hasKey }) => [
+      ...pythonClient("OpenAI", "openai", base, hasKey),
+      `stream = client.responses.create(`,
+      `    model=${JSON.stringify(model)},`,
+      `    input=${JSON.stringify(prompt)},`,
+      "    stream=True,",
+      ")",
+      "for event in stream:",
+      '    if event.type == "response.output_text.delta":',
+      '        print(event.delta, end="", flush=True)',
+    ],
+    javascript: ({ base, model, prompt, hasKey }) => [
+      ...scriptClient("OpenAI", "openai", base, hasKey),
+      "const stream = await client.responses.create({",
+      `  model: ${JSON.stringify(model)},`,
+      `  input: ${JSON.stringify(prompt)},`,
+      "  stream: true,",
+      "});",
+      "for await (const event of stream) {",
+      '  if (event.type === "response.output_text.delta") process.stdout.write(event.delta);',
       "}",
     ],
   },

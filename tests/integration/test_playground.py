@@ -176,6 +176,7 @@ def test_a_redaction(seen):
 
 SDKS = {
     "messages": ("/redact", "from anthropic import Anthropic", '"@anthropic-ai/sdk"', "/redact/v1/messages"),
+    "responses": ("/redact/v1", "client.responses.create(", "client.responses.create({", "/redact/v1/responses"),
 }
 
 

@@ -309,6 +309,9 @@ const scenes = {
   async messages(page) {
     return otherApi(page, "Anthropic Messages");
   },
+  async responses(page) {
+    return otherApi(page, "OpenAI Responses");
+  },
   async mask(page) {
     await guard(page, "private");
     await ask(page, "Write to jane@example.org, please.");
@@ -424,7 +427,6 @@ main(async (job) => {
         "keyboard",
         "theme",
         "refused",
-        "messages",
       ].map((name) => play(name)),
       play("block", { ...WIDE, colorScheme: "dark" }),
       play("phone", { ...PHONE, colorScheme: "dark" }),
@@ -432,7 +434,8 @@ main(async (job) => {
       play("mask", WIDE, job.masked),
       play("key", copies, job.keyed),
     ]);
-    seen.push(await play("curl", copies)); // the clipboard is one for all
+    // The clipboard is one for all; and a browser with too many pages at once is slow.
+    seen.push(...(await Promise.all([play("curl", copies), play("messages"), play("responses")])));
     return { ...Object.fromEntries(seen), functions: await functions(browser, job) };
   } finally {
     await browser.close();
