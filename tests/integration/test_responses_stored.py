@@ -8,6 +8,7 @@ import json
 
 import harness
 import mock as mocks
+import openapi
 import pytest
 import responses
 from policies import FALLBACK, MAIL, config
@@ -23,6 +24,7 @@ def tagged(id, route="redact", key="", server="default", secret=SECRET):
     parts = [b"weir response id", *[part.encode() for part in (route, key, id, server)]]
     text = b"".join(b"%d:%s" % (len(part), part) for part in parts)
     tag = hmac.new(secret.encode(), text, hashlib.sha256).digest()[:16]
+    server = server.replace(".", "~")  # a point ends a name
     return f"{id}.{server}.{base64.urlsafe_b64encode(tag).decode().rstrip('=')}"
 
 
@@ -104,6 +106,7 @@ def test_a_deletion_is_said_with_the_id_that_was_asked_for(gateway, m):
     answer = ask(gateway, tagged(id), "delete")
     assert answer.json() == {"id": tagged(id), "object": "response", "deleted": True}
     assert answer.headers["x-weir-model"] == "default"
+    assert openapi.faults(answer.json(), {"$ref": "#/components/schemas/DeletedResponse"}) == []
     again = ask(gateway, tagged(id), "delete")
     assert again.status_code == 404 and "not found" in again.json()["error"]["message"]
 
@@ -115,6 +118,7 @@ def test_the_input_is_looked_at(gateway, m):
     assert MAIL not in answer.text and answer.headers["x-weir-action"] == "redact"
     assert listed["data"][0]["content"][0]["text"] == "Where is [email_address]?"
     assert (listed["object"], listed["has_more"], listed["first_id"]) == ("list", False, "msg_in000")
+    assert openapi.faults(listed, {"$ref": "#/components/schemas/InputItems"}) == []
     assert listed["detections"]["output"][0]["results"][0]["detection"] == "email_address"
     blocked = ask(gateway, tagged(id, route="block"), "input_items", route="block")
     assert blocked.status_code == 400 and blocked.json()["error"]["code"] == "content_filter"
@@ -134,6 +138,7 @@ def test_a_response_is_looked_at_again(gateway, m):
     assert responses.text_of(got) == "Write to [email_address] now."
     assert responses.findings(got)[0][3] == "email_address"
     assert (got["usage"], got["model"]) == (whole["usage"], "m")
+    assert openapi.faults(got, {"$ref": "#/components/schemas/Response"}) == []
     blocked = ask(gateway, tagged(id, route="block"), "get", route="block").json()
     assert responses.text_of(blocked) == FALLBACK
     assert blocked["incomplete_details"] == {"reason": "content_filter"}
@@ -253,15 +258,14 @@ def many(module_weir, m):
     base = f"http://127.0.0.1:{m.ports['api']}/providers"
     parts = config(m, id_key_env="ID_KEY")
     del parts["openai"]
-    parts["providers"] = {name: {"kind": "openai", "base_url": f"{base}/{name}/v1"} for name in ("a", "b")}
-    parts["models"] = {"m": {"providers": ["a", "b"]}}
+    parts["providers"] = {name: {"kind": "openai", "base_url": f"{base}/{name}/v1"} for name in ("a.x", "b")}
+    parts["models"] = {"m": {"providers": ["a.x", "b"]}}
     return module_weir(parts, env={"ID_KEY": SECRET})
 
 
 def test_the_provider_that_has_it_is_asked(many, m):
-    for name in ("a", "b"):
+    for name, other in (("a.x", "b"), ("b", "a.x")):
         id, _ = keep(m, path=f"/providers/{name}{PATH}")
-        other = "b" if name == "a" else "a"
         assert ask(many, tagged(id, server=name), "input_items").status_code == 200
         assert ask(many, tagged(id, server=other), "input_items").status_code == 404
         answer = ask(many, tagged(id, server=name), "delete")
@@ -270,6 +274,6 @@ def test_the_provider_that_has_it_is_asked(many, m):
 
 
 def test_an_id_without_a_tag_does_not_say_who_has_it(many, m):
-    id, _ = keep(m, path=f"/providers/a{PATH}")
+    id, _ = keep(m, path=f"/providers/b{PATH}")
     answer = ask(many, id, "get", route="default")
     assert answer.status_code == 404 and "several" in answer.text
