@@ -77,7 +77,9 @@ def all_cases():
     for policy in ("annotate", "block", "redact"):
         route = {"output": OUTPUT["builtin"], "on_detection": policy}
         yield Case(f"messages-{policy}", route, dialect=lockstep.Messages)
+        yield Case(f"responses-{policy}", route, dialect=lockstep.Responses)
     yield Case("messages-passed", unguarded, dialect=lockstep.Messages)
+    yield Case("responses-passed", unguarded, dialect=lockstep.Responses)
     yield Case("redact-remote-alone", {"output": OUTPUT["remote"], "on_detection": "redact"}, 1)
 
 

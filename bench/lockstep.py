@@ -160,6 +160,45 @@ class Messages:
         return self.event("content_block_stop", index=0) + ending, self.event("message_stop")
 
 
+class Responses:
+    """OpenAI's Responses, as vLLM writes them."""
+
+    path = "/v1/responses"
+    last = b"response.completed"
+    place = {"item_id": "msg_2c5a6f919629051600000001", "output_index": 0, "content_index": 0}
+
+    def event(self, kind, **members):
+        data = {"type": f"response.{kind}", "sequence_number": 0, **members}
+        text = json.dumps(data, separators=(",", ":"))
+        return chunk(f"event: response.{kind}\ndata: {text}\n\n".encode())
+
+    def response(self, status, *items):
+        head = {"id": "resp_2c5a6f919629051600000001", "object": "response", "created_at": 1700000000}
+        return {**head, "status": status, "model": "granite-3.1-8b-instruct", "output": list(items)}
+
+    def item(self, *parts):
+        return {"id": self.place["item_id"], "type": "message", "role": "assistant", "content": list(parts)}
+
+    def part(self, text):
+        return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+    def begin(self):
+        begun = self.response("in_progress")
+        opened = self.event("output_item.added", output_index=0, item=self.item())
+        part = self.event("content_part.added", **self.place, part=self.part(""))
+        return self.event("created", response=begun) + self.event("in_progress", response=begun) + opened + part
+
+    def token(self, text):
+        return self.event("output_text.delta", **self.place, delta=text, logprobs=[])
+
+    def end(self):
+        """What was said is not known here; a server that says it again says something else."""
+        done = self.event("output_text.done", **self.place, text="", logprobs=[])
+        done += self.event("content_part.done", **self.place, part=self.part(""))
+        done += self.event("output_item.done", output_index=0, item=self.item(self.part("")))
+        return done, self.event("completed", response=self.response("completed", self.item(self.part(""))))
+
+
 class Model:
     """The model server's listening socket."""
 
@@ -180,7 +219,8 @@ class Stream:
 
     def __init__(self, model, port, path):
         self.got = bytearray()
-        body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+        asked = {"input": "Hi"} if path.endswith("/responses") else {"messages": [{"role": "user", "content": "Hi"}]}
+        body = {"model": "m", "stream": True, **asked}
         data = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         head += f"Content-Length: {len(data)}\r\n\r\n"

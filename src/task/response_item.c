@@ -8,6 +8,7 @@
  * Texts come again when a part, its item and the response end. What is new there is taken in, what
  * is not is left out: what leaves is said by us.
  */
+#include "base/assert.h"
 #include "base/mem.h"
 #include "talk/form.h"
 #include "talk/walk.h"
@@ -190,6 +191,7 @@ static void judge_notes(const struct weir_rsp_came *c, uint32_t part)
 void weir_rsp__close_part(const struct weir_rsp_came *c, uint32_t part)
 {
     struct weir_rsp *m = c->m;
+    WEIR_ASSERT(m->part != NULL);
     weir_row_close(m->base.row, m->part->place);
     if (m->part->at.kind == WEIR_RESPONSES_TEXT) {
         judge_notes(c, part);
@@ -210,6 +212,7 @@ static void say_all(const struct weir_rsp_came *c, uint32_t text)
     struct weir_rsp *m = c->m;
     struct weir_rsp_part *part = m->part;
     struct weir_buf all = {0};
+    WEIR_ASSERT(part != NULL);
     if (text == WEIR_JSON_NONE) {
         return;
     }
@@ -364,6 +367,7 @@ static void take_entries(const struct weir_rsp_came *c, uint32_t part)
 {
     uint32_t at = weir_json_get_set(c->json, part, WEIR_SLICE("logprobs"));
     bool is_list = at != WEIR_JSON_NONE && weir_json_type(c->json, at) == WEIR_JSON_ARRAY;
+    WEIR_ASSERT(c->m->part != NULL);
     if (is_list && c->m->part->at.kind == WEIR_RESPONSES_TEXT) {
         weir_logprobs_take(&c->m->part->logprobs, c->json, at);
     }

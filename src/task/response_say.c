@@ -355,11 +355,11 @@ void weir_rsp__refuse(struct weir_rsp *m)
 /* The head of a response that no model server made. */
 static void write_own_head(struct weir_rsp *m)
 {
-    char id[WEIR_TRACE_ID_BYTES + 6];
+    char id[WEIR_TRACE_ID_BYTES + 1];
     struct weir_responses_head h = {.asked = m->asked, .model_id = m->base.request.model_id};
-    memcpy(id, "resp_", 5);
-    weir_trace_request_id(id + 5);
-    h.id = weir_slice_cstr(id);
+    weir_trace_request_id(id);
+    weir_buf_printf(&m->id, "resp_%s", id);
+    h.id = weir_buf_slice(&m->id);
     (void)weir_responses_write_head(&h, &m->head); /* there is nothing to leave out */
     weir_buf_printf(&m->head, ",\"created_at\":%lld,\"parallel_tool_calls\":true",
                     (long long)time(NULL));

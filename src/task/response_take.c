@@ -313,7 +313,7 @@ static void open_next_part(struct weir_rsp *m)
 {
     const struct weir_json *json = &m->base.answer;
     uint32_t at = m->next_part;
-    uint32_t text;
+    uint32_t text = WEIR_JSON_NONE;
     bool is_summary = m->parts_at == list_at(json, m->whole, "summary");
     bool is_object = weir_json_type(json, at) == WEIR_JSON_OBJECT;
     enum weir_responses_kind kind =
