@@ -1,7 +1,8 @@
 /*
  * The output detectors of the embedded default (detect/reading.h) on streams of tokens: how long a
- * token is held, in tokens and code points, on English, German, Japanese and code; what a token
- * costs; what the readers of a channel take. Usage: read_bench [ROUNDS [TEXT]], TEXT being 0 to 3
+ * token is held, in tokens and code points, on English, dense and not, German, Japanese and code;
+ * what a token costs; what the readers of a channel take. Usage: read_bench [ROUNDS [TEXT]], TEXT
+ * being 0 to 4
  *
  * Tokens are cut as tokenizers do it: a word with the blank before it, at most eight letters of it,
  * signs by themselves, two letters of Japanese.
@@ -31,6 +32,21 @@ static const struct {
      "password to the old house was written on paper, and the token of thanks was a secret between "
      "two people at 12:30. See section 4.2 and call the office before Friday, or visit "
      "https://www.example.org/help for more.\n\n"},
+    {"an answer",
+     "Sure, I can help with that. The short version is that a proxy sits between your application "
+     "and the model, and reads both what goes in and what comes out. When a user asks a question, "
+     "the proxy looks at it first and passes it on if nothing is wrong. The answer then arrives "
+     "word by word, and most of those words are harmless, so they should reach the reader without "
+     "any delay that a person would notice.\n\nThere are a few things to keep in mind before you "
+     "start:\n\n- Decide which topics matter to you, since every rule costs a little time.\n- Try "
+     "the rules on real conversations and look at what they find.\n- Keep the list of exceptions "
+     "short, because nobody remembers why an old one was added.\n\nIf the model writes something "
+     "that must not leave, the proxy can either mask that part or stop the whole answer. Masking "
+     "is "
+     "friendlier, while stopping is safer when you cannot tell what else might follow. Many teams "
+     "begin by only watching for a week or two, and turn on masking once they trust the results. "
+     "Would you like an example of such a setup for a small shop that answers questions about "
+     "orders and deliveries?\n\n"},
     {"German",
      "Die Übertragung beginnt, sobald das erste Wort geprüft ist; niemand wartet auf das Ende des "
      "Satzes. Am 3. Oktober 1990 waren es 12.500 Zeichen pro Sekunde, heute sind es mehr. Das "

@@ -605,6 +605,37 @@ static size_t folded_at(const struct weir_fold *fold, size_t source)
     return at;
 }
 
+/* Letters and signs of many languages that no word of them makes read otherwise: accented ones of
+ * Latin-1, kana, Han and Hangul, dashes and quotes. */
+static bool reads_as_it_is(uint32_t cp)
+{
+    return (cp >= 0xC0 && cp <= 0xFF && cp != 0xD7 && cp != 0xF7) || cp == 0x2013 || cp == 0x2014 ||
+           (cp >= 0x2018 && cp <= 0x201D) || cp == 0x2026 || cp == 0x3001 || cp == 0x3002 ||
+           (cp >= 0x3041 && cp <= 0x3096) || (cp >= 0x30A1 && cp <= 0x30FC) ||
+           (cp >= 0x4E00 && cp <= 0x9FFF) || (cp >= 0xAC00 && cp <= 0xD7A3);
+}
+
+static bool all_reads_as_it_is(struct weir_slice s)
+{
+    size_t n;
+    for (size_t at = weir_ascii_skip(s, 0); at < s.n; at = weir_ascii_skip(s, at + n)) {
+        if (!reads_as_it_is(weir_utf8_decode(weir_slice_sub(s, at, s.n), &n))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The second walk would say what the first has said: only what stands before the next word is
+ * worked out. */
+static void pass_folded(struct reader *r, const struct weir_reader_text *t)
+{
+    struct weir_slice rest = weir_slice_sub(t->text, r->word_byte - t->from_byte, t->text.n);
+    struct weir_fold_part part = {
+        .text = rest, .stop = r->read.at - r->word_byte, .is_end = true, .is_letters_only = true};
+    r->word_byte += weir_fold_part(NULL, &part, &r->before);
+}
+
 /* The second walk, from word_byte on. */
 static int read_folded(struct reader *r, const struct settings *s, const struct weir_reader_text *t,
                        struct weir_found *found)
@@ -648,11 +679,14 @@ static int reader_read(void *state, const void *settings, const struct weir_read
     }
     int rc = walk_on(&w, t->from_byte, t->is_end, out->found);
     r->seen = moved_on(w.place, t->from_byte);
-    bool is_same = before.at >= r->word_byte && before.allowed_to <= r->word_byte &&
-                   weir_ascii_skip(t->text, r->word_byte - t->from_byte) == t->text.n;
-    if (is_same) {
+    bool is_even = before.at >= r->word_byte && before.allowed_to <= r->word_byte;
+    struct weir_slice rest = weir_slice_sub(t->text, r->word_byte - t->from_byte, t->text.n);
+    if (is_even && weir_ascii_skip(rest, 0) == rest.n) {
         r->read = r->seen;
         pass_ascii(r, t);
+    } else if (is_even && all_reads_as_it_is(rest)) {
+        r->read = r->seen;
+        pass_folded(r, t);
     } else if (rc == 0) {
         rc = read_folded(r, s, t, out->found);
     }

@@ -441,12 +441,27 @@ static int read_again(struct weir_reading *r, struct weir_rest_part part)
     return rc;
 }
 
+/* Findings are rare: what they took is given back. */
+static void forget_found(struct one *o)
+{
+    if (o->raw.n == 0) {
+        weir_found_dispose(&o->raw);
+    }
+    weir_found_dispose(&o->settled);
+    free(o->items);
+    o->items = NULL;
+    o->cap_items = 0;
+}
+
 /* Before text is added, since what was found last points into it. */
 static void let_go(struct weir_reading *r)
 {
     size_t keep_byte = r->from_byte + r->text.n;
     for (size_t i = 0; i < r->n; i++) {
-        const struct one *o = &r->ones[i];
+        struct one *o = &r->ones[i];
+        if (o->cap_items != 0) {
+            forget_found(o);
+        }
         size_t own = o->mark_byte < o->low_byte ? o->mark_byte : o->low_byte;
         keep_byte = own < keep_byte && o->made != NULL ? own : keep_byte;
     }

@@ -299,6 +299,11 @@ int weir_seek_read(struct weir_seek *s, const struct weir_seek_rules *rules,
         s->has_new = false;
         rc = try_all(&r);
     }
+    if (s->n == 0 && s->cap > FIRST_CAP) {
+        free(s->waiting);
+        s->waiting = NULL;
+        s->cap = 0;
+    }
     return rc;
 }
 
