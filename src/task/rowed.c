@@ -161,8 +161,8 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
     if (r->is_over || frame->is_error) {
         return; /* the fault that follows tells */
     }
-    weir_shadow_add_answer(r->task->shadow, NULL, r->is_stream ? WEIR_TALK_EVENT : WEIR_TALK_ANSWER,
-                           frame->json);
+    weir_shadow_add_row(r->task->shadow, r->dialect->op,
+                        r->is_stream ? WEIR_TALK_EVENT : WEIR_TALK_ANSWER, frame->json);
     if (!r->is_stream) {
         struct weir_slice copy = weir_arena_dup(r->task->arena, frame->json);
         /* The adapter has read it already: it is JSON. */

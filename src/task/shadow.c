@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "io/loop.h"
 #include "talk/messages.h"
+#include "talk/responses.h"
 #include "task/asked_int.h"
 
 #include <stdlib.h>
@@ -353,17 +354,120 @@ static void add_blocks(struct weir_shadow *s, enum weir_talk_form form,
     }
 }
 
+static void add_item_text(struct weir_shadow *s, const struct weir_responses_event *e,
+                          const struct weir_json *json)
+{
+    static const enum weir_channel channels[] = {
+        [WEIR_RESPONSES_TEXT] = WEIR_CHANNEL_CONTENT,
+        [WEIR_RESPONSES_REFUSAL] = WEIR_CHANNEL_REFUSAL,
+        [WEIR_RESPONSES_REASONING] = WEIR_CHANNEL_REASONING,
+        [WEIR_RESPONSES_SUMMARY] = WEIR_CHANNEL_REASONING_CONTENT,
+        [WEIR_RESPONSES_TRANSCRIPT] = WEIR_CHANNEL_TRANSCRIPT,
+        [WEIR_RESPONSES_CALL] = WEIR_CHANNEL_TOOLS,
+    };
+    if (e->text != WEIR_JSON_NONE && weir_json_type(json, e->text) == WEIR_JSON_STRING) {
+        add_said(s,
+                 &(struct text){.side = WEIR_POLICY_OUTPUT,
+                                .place = e->item,
+                                .part = e->part,
+                                .channel = weir_channel_name(channels[e->kind])},
+                 json, e->text);
+    }
+}
+
+/* The parts of a message, of reasoning or of its summary. */
+static void add_parts(struct weir_shadow *s, const struct weir_json *json, uint32_t parts,
+                      struct weir_responses_event e, bool is_summary)
+{
+    if (parts == WEIR_JSON_NONE || weir_json_type(json, parts) != WEIR_JSON_ARRAY) {
+        return;
+    }
+    e.part = 0;
+    for (uint32_t at = weir_json_first(json, parts); at != WEIR_JSON_NONE;
+         at = weir_json_after(json, parts, at), e.part++) {
+        e.text = WEIR_JSON_NONE;
+        e.kind = weir_json_type(json, at) == WEIR_JSON_OBJECT
+                     ? weir_responses_part_of(json, at, is_summary, &e.text)
+                     : WEIR_RESPONSES_KINDS;
+        if (e.kind != WEIR_RESPONSES_KINDS) {
+            add_item_text(s, &e, json);
+        }
+    }
+}
+
+static void add_call(struct weir_shadow *s, const struct weir_json *json, uint32_t item,
+                     struct weir_responses_event e)
+{
+    uint32_t type = weir_json_get_set(json, item, WEIR_SLICE("type"));
+    bool has_type = type != WEIR_JSON_NONE && weir_json_type(json, type) == WEIR_JSON_STRING;
+    struct weir_slice raw = has_type ? weir_json_raw(json, type) : WEIR_SLICE("\"\"");
+    const char *events;
+    const char *member = weir_responses_said_member(weir_slice_sub(raw, 1, raw.n - 1), &events);
+    if (member != NULL) {
+        e.kind = WEIR_RESPONSES_CALL;
+        e.text = weir_json_get_set(json, item, weir_slice_cstr(member));
+        add_item_text(s, &e, json);
+    }
+}
+
+static void add_item(struct weir_shadow *s, const struct weir_json *json, uint32_t item,
+                     uint64_t number)
+{
+    struct weir_responses_event e = {.item = number};
+    add_parts(s, json, weir_json_get_set(json, item, WEIR_SLICE("content")), e, false);
+    add_parts(s, json, weir_json_get_set(json, item, WEIR_SLICE("summary")), e, true);
+    add_call(s, json, item, e);
+}
+
+static void add_items(struct weir_shadow *s, enum weir_talk_form form, const struct weir_json *json)
+{
+    struct weir_responses_event e;
+    const char *why;
+    if (form == WEIR_TALK_EVENT) {
+        if (weir_responses_read(json, &e, &why) == 0 && e.what == WEIR_RESPONSES_DELTA) {
+            add_item_text(s, &e, json);
+        }
+        return;
+    }
+    uint32_t output = weir_json_get_set(json, 0, WEIR_SLICE("output"));
+    uint64_t n = 0;
+    if (output == WEIR_JSON_NONE || weir_json_type(json, output) != WEIR_JSON_ARRAY) {
+        return;
+    }
+    for (uint32_t at = weir_json_first(json, output); at != WEIR_JSON_NONE;
+         at = weir_json_after(json, output, at), n++) {
+        if (weir_json_type(json, at) == WEIR_JSON_OBJECT) {
+            add_item(s, json, at, n);
+        }
+    }
+}
+
+/* False: it is not looked at. */
+static bool read_said(struct weir_shadow *s, struct weir_slice said, struct weir_json *json)
+{
+    return s != NULL && s->plans[WEIR_POLICY_OUTPUT].n != 0 && !s->is_full[WEIR_POLICY_OUTPUT] &&
+           weir_json_parse_reuse(json, said, NULL, &s->tape, NULL) == 0 &&
+           weir_json_type(json, 0) == WEIR_JSON_OBJECT;
+}
+
 void weir_shadow_add_answer(struct weir_shadow *s, const struct weir_dialect *dialect,
                             enum weir_talk_form form, struct weir_slice said)
 {
     struct weir_json json;
-    if (s == NULL || s->plans[WEIR_POLICY_OUTPUT].n == 0 || s->is_full[WEIR_POLICY_OUTPUT] ||
-        weir_json_parse_reuse(&json, said, NULL, &s->tape, NULL) != 0 ||
-        weir_json_type(&json, 0) != WEIR_JSON_OBJECT) {
+    if (read_said(s, said, &json)) {
+        add_choices(s, dialect, form, &json);
+    }
+}
+
+void weir_shadow_add_row(struct weir_shadow *s, enum weir_model_op op, enum weir_talk_form form,
+                         struct weir_slice said)
+{
+    struct weir_json json;
+    if (!read_said(s, said, &json)) {
         return;
     }
-    if (dialect != NULL) {
-        add_choices(s, dialect, form, &json);
+    if (op == WEIR_MODEL_RESPONSES) {
+        add_items(s, form, &json);
     } else {
         add_blocks(s, form, &json);
     }

@@ -66,10 +66,15 @@ void weir_shadow_on_end(struct weir_shadow *s, void (*fn)(void *ctx), void *ctx)
 /* What is asked; NULL: too much to be told apart, left out. */
 void weir_shadow_add_question(struct weir_shadow *s, const struct weir_asked *asked);
 
-/* What the model server says: an event, or all of it. `dialect` NULL: Anthropic's Messages. What is
- * no JSON of that dialect is left out. NULL is fine. */
+/* What the model server says: an event, or all of it. What is no JSON of that dialect is left out.
+ * NULL is fine. */
 void weir_shadow_add_answer(struct weir_shadow *s, const struct weir_dialect *dialect,
                             enum weir_talk_form form, struct weir_slice said);
+
+/* The same for Anthropic's Messages and OpenAI's Responses. Of an item that is neither text nor a
+ * call nothing is added. */
+void weir_shadow_add_row(struct weir_shadow *s, enum weir_model_op op, enum weir_talk_form form,
+                         struct weir_slice said);
 
 /* The request is over. The shadow is on its own from now on; it looks later, not from inside. */
 void weir_shadow_end(struct weir_shadow *s);

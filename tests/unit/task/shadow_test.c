@@ -204,6 +204,16 @@ static void test_nothing(void **state)
     finish(st, 2);
 }
 
+static void look(struct weir_shadow *s, struct stage *st, const char *expected)
+{
+    weir_shadow_end(s);
+    for (int i = 0; i < 5; i++) {
+        stage_turn(st);
+    }
+    assert_string_equal(found, expected);
+    finish(st, 1);
+}
+
 /* Messages: blocks, thinking and a tool's input. */
 static void test_blocks(void **state)
 {
@@ -223,14 +233,45 @@ static void test_blocks(void **state)
         "\"partial_json\":\"{\\\"a\\\":\\\"bad\\\"}\"}}",
     };
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
-        weir_shadow_add_answer(s, NULL, WEIR_TALK_EVENT, weir_slice_cstr(events[i]));
+        weir_shadow_add_row(s, WEIR_MODEL_MESSAGES, WEIR_TALK_EVENT, weir_slice_cstr(events[i]));
     }
-    weir_shadow_end(s);
-    for (int i = 0; i < 5; i++) {
-        stage_turn(st);
+    look(s, st, "out tool_calls now@6;out reasoning now@0;out content now@2;");
+}
+
+/* Responses: what is said bit by bit, and nothing of what repeats it. */
+static void test_items(void **state)
+{
+    (void)state;
+    struct stage *st = begin();
+    struct weir_shadow *s = watch(st, "", "now");
+    static const char *const events[] = {
+        "{\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,"
+        "\"item_id\":\"m\",\"delta\":\"a b\"}",
+        "{\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,"
+        "\"item_id\":\"m\",\"delta\":\"ad\"}",
+        "{\"type\":\"response.output_text.done\",\"output_index\":0,\"content_index\":0,"
+        "\"item_id\":\"m\",\"text\":\"a bad\"}",
+        "{\"type\":\"response.function_call_arguments.delta\",\"output_index\":1,"
+        "\"item_id\":\"f\",\"delta\":\"{\\\"a\\\":\\\"bad\\\"}\"}",
+    };
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        weir_shadow_add_row(s, WEIR_MODEL_RESPONSES, WEIR_TALK_EVENT, weir_slice_cstr(events[i]));
     }
-    assert_string_equal(found, "out tool_calls now@6;out reasoning now@0;out content now@2;");
-    finish(st, 1);
+    look(s, st, "out tool_calls now@6;out content now@2;");
+}
+
+static void test_whole_items(void **state)
+{
+    (void)state;
+    struct stage *st = begin();
+    struct weir_shadow *s = watch(st, "", "now");
+    weir_shadow_add_row(
+        s, WEIR_MODEL_RESPONSES, WEIR_TALK_ANSWER,
+        WEIR_SLICE("{\"output\":[{\"type\":\"reasoning\",\"summary\":[{\"type\":\"summary_text\","
+                   "\"text\":\"bad\"}]},{\"type\":\"message\",\"content\":[{\"type\":"
+                   "\"output_text\",\"text\":\"fine\"},{\"type\":\"refusal\",\"refusal\":"
+                   "\"so bad\"}]},{\"type\":\"function_call\",\"arguments\":\"bad\"},7]}"));
+    look(s, st, "out tool_calls now@0;out refusal now@3;out reasoning_content now@0;");
 }
 
 int main(void)
@@ -242,6 +283,8 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_items),
+        cmocka_unit_test(test_whole_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
