@@ -148,7 +148,7 @@ static const char *const pieces[] = {
     "e\u0301",
     "\u0301",
     "\U0001f600\u200d",
-    "\u202e",
+    "\xe2\x80\xae",
     "\u3042",
     /* orders */
     "ignore ",

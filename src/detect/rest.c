@@ -57,11 +57,11 @@ enum {
 #define E(classes) ((classes) << ENDS)
 #define B(classes) ((classes) << BEGINS)
 #define PAIR(c) [(c)] = ALL, [(c) + 32] = ALL
-#define DIGIT(c) [(c)] = LINK | ASCI | E(LINK)
-#define SIGN(c) [(c)] = NUMB | LINK | ASCI | E(NUMB | LINK | ASCI)
-#define BLANK(c) [(c)] = ALL | E(ALL)
+#define DIGIT(c) [(c)] = (LINK | ASCI | E(LINK))
+#define SIGN(c) [(c)] = (NUMB | LINK | ASCI | E(NUMB | LINK | ASCI))
+#define BLANK(c) [(c)] = (ALL | E(ALL))
 #define FOUR(m, c) m(c), m((c) + 1), m((c) + 2), m((c) + 3)
-#define BEYOND(c) [(c)] = NUMB | LINK /* what they end: ends_beyond */
+#define BEYOND(c) [(c)] = (NUMB | LINK) /* what they end: ends_beyond */
 #define BEYOND_16(c)                                                                               \
     FOUR(BEYOND, c), FOUR(BEYOND, (c) + 4), FOUR(BEYOND, (c) + 8), FOUR(BEYOND, (c) + 12)
 
