@@ -148,7 +148,7 @@ static const char *const pieces[] = {
     "e\u0301",
     "\u0301",
     "\U0001f600\u200d",
-    "\xe2\x80\xae",
+    "\u202e\u202c",
     "\u3042",
     /* orders */
     "ignore ",
