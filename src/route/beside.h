@@ -10,6 +10,6 @@
  * is not the caller's own function, `web_search_options`, `mcp_servers`, `container`). NULL: there
  * is none. In the arena.
  */
-const char *weir_beside_acts(const struct weir_json *request, struct weir_arena *arena);
+const char *weir_beside_acts(const struct weir_json *j, struct weir_arena *arena);
 
 #endif

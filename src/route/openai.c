@@ -239,27 +239,11 @@ static bool check_seals(struct weir_http_stream *s, const struct weir_json *json
     return broken == WEIR_JSON_NONE;
 }
 
-/* Responses are kept unless a request says no; where findings have consequences and there is no key
- * for their ids it is made to say so. */
-static bool is_kept(const struct weir_http_stream *s, const struct weir_json *json,
-                    const struct weir_walk_dialect *dialect)
-{
-    const struct weir_request *r = weir_request_of(s);
-    bool may_keep = !weir_policy_enforces(&r->guarded->policy) || r->env->conf->id_key.n != 0;
-    return dialect == &weir_walk_responses && may_keep &&
-           weir_json_type(json, 0) == WEIR_JSON_OBJECT &&
-           weir_json_get_set(json, 0, WEIR_SLICE("store")) == WEIR_JSON_NONE;
-}
-
 /* False: the model is asked before the question is judged, and this would do more than answer. */
-static bool check_beside(struct weir_http_stream *s, const struct weir_json *json,
-                         const struct weir_walk_dialect *dialect)
+static bool check_beside(struct weir_http_stream *s, const struct weir_json *json)
 {
-    const struct weir_policy *policy = &weir_request_of(s)->guarded->policy;
-    const char *acts = policy->asks_beside ? weir_beside_acts(json, &s->arena) : NULL;
-    if (policy->asks_beside && acts == NULL && is_kept(s, json, dialect)) {
-        acts = "/store";
-    }
+    bool asks_beside = weir_request_of(s)->guarded->policy.asks_beside;
+    const char *acts = asks_beside ? weir_beside_acts(json, &s->arena) : NULL;
     if (acts != NULL) {
         weir_reply_errorf(s, 422,
                           "`%s` acts before this route knows the question to be good: it asks the "
@@ -277,7 +261,7 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
     struct weir_arena *arena = &s->arena;
     if ((dialect == &weir_walk_messages && !check_seals(s, json)) ||
         (dialect == &weir_walk_responses && !weir_response_state_check(s, json)) ||
-        !check_beside(s, json, dialect)) {
+        !check_beside(s, json)) {
         return false;
     }
     bool is_watched = guarded->shadow_input.n + guarded->shadow_output.n != 0;

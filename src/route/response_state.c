@@ -75,7 +75,8 @@ void weir_response_state_bind(struct weir_http_stream *s, const struct weir_json
     struct weir_response_id ids = weir_response_ids(weir_request_of(s));
     struct weir_slice said = previous_of(s, json);
     struct weir_buf server = {0};
-    request->stores_nothing = enforces(s) && ids.secret.n == 0;
+    bool asks_beside = weir_request_of(s)->guarded->policy.asks_beside;
+    request->stores_nothing = (enforces(s) && ids.secret.n == 0) || asks_beside;
     if (ids.secret.n != 0 && said.p != NULL &&
         weir_response_id_read(&ids, said, &request->previous, &server) &&
         weir_request_of(s)->task.env->fleet != NULL) {

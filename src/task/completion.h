@@ -38,7 +38,8 @@ struct weir_task_completion {
     uint64_t n_choices;     /* that were asked for; 0: one */
     bool may_be_given_more; /* the request does not say how many */
     bool asks_json;         /* the caller wants the answer to be JSON */
-    bool stores_nothing;    /* Responses, where enforced: an absent `store` is sent as false */
+    bool stores_nothing;    /* Responses, where enforced or asked beside the check of the question:
+                               an absent `store` is sent as false */
     /* Responses: what it goes on from, or is, only this provider has. p NULL: nobody in particular
      */
     struct weir_slice provider;

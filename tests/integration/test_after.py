@@ -251,11 +251,14 @@ def test_where_it_makes_no_sense_it_is_refused(weir):
         ({"on_detection": "redact"}, "cannot be used with `on_detection: redact`"),
         ({"output": {"pii": {}}}, "none of its output detectors is a service that looks at chunks"),
         ({"output": {"doc": {}}}, "none of its output detectors is a service that looks at chunks"),
+        ({"output": {"along": {}}}, "none of its output detectors is a service that looks at chunks"),
         ({"max_exposed_chars": 0}, "max_exposed_chars"),
     ):
         tree = config(model, detector, **more)
         tree["routes"] = tree["routes"][:1]
         tree["detectors"]["pii"] = {"type": "text_contents", "builtin": "secrets"}
         tree["detectors"]["doc"] = {**tree["detectors"]["far"], "chunker_id": "whole_doc_chunker"}
+        along = {"type": "text_contents", "protocol": "stream", "service": detector.config()}
+        tree["detectors"]["along"] = along  # readers always hold
         done = weir.run("--check-config", "--config", weir.write_config(tree))
         assert done.returncode != 0 and why in done.stdout.decode() + done.stderr.decode()
