@@ -165,10 +165,12 @@ class Responses:
 
     path = "/v1/responses"
     last = b"response.completed"
+    n_events = 0
     place = {"item_id": "msg_2c5a6f919629051600000001", "output_index": 0, "content_index": 0}
 
     def event(self, kind, **members):
-        data = {"type": f"response.{kind}", "sequence_number": 0, **members}
+        data = {"type": f"response.{kind}", "sequence_number": self.n_events, **members}
+        self.n_events += 1
         text = json.dumps(data, separators=(",", ":"))
         return chunk(f"event: response.{kind}\ndata: {text}\n\n".encode())
 
