@@ -97,12 +97,15 @@ void weir_cs__fail_promise(struct weir_cs_choice *choice, const char *what)
 
 static void send_event(struct weir_cs *cs, struct weir_slice json)
 {
-    struct weir_buf told = {0};
-    json = weir_skips_tell(&cs->task->skips, json, &told);
-    if (cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
+    if (weir_skips_are_due(&cs->task->skips)) {
+        struct weir_buf told = {0};
+        struct weir_slice with = weir_skips_tell(&cs->task->skips, json, &told);
+        enum weir_flow flow = cs->out->ops->event(cs->out, with);
+        weir_source_set_full(&cs->source, flow == WEIR_FLOW_FULL || cs->source.is_full);
+        weir_buf_dispose(&told);
+    } else if (cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
         weir_source_set_full(&cs->source, true);
     }
-    weir_buf_dispose(&told);
 }
 
 /* The first event takes along what was found in the input. */

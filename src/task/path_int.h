@@ -137,6 +137,7 @@ struct weir_path_segment {
     bool has_ended;
     struct weir_reading *reading; /* of those that read along; NULL: none does */
     size_t n_readers;
+    size_t n_streamed;     /* services that read along, each for itself */
     size_t fed_cp;         /* they were given the text up to there */
     size_t end_cp;         /* where it ended */
     bool has_read;         /* to the end */

@@ -109,8 +109,8 @@ static void tell_mark(struct weir_path_lane *lane)
     struct weir_path_segment *seg = lane->segment;
     struct weir_detect_list list = weir_reading_found(seg->reading, lane->reader);
     size_t mark_cp = seg->start_cp + weir_reading_mark_cp(seg->reading, lane->reader);
-    size_t n_moved;
-    struct weir_detection *moved = move_found(lane, &list, &n_moved);
+    size_t n_moved = 0;
+    struct weir_detection *moved = list.n != 0 ? move_found(lane, &list, &n_moved) : NULL;
     if (mark_cp > lane->judged_cp) {
         note_mark(lane, lane->judged_cp, mark_cp);
         lane->judged_cp = mark_cp;
@@ -149,7 +149,8 @@ static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
 static void tell_all(struct weir_path_segment *seg, bool has_ended)
 {
     size_t mark_cp;
-    if (!has_ended && weir_reading_is_even(seg->reading, &mark_cp)) {
+    bool is_alone = seg->n_streamed == 0; /* a service's mark is its own */
+    if (!has_ended && is_alone && weir_reading_is_even(seg->reading, &mark_cp)) {
         tell_even(seg, seg->start_cp + mark_cp);
         return;
     }
@@ -245,6 +246,7 @@ static void open_streamed(struct weir_path_lane *lane)
     static const struct weir_streamed_events events = {.on_found = on_streamed_found,
                                                        .on_progress = on_streamed_progress};
     struct weir_path_segment *seg = lane->segment;
+    seg->n_streamed++;
     lane->streamed_cp = seg->start_cp;
     lane->streamed = weir_streamed_open(
         &(struct weir_streamed_options){.detector = weir_allow_inner(lane->use->d->detector),
@@ -306,7 +308,9 @@ static struct weir_slice next_part(const struct weir_path_segment *seg)
 void weir_path__read(struct weir_path_segment *seg)
 {
     struct weir_path *path = seg->path;
-    feed_streamed(seg);
+    if (seg->n_streamed != 0) {
+        feed_streamed(seg);
+    }
     while (weir_path__can_read(seg) && weir_path__has_time(path)) {
         struct weir_slice part = next_part(seg);
         size_t cost = part.n * seg->n_readers;

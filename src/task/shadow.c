@@ -445,13 +445,13 @@ static void add_items(struct weir_shadow *s, enum weir_talk_form form, const str
 /* False: it is not looked at. */
 static bool read_said(struct weir_shadow *s, struct weir_slice said, struct weir_json *json)
 {
-    return s != NULL && s->plans[WEIR_POLICY_OUTPUT].n != 0 && !s->is_full[WEIR_POLICY_OUTPUT] &&
+    return s->plans[WEIR_POLICY_OUTPUT].n != 0 && !s->is_full[WEIR_POLICY_OUTPUT] &&
            weir_json_parse_reuse(json, said, NULL, &s->tape, NULL) == 0 &&
            weir_json_type(json, 0) == WEIR_JSON_OBJECT;
 }
 
-void weir_shadow_add_answer(struct weir_shadow *s, const struct weir_dialect *dialect,
-                            enum weir_talk_form form, struct weir_slice said)
+void weir_shadow__add_answer(struct weir_shadow *s, const struct weir_dialect *dialect,
+                             enum weir_talk_form form, struct weir_slice said)
 {
     struct weir_json json;
     if (read_said(s, said, &json)) {
@@ -459,8 +459,8 @@ void weir_shadow_add_answer(struct weir_shadow *s, const struct weir_dialect *di
     }
 }
 
-void weir_shadow_add_row(struct weir_shadow *s, enum weir_model_op op, enum weir_talk_form form,
-                         struct weir_slice said)
+void weir_shadow__add_row(struct weir_shadow *s, enum weir_model_op op, enum weir_talk_form form,
+                          struct weir_slice said)
 {
     struct weir_json json;
     if (!read_said(s, said, &json)) {

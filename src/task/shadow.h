@@ -66,10 +66,30 @@ void weir_shadow_on_end(struct weir_shadow *s, void (*fn)(void *ctx), void *ctx)
 /* What is asked; NULL: too much to be told apart, left out. */
 void weir_shadow_add_question(struct weir_shadow *s, const struct weir_asked *asked);
 
+void weir_shadow__add_answer(struct weir_shadow *s, const struct weir_dialect *dialect,
+                             enum weir_talk_form form, struct weir_slice said);
+void weir_shadow__add_row(struct weir_shadow *s, enum weir_model_op op, enum weir_talk_form form,
+                          struct weir_slice said);
+
 /* What the model server says: an event, or all of it. What is no JSON of that dialect is left out.
  * NULL is fine. */
-void weir_shadow_add_answer(struct weir_shadow *s, const struct weir_dialect *dialect,
-                            enum weir_talk_form form, struct weir_slice said);
+static inline void weir_shadow_add_answer(struct weir_shadow *s, const struct weir_dialect *dialect,
+                                          enum weir_talk_form form, struct weir_slice said)
+{
+    if (s != NULL) {
+        weir_shadow__add_answer(s, dialect, form, said);
+    }
+}
+
+/* The same for Anthropic's Messages and OpenAI's Responses. Of an item that is neither text nor a
+ * call nothing is added. */
+static inline void weir_shadow_add_row(struct weir_shadow *s, enum weir_model_op op,
+                                       enum weir_talk_form form, struct weir_slice said)
+{
+    if (s != NULL) {
+        weir_shadow__add_row(s, op, form, said);
+    }
+}
 
 /* The same for Anthropic's Messages and OpenAI's Responses. Of an item that is neither text nor a
  * call nothing is added. */

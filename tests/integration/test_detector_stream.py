@@ -34,6 +34,7 @@ class World:
         routes = [{"name": action, **both, "on_detection": action} for action in errors.ACTIONS]
         routes += [{"name": "skip", "input": {"loose": {}}, "output": {"loose": {}}, "on_detection": "redact"},
                    {"name": "with", "output": {"along": {}, "pii": {}, "wall": {}}, "on_detection": "redact"},
+                   {"name": "pair", "output": {"along": {}, "pii": {}}, "on_detection": "redact"},
                    {"name": "allow", "output": {"along": {"allow": ["BAD"]}}, "on_detection": "redact"}]  # fmt: skip
         self.wall = judges.Fms()
         along = streamer.config(breaker=False, **detector)
@@ -135,6 +136,19 @@ def test_beside_chunks_and_built_in_readers(world):
     finally:
         world.texts = ["Some ", "ba", "d words, ", "wölf and ", "more."]
     assert got == "Write to [email_address]. A [badness] one. And [badness]."
+
+
+def test_a_built_in_reader_does_not_speak_for_a_service(world):
+    """The service says nothing before the end: nothing leaves before, however far the other is."""
+
+    def at_the_end(stream):
+        if not stream.lines:
+            stream.head()
+        elif stream.has_end:
+            stream.tell(len(stream.text), last=True)
+
+    world.streamer.answer = at_the_end
+    assert said(world.ask("pair", stream=True)) == "Some [badness] words, wölf and more."
 
 
 def test_allowed_values(world):
