@@ -135,10 +135,6 @@ struct weir_gather_mark {
 
 int weir_gather_mark(struct weir_gather *g, size_t detector, const struct weir_gather_mark *m);
 
-/* The mark of all readers that have not ended or failed, where it is not further already; none of
- * them has found anything. */
-int weir_gather_mark_all(struct weir_gather *g, size_t mark_cp);
-
 /*
  * The detector has no answer for the chunk that starts at start_cp and gives no more. Batches that
  * end at or before it still leave, then pop returns `err` (negative); of several failures the one

@@ -128,22 +128,26 @@ static void tell_fault(struct weir_path_lane *lane, const struct weir_fault *fau
     weir_path__fail_lane(lane, fault, lane->judged_cp);
 }
 
-/* Nobody has found anything, and all have come as far. */
+/* No reader of the reading has found anything, and all have come as far. Services that read along
+ * have marks of their own. */
 static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
 {
     size_t told_cp = clipped(seg, mark_cp);
     for (size_t i = 0; i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
-        if (lane->cutter != NULL || lane->has_ended) {
+        if (!is_reader(lane) || lane->has_ended) {
             continue;
         }
         if (mark_cp > lane->judged_cp) {
             note_mark(lane, lane->judged_cp, mark_cp);
             lane->judged_cp = mark_cp;
         }
-        lane->told_cp = told_cp > lane->told_cp ? told_cp : lane->told_cp;
+        if (told_cp > lane->told_cp) {
+            lane->told_cp = told_cp;
+            weir_gather_mark(seg->gather, lane->index,
+                             &(struct weir_gather_mark){.mark_cp = told_cp});
+        }
     }
-    weir_gather_mark_all(seg->gather, told_cp);
 }
 
 static void tell_all(struct weir_path_segment *seg, bool has_ended)

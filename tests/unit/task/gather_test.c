@@ -357,56 +357,6 @@ static void test_full_coverage_asks_nothing_of_the_text(void **state)
     weir_gather_free(NULL);
 }
 
-/* A mark of all readers is one of each that is not further: who has chunks, has ended or has failed
- * is left alone. */
-static void test_a_mark_of_all_readers(void **state)
-{
-    (void)state;
-    static const struct weir_slice ids[] = {{"a", 1}, {"b", 1}, {"c", 1}};
-    const struct weir_gather_strategy *strategy;
-    for (size_t i = 0; (strategy = weir_gather_strategy_at(i)) != NULL; i++) {
-        struct text t = {.stars = "**********"};
-        struct weir_gather *g = weir_gather_new(
-            &(struct weir_gather_options){.strategy = strategy,
-                                          .detector_ids = ids,
-                                          .n_detectors = 3,
-                                          .are_readers = (const bool[]){true, true, true},
-                                          .text = {&t, arrived_cp, is_white}});
-        assert_int_equal(weir_gather_mark_all(g, 2), 0);
-        assert_batch(g, 0, 2);
-        assert_nothing(g);
-        struct weir_gather_mark further = {.mark_cp = 7};
-        assert_int_equal(weir_gather_mark(g, 1, &further), 0);
-        assert_int_equal(weir_gather_mark_all(g, 5), 0);
-        assert_batch(g, 2, 5);
-        assert_int_equal(weir_gather_fail(g, 2, 6, WEIR_EIO), 0);
-        assert_int_equal(weir_gather_mark_all(g, 9), 0);
-        struct weir_gather_batch b;
-        int rc = weir_gather_pop(g, &b);
-        assert_true(rc == WEIR_EIO || (rc == 0 && b.end_cp <= 6)); /* nothing past the failure */
-        weir_gather_free(g);
-    }
-}
-
-static void test_a_mark_of_readers_beside_chunks(void **state)
-{
-    (void)state;
-    static const struct weir_slice ids[] = {{"a", 1}, {"b", 1}};
-    struct text t = {.stars = "**********"};
-    struct weir_gather *g = weir_gather_new(&(struct weir_gather_options){
-        .strategy = weir_gather_strategy_find(WEIR_SLICE("max_processed_index")),
-        .detector_ids = ids,
-        .n_detectors = 2,
-        .are_readers = (const bool[]){false, true},
-        .text = {&t, arrived_cp, is_white}});
-    assert_int_equal(weir_gather_mark_all(g, 8), 0);
-    assert_nothing(g);
-    assert_int_equal(push(g, 0, 0, 4), 0);
-    assert_batch(g, 0, 4);
-    assert_nothing(g);
-    weir_gather_free(g);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,8 +373,6 @@ int main(void)
         cmocka_unit_test(test_a_failure_at_the_very_end_is_not_lost),
         cmocka_unit_test(test_long_queues_stay_cheap),
         cmocka_unit_test(test_full_coverage_asks_nothing_of_the_text),
-        cmocka_unit_test(test_a_mark_of_all_readers),
-        cmocka_unit_test(test_a_mark_of_readers_beside_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
