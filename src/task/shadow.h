@@ -91,11 +91,6 @@ static inline void weir_shadow_add_row(struct weir_shadow *s, enum weir_model_op
     }
 }
 
-/* The same for Anthropic's Messages and OpenAI's Responses. Of an item that is neither text nor a
- * call nothing is added. */
-void weir_shadow_add_row(struct weir_shadow *s, enum weir_model_op op, enum weir_talk_form form,
-                         struct weir_slice said);
-
 /* The request is over. The shadow is on its own from now on; it looks later, not from inside. */
 void weir_shadow_end(struct weir_shadow *s);
 
