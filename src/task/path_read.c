@@ -153,8 +153,7 @@ static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
 static void tell_all(struct weir_path_segment *seg, bool has_ended)
 {
     size_t mark_cp;
-    bool is_alone = seg->n_streamed == 0; /* a service's mark is its own */
-    if (!has_ended && is_alone && weir_reading_is_even(seg->reading, &mark_cp)) {
+    if (!has_ended && weir_reading_is_even(seg->reading, &mark_cp)) {
         tell_even(seg, seg->start_cp + mark_cp);
         return;
     }

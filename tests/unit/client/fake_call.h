@@ -123,7 +123,7 @@ static inline size_t fake_fields(const char *lines, struct weir_http_field out[8
 static inline void fake_head(int status, const char *lines)
 {
     struct weir_call *c = fake_last();
-    struct weir_http_field fields[8];
+    struct weir_http_field fields[8] = {{{0}, {0}}};
     size_t n = fake_fields(lines, fields);
     c->events.on_head(c->ctx, status, fields, n);
 }
