@@ -1,6 +1,7 @@
 #include "route/fault_text.h"
 
 #include "route/env.h"
+#include "route/openai.h"
 #include "task/redact.h"
 #include "task/scan.h"
 
@@ -11,6 +12,7 @@ enum { MESSAGE, CODE, PARAM, FIRST_FIELD, MAX_TEXTS = FIRST_FIELD + WEIR_FAULT_M
 
 struct look {
     const struct weir_guarded *guarded;
+    struct weir_plan output;
     struct weir_seen *seen;
     struct weir_arena *arena;
     struct weir_fault fault; /* a copy of our own */
@@ -129,7 +131,7 @@ static void start(struct look *l, struct weir_task_ctx *task)
     for (size_t i = 0; i < l->n_texts; i++) {
         if (l->texts[i].n != 0) {
             struct weir_scan_group *group = weir_scan_add_group(scan, WEIR_RESULTS_NONE);
-            weir_scan_add_text(group, &l->guarded->output, l->texts[i]);
+            weir_scan_add_text(group, &l->output, l->texts[i]);
             l->groups[i] = group;
         }
     }
@@ -149,6 +151,7 @@ void weir_fault_text_look(struct weir_http_stream *s, const struct weir_fault *f
     }
     struct look *l = weir_arena_zalloc(&s->arena, sizeof *l);
     l->guarded = g;
+    l->output = weir_openai_output(request, NULL);
     l->seen = request->seen;
     l->arena = &s->arena;
     l->fault = weir_fault_dup(&s->arena, fault);

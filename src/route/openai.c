@@ -170,8 +170,10 @@ struct weir_plan weir_openai_output(const struct weir_request *request,
 {
     const struct weir_conf_route *route = request->guarded->conf;
     struct weir_arena *arena = request->task.arena;
-    struct weir_plan plan =
-        weir_plan_for_model(&request->guarded->output, model_of(request, json), arena);
+    struct weir_plan plan = request->guarded->output;
+    if (json != NULL) {
+        plan = weir_plan_for_model(&plan, model_of(request, json), arena);
+    }
     return route->canary.key.n != 0
                ? weir_canary_plan(&plan, route->canary.key, route->name.s, today(), arena)
                : plan;

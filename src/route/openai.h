@@ -37,7 +37,7 @@ bool weir_openai_read_question(struct weir_http_stream *s, const struct weir_jso
 struct weir_slice weir_openai_canary(const struct weir_request *request);
 
 /* The route's detectors for the model that the request names, those of the output with that word.
- */
+ * `json` NULL: nobody knows which model it was, so all of them. */
 struct weir_plan weir_openai_input(const struct weir_request *request,
                                    const struct weir_json *json);
 struct weir_plan weir_openai_output(const struct weir_request *request,

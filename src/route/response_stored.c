@@ -256,7 +256,7 @@ static void begin(struct weir_http_stream *s, struct weir_slice below, enum weir
     write_tail(a);
     a->ask.id = a->said;
     struct weir_task_completion request = {.is_chat = true,
-                                           .output = r->guarded->output,
+                                           .output = weir_openai_output(r, NULL),
                                            .policy = weir_openai_policy(r),
                                            .n_choices = 1};
     if (a->is_stream && kind == WEIR_STORED_RESPONSE) {

@@ -34,6 +34,8 @@ class Model(services.Service):
         text = system if isinstance(system, str) else system[-1]["text"]
         form = asked["messages"][-1]["content"]
         word = text.rsplit("\n", 1)[-1]
+        if form == "error":
+            return reply({"error": {"message": f"cannot read {word} here"}}, status=400)
         said = f"Well: {FORMS[form](word)} and so on." if form in FORMS else "Nothing."
         if request.path.endswith("/messages"):
             return reply({"id": "m", "type": "message", "role": "assistant", "model": "m",
@@ -148,3 +150,14 @@ def test_what_is_wrong_is_said(weir):
         done = weir.run("--check-config", "--config", weir.write_config(tree),
                         env={"SHORT_KEY": "short"})  # fmt: skip
         assert done.returncode != 0 and why in done.stdout.decode() + done.stderr.decode()
+
+
+@pytest.mark.parametrize("route", ["block", "redact"])
+def test_not_in_an_error_of_the_model_server_either(stage, route):
+    system = {"role": "system", "content": "Be kind."}
+    body = {"model": "m", "messages": [system, {"role": "user", "content": "error"}]}
+    answer = stage.api.post(f"/{route}/v1/chat/completions", json=body)
+    assert answer.status_code == 400
+    sent = json.loads(stage.model.requests[-1].body)["messages"][0]["content"]
+    [word] = WORD.findall(sent)
+    assert word not in answer.text
