@@ -34,6 +34,7 @@ struct weir_streamed {
     struct weir_buf kept;  /* the text from mark_cp on */
     struct weir_buf line;  /* being written */
     struct weir_buf error; /* the body of an answer that is not 200 */
+    size_t n_bytes;        /* that came back */
     size_t mark_cp;
     size_t sent_cp;
     int status;
@@ -153,6 +154,13 @@ static void on_body(void *ctx, struct weir_slice bytes)
         weir_buf_append(&s->error, weir_slice_sub(bytes, 0, bytes.n < room ? bytes.n : room));
         return;
     }
+    size_t before_cp = s->mark_cp;
+    s->n_bytes += bytes.n;
+    if (s->o.max_bytes != 0 && s->n_bytes > s->o.max_bytes) {
+        settle(s, WEIR_BREAKER_WORKED);
+        fail(s, WEIR_EPEER, "its answer is too long");
+        rc = WEIR_EPEER;
+    }
     while (rc == 0) {
         size_t used;
         rc = weir_ndjson_feed(&s->lines, bytes, &used);
@@ -165,7 +173,9 @@ static void on_body(void *ctx, struct weir_slice bytes)
         settle(s, WEIR_BREAKER_WORKED);
         fail(s, WEIR_EPEER, "a line of its answer is too long");
     }
-    watch(s);
+    if (s->mark_cp != before_cp) { /* who only talks does not get on */
+        watch(s);
+    }
     s->o.events->on_progress(s->o.ctx);
 }
 
@@ -323,7 +333,9 @@ enum weir_flow weir_streamed_push(struct weir_streamed *s, struct weir_slice tex
         text = weir_slice_sub(text, n, text.n);
     }
     if (!owed) {
-        watch(s);
+        if (!weir_timer_is_armed(&s->idle)) { /* more text is no answer to what came before */
+            watch(s);
+        }
     }
     return s->is_full ? WEIR_FLOW_FULL : WEIR_FLOW_OK;
 }
@@ -473,6 +485,7 @@ static void ask_next(struct whole_call *c)
                                                                 .env = c->env,
                                                                 .params = c->input.params,
                                                                 .threshold = c->input.threshold,
+                                                                .max_bytes = c->env.max_body_bytes,
                                                                 .events = &WHOLE_EVENTS,
                                                                 .ctx = c});
     weir_streamed_push(c->one, c->input.contents[c->at]);
@@ -489,6 +502,7 @@ static struct weir_detect_call *start(const struct weir_detector *d,
     c->env = *env;
     c->input = *input;
     c->arena.account = weir_call_account(env->context);
+    c->found.account = c->arena.account;
     c->lists = weir_arena_array(&c->arena, input->n_contents, sizeof *c->lists);
     c->base.lists = c->lists;
     c->base.n_lists = input->n_contents;

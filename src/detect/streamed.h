@@ -54,6 +54,7 @@ struct weir_streamed_options {
     struct weir_detect_env env;
     struct weir_slice params; /* as of weir_detect_input; borrowed */
     double threshold;
+    size_t max_bytes; /* of all that comes back; 0: any number, for texts that come bit by bit */
     const struct weir_streamed_events *events;
     void *ctx;
 };

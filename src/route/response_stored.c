@@ -170,6 +170,10 @@ static bool find_untagged(struct asking *a)
         return false;
     }
     a->id = a->said;
+    if (!is_value(a->said)) { /* a slash that somebody decodes would make it another path */
+        refuse_id(a);
+        return false;
+    }
     if (fleet == NULL) {
         return true;
     }

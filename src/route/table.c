@@ -4,7 +4,7 @@
 
 static bool is_path(struct weir_slice path, struct weir_slice pattern)
 {
-    size_t star = weir_slice_find(pattern, '*');
+    size_t star = pattern.p != NULL ? weir_slice_find(pattern, '*') : pattern.n;
     if (star == pattern.n) {
         return weir_slice_eq(path, pattern);
     }

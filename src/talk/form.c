@@ -91,7 +91,9 @@ static bool is_plain_leaf(const struct weir_json *json, uint32_t at)
 static bool is_plain_name(const struct weir_json *json, uint32_t key)
 {
     struct weir_slice name;
-    return plain_text(json, key, &name) && is_made_of(name, WEIR_FORM_DETECTION_MOST, "_.-", true);
+    bool is_text = plain_text(json, key, &name) && name.n != 0;
+    bool is_number = is_text && name.p[0] >= '0' && name.p[0] <= '9'; /* and no name */
+    return is_text && !is_number && is_made_of(name, WEIR_FORM_DETECTION_MOST, "_.-", true);
 }
 
 struct plain {

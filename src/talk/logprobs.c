@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { TOKEN_MOST_BYTES = 4096, NUMBER_MOST_BYTES = 64, KEEP_MOST_BYTES = 4096 };
+enum { QUEUE_MOST_BYTES = 4 * 1024 * 1024 }; /* that wait for their text */
 
 /* In front of an entry's bytes and its number in the queue. */
 struct entry {
@@ -83,7 +84,7 @@ void weir_logprobs_take(struct weir_logprobs *l, const struct weir_json *json, u
     uint32_t at = weir_json_first(json, entries);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(json, entries, at)) {
         l->has_any = true;
-        if (!take_entry(l, json, at)) {
+        if (!take_entry(l, json, at) || l->queue.n - l->from > QUEUE_MOST_BYTES) {
             turn_off(l);
             return;
         }

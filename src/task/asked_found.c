@@ -1,6 +1,7 @@
 /*
  * Findings of all views brought back to the strings of the request, and what they lead to.
  */
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "task/asked_int.h"
@@ -450,6 +451,7 @@ void weir_asked__judge(struct weir_asked *a)
     bool is_blocked = fate == WEIR_POLICY_STOPPED || fate == WEIR_POLICY_REFUSED;
     a->outcome = is_blocked ? WEIR_POLICY_BLOCKED : rules->outcome;
     if (fate == WEIR_POLICY_REFUSED) {
+        WEIR_ASSERT(identifier != NULL);
         a->fault = refuse(a, identifier);
     }
 }

@@ -234,6 +234,20 @@ int weir_gather_push(struct weir_gather *g, size_t detector, const struct weir_g
     return 0;
 }
 
+/* Entries of a reader stand in the order of their starts. A service may tell a later finding first,
+ * as long as its mark has not passed the earlier one. */
+static void sort_last(struct weir_gather_queue *q)
+{
+    size_t i = q->n - 1;
+    while (i > 0 && weir_gather__entry(q, i - 1)->start_cp > weir_gather__entry(q, i)->start_cp) {
+        struct weir_gather_entry later = *weir_gather__entry(q, i - 1);
+        *weir_gather__entry(q, i - 1) = *weir_gather__entry(q, i);
+        *weir_gather__entry(q, i) = later;
+        i--;
+    }
+    q->cursor = q->cursor < i ? q->cursor : i;
+}
+
 /* Each finding waits for the batch in which it begins. */
 static int enqueue_findings(struct weir_gather *g, size_t detector,
                             const struct weir_gather_mark *m)
@@ -252,6 +266,7 @@ static int enqueue_findings(struct weir_gather *g, size_t detector,
         entry.block = weir_gather__block_new(g, detector, &one, bytes);
         g->held_bytes += bytes;
         enqueue(g, &g->queues[detector], entry);
+        sort_last(&g->queues[detector]);
     }
     return 0;
 }

@@ -89,13 +89,16 @@ struct weir_rsp {
     uint64_t item;              /* … under this index of the server's, */
     uint64_t n_items;           /* the last of so many, */
     uint64_t next_item;         /* and later ones have at least this index */
+    bool is_shifted;            /* an index was not how many came before */
     struct weir_buf added;      /* of an item that is held: what opened it … */
     struct weir_buf said;       /* … what deltas say of it … */
     struct weir_buf statuses;   /* … and events about it: types, spaces between them */
     struct weir_rsp_part *part; /* that is open, or NULL … */
     uint64_t part_index;        /* … under this index */
     uint64_t next_parts[2];     /* later ones have at least this: contents, summaries */
-    uint64_t n_parts[2];        /* so many were opened */
+    uint64_t n_parts[2];        /* so many were opened of the item */
+    uint64_t n_all_parts;       /* and of the response */
+    uint64_t n_told;            /* annotate: that are open */
     struct weir_buf notes;      /* annotations of the part that is open: lines */
     size_t n_notes;
     struct weir_buf parked;      /* events of later items: lines */
@@ -173,7 +176,12 @@ void weir_rsp__add_line(struct weir_rsp *m, enum weir_rsp_tag tag, uint64_t numb
 struct weir_rsp_part *weir_rsp__new_part(struct weir_rsp *m, enum weir_responses_kind kind,
                                          uint64_t number, bool is_aside);
 void weir_rsp__free_part(struct weir_rsp_part *part);
-enum { WEIR_RSP_MOST_ITEMS = 4096, WEIR_RSP_MOST_PARTS = 65536, WEIR_RSP_MOST_NOTES = 1024 };
+enum {
+    WEIR_RSP_MOST_ITEMS = 4096,
+    WEIR_RSP_MOST_PARTS = 4096,
+    WEIR_RSP_MOST_OPEN = 64,
+    WEIR_RSP_MOST_NOTES = 1024
+};
 
 /* response_told.c */
 void weir_rsp__take_told(const struct weir_rsp_came *c, const struct weir_responses_event *e);

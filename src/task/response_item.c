@@ -124,8 +124,8 @@ void weir_rsp__open_part(struct weir_rsp *m, uint64_t index, enum weir_responses
         weir_rowed_fail_model(&m->base, "a part is not of its item's kind");
         return;
     }
-    if (m->n_parts[is_summary] == WEIR_RSP_MOST_PARTS) {
-        weir_rowed_fail_model(&m->base, "an item has too many parts");
+    if (m->n_all_parts++ == WEIR_RSP_MOST_PARTS) {
+        weir_rowed_fail_model(&m->base, "a response has too many parts");
         return;
     }
     uint64_t number = weir_rsp__number(m->n_items - 1, kind, m->n_parts[is_summary]++);

@@ -120,6 +120,10 @@ static void take_unsaid(const struct weir_rsp_came *c, uint32_t response)
     bool is_list = output != WEIR_JSON_NONE && weir_json_type(c->json, output) == WEIR_JSON_ARRAY;
     uint32_t at = is_list ? weir_json_first(c->json, output) : WEIR_JSON_NONE;
     uint64_t k = 0;
+    if (m->is_shifted && is_list && c->json->nodes[output].n > m->n_items) {
+        weir_rowed_fail_model(&m->base, "items are missing, and nobody can tell which");
+        return;
+    }
     for (; at != WEIR_JSON_NONE && !m->base.is_over; k++) {
         bool is_object = weir_json_type(c->json, at) == WEIR_JSON_OBJECT;
         if (m->is_open && k + 1 == m->n_items && is_object) {
@@ -151,6 +155,16 @@ static void park(const struct weir_rsp_came *c, uint64_t item)
     weir_rowed_check_held(&m->base, rc == 0 ? weir_buf_append_byte(&m->parked, '\n') : rc);
 }
 
+/* Of an item that has ended, or of one that should have come before. */
+static void take_late(struct weir_rsp *m, const struct weir_responses_event *e)
+{
+    if (m->is_shifted || e->what == WEIR_RESPONSES_ITEM) {
+        weir_rowed_fail_model(&m->base, "the items are out of order");
+    } else {
+        weir_rowed_drop(&m->base, 1);
+    }
+}
+
 static void take_in_order(const struct weir_rsp_came *c, const struct weir_responses_event *e)
 {
     struct weir_rsp *m = c->m;
@@ -159,8 +173,9 @@ static void take_in_order(const struct weir_rsp_came *c, const struct weir_respo
     } else if (m->is_open && e->item > m->item) {
         park(c, e->item);
     } else if (m->is_open ? e->item < m->item : e->item < m->next_item) {
-        weir_rowed_drop(&m->base, 1); /* of an item that has ended */
+        take_late(m, e);
     } else {
+        m->is_shifted = m->is_shifted || (!m->is_open && e->item != m->n_items);
         m->item = e->item;
         weir_rsp__take_of_item(c, e);
     }

@@ -125,10 +125,11 @@ static struct weir_rsp_part *open_told(const struct weir_rsp_came *c,
     if (part != NULL) {
         return part;
     }
-    if (m->n_parts[0]++ == WEIR_RSP_MOST_PARTS) {
+    if (m->n_all_parts++ == WEIR_RSP_MOST_PARTS || m->n_told == WEIR_RSP_MOST_OPEN) {
         weir_rowed_fail_model(&m->base, "a response has too many parts");
         return NULL;
     }
+    m->n_told++;
     part = weir_rsp__new_part(m, e->kind, weir_rsp__number(e->item, e->kind, e->part),
                               e->kind != WEIR_RESPONSES_TEXT);
     part->at.item = e->item;
@@ -145,6 +146,7 @@ static struct weir_rsp_part *open_told(const struct weir_rsp_came *c,
 /* It waits among `parts` until all of it has left. */
 static void close_told(struct weir_rsp *m, struct weir_rsp_part *part)
 {
+    m->n_told--;
     remember(m, weir_rsp__sum_end(&part->sum));
     weir_row_close(m->base.row, part->place);
     weir_list_remove(&part->link);

@@ -35,6 +35,7 @@ struct judged {
     struct weir_scan_group *group; /* of texts … */
     struct weir_called *called;    /* … or the call: these */
     struct weir_tools tools;
+    size_t n_held; /* counts among what the row holds until the answer is there */
     bool is_done;
 };
 
@@ -407,6 +408,7 @@ static void start(struct judged *judged)
 {
     weir_list_append(&judged->row->judging, &judged->link);
     judged->row->n_asked++;
+    judged->row->held_bytes += judged->n_held;
     weir_scan_start(judged->scan);
 }
 
@@ -422,6 +424,7 @@ static struct judged *start_judging(struct weir_row *row, const struct weir_row_
             judged->scan = weir_scan_new(&judged->task, on_judged, judged);
             judged->group = weir_scan_add_group(judged->scan, WEIR_RESULTS_NONE);
         }
+        judged->n_held += judge->texts[i].n;
         /* What is under judgement must not move. */
         weir_scan_add_text(judged->group, weir_plan_on(row->o.plan, WEIR_CHANNEL_TOOLS),
                            weir_arena_dup(&judged->arena, judge->texts[i]));
@@ -455,6 +458,15 @@ void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
     add_judged(row, &judge->line, judged, judge->rule);
 }
 
+static size_t text_bytes(const struct weir_tools *tools)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < tools->n; i++) {
+        n += tools->items[i].name.n + tools->items[i].arguments.n;
+    }
+    return n;
+}
+
 void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struct weir_tools *tools)
 {
     struct judged *judged = new_judged(row, line);
@@ -473,6 +485,7 @@ void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struc
                                       .tools = &judged->tools});
     judged->scan = weir_scan_new(&judged->task, on_judged, judged);
     if (weir_called_add(judged->called, judged->scan)) {
+        judged->n_held = text_bytes(&judged->tools);
         start(judged);
     } else { /* it says nothing at all */
         judged->is_done = true;
@@ -706,6 +719,8 @@ static bool is_answered(struct judged *judged)
     const struct weir_fault *fault = weir_scan_fault(judged->scan);
     weir_list_remove(&judged->link);
     weir_list_append(&row->answered, &judged->link);
+    row->held_bytes -= judged->n_held;
+    judged->n_held = 0;
     weir_loop_post(row->o.task->loop, &row->sweep);
     if (fault != NULL) {
         fail(row, fault);

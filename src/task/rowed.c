@@ -440,9 +440,9 @@ void weir_rowed_feed(struct weir_rowed *r)
             n_given++;
         }
     }
-    if (r->has_ended) {
-        weir_rowed_advance(r);
-    } else if (!r->is_over) {
+    /* What was judged leaves at once: an answer of many parts does not hold all of their guards. */
+    weir_rowed_advance(r);
+    if (!r->has_ended && !r->is_over) {
         weir_loop_step(r->task->loop, &r->step);
     }
 }

@@ -242,6 +242,34 @@ def test_faults_end_clearly(world, case):
     assert said(world.ask("redact", stream=True)) == "Some [badness] words, wölf and more."
 
 
+@pytest.mark.parametrize("route", ["redact", "block"])
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_findings_told_in_any_order(world, route, is_stream):
+    """A later one first: the promise is only that none touches text before the mark."""
+
+    def backwards(stream):
+        if not stream.lines and not stream.has_end:
+            return stream.head()
+        if stream.has_end:
+            found = [{"start": m.start(), "end": m.end(), **F} for m in re.finditer("bad", stream.text)]
+            for mark, one in enumerate(reversed(found)):
+                stream.send({"detections": [one], "start_index": 0, "processed_index": mark})
+            n = len(stream.text)
+            stream.send({"detections": [], "start_index": 0, "processed_index": n}, end=True)
+        return None
+
+    world.texts = ["One bad, ", "two bad, three", " bad."]
+    world.streamer.answer = backwards
+    try:
+        answer = world.ask(route, stream=is_stream)
+    finally:
+        world.texts = ["Some ", "ba", "d words, ", "wölf and ", "more."]
+    assert "bad," not in answer.text and "bad." not in answer.text, answer.text
+    if route == "redact":
+        got = said(answer) if is_stream else answer.json()["choices"][0]["message"]["content"]
+        assert got == f"One [{F['detection']}], two [{F['detection']}], three [{F['detection']}]."
+
+
 def test_who_leaves_takes_its_stream_along(world):
     world.streamer.answer = head_then(lambda stream: None)
     asked = len(world.streamer.streams)

@@ -243,6 +243,22 @@ static void test_silence(void **state)
     assert_true(fake_last()->is_cancelled);
 }
 
+/* Lines that say nothing, and more text, do not put the limit off: the mark does. */
+static void test_talk_without_end(void **state)
+{
+    (void)state;
+    push("bad day.");
+    fake_head(200, NULL);
+    for (loop.held_ms = 1100; loop.held_ms < 1500; loop.held_ms += 100) {
+        line(LINE("", 0));
+        push(" More.");
+        weir_timers_run(&loop.timers, loop.held_ms);
+        assert_null(weir_streamed_fault(subject));
+    }
+    weir_timers_run(&loop.timers, loop.held_ms);
+    expect_fault(WEIR_ETIMEOUT, "it owes an answer and is silent");
+}
+
 static void test_pressure(void **state)
 {
     (void)state;
@@ -293,7 +309,7 @@ static struct weir_detect_call *ask(const struct weir_slice *texts, size_t n)
 {
     static struct weir_detect_input input;
     input = (struct weir_detect_input){.contents = texts, .n_contents = n, .threshold = 0.5};
-    struct weir_detect_env env = {.loop = &loop};
+    struct weir_detect_env env = {.loop = &loop, .max_body_bytes = 4096};
     n_done = 0;
     struct weir_detect_call *call = weir_detect_start(&detector.base, &env, &input, on_done, NULL);
     assert_false(call->is_done);
@@ -339,15 +355,41 @@ static void test_whole_texts(void **state)
     assert_int_equal(n_done, 0);
 }
 
+/* Findings without end about one letter. */
+static void test_an_answer_too_long(void **state)
+{
+    (void)state;
+    static const struct weir_slice texts[] = {WEIR_SLICE("x")};
+    struct weir_detect_call *call = ask(texts, 1);
+    fake_head(200, NULL);
+    size_t n = 0;
+    for (; n < 4096 && n_done == 0; n++) {
+        line(LINE(FOUND(0, 1), 0));
+    }
+    assert_int_equal(n_done, 1);
+    assert_in_range(n, 10, 4096 / 32);
+    assert_int_equal(call->fault.err, WEIR_EPEER);
+    assert_true(weir_slice_eq_cstr(call->fault.why, "its answer is too long"));
+    weir_detect_free(call);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_lines),       TEST(test_cuts),     TEST(test_the_end),
-        TEST(test_nothing),     TEST(test_nonsense), TEST(test_ends_that_are_none),
-        TEST(test_silence),     TEST(test_pressure), TEST(test_it_rests),
+        TEST(test_lines),
+        TEST(test_cuts),
+        TEST(test_the_end),
+        TEST(test_nothing),
+        TEST(test_nonsense),
+        TEST(test_ends_that_are_none),
+        TEST(test_silence),
+        TEST(test_pressure),
+        TEST(test_it_rests),
         TEST(test_whole_texts),
+        TEST(test_talk_without_end),
+        TEST(test_an_answer_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

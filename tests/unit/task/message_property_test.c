@@ -301,12 +301,40 @@ static void test_annotate(void **state)
     world_dispose(&w);
 }
 
+/* Lines whose judgement nobody has given yet count as held, though where the route annotates they
+ * have left: the model is not read any further. */
+static void test_lines_under_judgement_are_held(void **state)
+{
+    (void)state;
+    struct stage *st = policy_stage("", "a");
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_ANNOTATE)};
+    st->env.max_held_bytes = 1 << 16;
+    struct weir_task_completion request = policy_request(st);
+    weir_message_stream_start(&st->task, &request, &st->out);
+    stage_turn(st);
+    script_event(st, WEIR_SLICE("{\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":"
+                                "\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],"
+                                "\"usage\":{}}}"));
+    struct weir_buf event = {0};
+    weir_buf_printf(&event, "{\"type\":\"unheard_of\",\"words\":\"%01000d\"}", 1);
+    size_t n = 0;
+    while (n < 200 && !st->run->is_paused) {
+        script_event(st, weir_buf_slice(&event));
+        stage_turn(st);
+        n++;
+    }
+    assert_in_range(n, 10, 65); /* of a thousand letters each */
+    weir_buf_dispose(&event);
+    stage_free(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_redaction),
         cmocka_unit_test(test_block),
         cmocka_unit_test(test_annotate),
+        cmocka_unit_test(test_lines_under_judgement_are_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
