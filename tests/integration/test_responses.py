@@ -372,6 +372,17 @@ def test_an_error_of_the_model_server_is_looked_at(gateway, server):
     assert answer.status_code == 429 and answer.json()["error"]["message"] == "No [email_address]"
 
 
+@pytest.mark.parametrize("route", ENFORCING)
+@pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (1, 0), (1,)])
+def test_items_behind_a_later_one_are_an_error(gateway, server, route, order):
+    """None may be lost, none said twice; which one is missing cannot be told any more."""
+    said = response(*(message(f"{word}.", id=word) for word in ("One", "Two", "Three")[: max(order) + 1]))
+    items = [e for i in order for e in responses.item_events(i, said["output"][i])]
+    all_events = events(said)
+    stream = responses.numbered([*all_events[:2], *items, all_events[-1]])
+    assert streamed(gateway, server, route, stream)[-1]["type"] == "error"
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("route", ENFORCING)
 def test_what_is_out_of_order_or_form_is_an_error(gateway, server, route, stream):
