@@ -26,71 +26,22 @@ static void put_node(struct weir_buf *out, const struct weir_json *json, uint32_
 
 /* ---- the response ---- */
 
-const char *const weir_responses_repeated[] = {"instructions", "tools", "metadata", NULL};
-
+#define REPEATED "instructions", "tools", "metadata"
 /* What the request says, as it says it; else what the server has made of its silence. */
-static const char *const ASKED[] = {"tool_choice",
-                                    "text",
-                                    "reasoning",
-                                    "user",
-                                    "prompt",
-                                    "prompt_cache_key",
-                                    "safety_identifier",
-                                    "conversation",
-                                    "previous_response_id",
-                                    "truncation",
-                                    NULL};
-static const char *const TYPED[] = {"created_at",
-                                    "completed_at",
-                                    "background",
-                                    "parallel_tool_calls",
-                                    "temperature",
-                                    "top_p",
-                                    "top_logprobs",
-                                    "max_output_tokens",
-                                    "max_tool_calls",
-                                    "service_tier",
-                                    "store",
-                                    "prompt_cache_retention",
-                                    "presence_penalty",
-                                    "frequency_penalty",
-                                    NULL};
-static const char *const KNOWN_RESPONSE[] = {"id",
-                                             "object",
-                                             "model",
-                                             "output",
-                                             "status",
-                                             "error",
-                                             "incomplete_details",
-                                             "usage",
-                                             "instructions",
-                                             "tools",
-                                             "metadata",
-                                             "tool_choice",
-                                             "text",
-                                             "reasoning",
-                                             "user",
-                                             "prompt",
-                                             "prompt_cache_key",
-                                             "safety_identifier",
-                                             "conversation",
-                                             "previous_response_id",
-                                             "truncation",
-                                             "created_at",
-                                             "completed_at",
-                                             "background",
-                                             "parallel_tool_calls",
-                                             "temperature",
-                                             "top_p",
-                                             "top_logprobs",
-                                             "max_output_tokens",
-                                             "max_tool_calls",
-                                             "service_tier",
-                                             "store",
-                                             "prompt_cache_retention",
-                                             "presence_penalty",
-                                             "frequency_penalty",
-                                             NULL};
+#define ASKED                                                                                      \
+    "tool_choice", "text", "reasoning", "user", "prompt", "prompt_cache_key", "safety_identifier", \
+        "conversation", "previous_response_id", "truncation"
+#define TYPED                                                                                      \
+    "created_at", "completed_at", "background", "parallel_tool_calls", "temperature", "top_p",     \
+        "top_logprobs", "max_output_tokens", "max_tool_calls", "service_tier", "store",            \
+        "prompt_cache_retention", "presence_penalty", "frequency_penalty"
+
+const char *const weir_responses_repeated[] = {REPEATED, NULL};
+static const char *const asked_names[] = {ASKED, NULL};
+static const char *const typed_names[] = {TYPED, NULL};
+static const char *const KNOWN_RESPONSE[] = {
+    "id",    "object", "model", "output", "status", "error", "incomplete_details",
+    "usage", REPEATED, ASKED,   TYPED,    NULL};
 
 static uint32_t said(const struct weir_responses_head *h, const char *name)
 {
@@ -128,14 +79,15 @@ static size_t write_typed(const struct weir_responses_head *h, const char *name,
 static size_t write_asked(const struct weir_responses_head *h, struct weir_buf *out)
 {
     size_t n_odd = 0;
-    for (size_t i = 0; ASKED[i] != NULL; i++) {
-        uint32_t at = h->asked != NULL ? weir_json_get_set(h->asked, 0, weir_slice_cstr(ASKED[i]))
-                                       : WEIR_JSON_NONE;
+    for (size_t i = 0; asked_names[i] != NULL; i++) {
+        uint32_t at = h->asked != NULL
+                          ? weir_json_get_set(h->asked, 0, weir_slice_cstr(asked_names[i]))
+                          : WEIR_JSON_NONE;
         if (at != WEIR_JSON_NONE) {
-            put_key(out, ASKED[i]);
+            put_key(out, asked_names[i]);
             put_node(out, h->asked, at);
         } else {
-            n_odd += write_typed(h, ASKED[i], out);
+            n_odd += write_typed(h, asked_names[i], out);
         }
     }
     return n_odd;
@@ -163,8 +115,8 @@ size_t weir_responses_write_head(const struct weir_responses_head *h, struct wei
     if (!put_id(h->json, said(h, "model"), WEIR_FORM_ID_MOST, &head)) {
         weir_json_write_quoted(&head, h->model_id);
     }
-    for (size_t i = 0; TYPED[i] != NULL; i++) {
-        n_odd += write_typed(h, TYPED[i], &head);
+    for (size_t i = 0; typed_names[i] != NULL; i++) {
+        n_odd += write_typed(h, typed_names[i], &head);
     }
     n_odd += write_asked(h, &head);
     write_repeated(h, &head);

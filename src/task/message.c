@@ -34,6 +34,7 @@ static const struct weir_rowed_dialect DIALECT = {
     .go_on = weir_msg__go_on,
     .say = say,
     .refuse_stream = weir_msg__refuse_stream,
+    .stop_stream = weir_msg__stop,
     .answer = weir_msg__answer,
     .held = held,
     .write_place = weir_msg__write_place,

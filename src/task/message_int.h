@@ -70,6 +70,7 @@ void weir_msg__close_any(struct weir_msg *m); /* the events of `block` are looke
 extern const struct weir_row_ops weir_msg__stream_ops;
 extern const struct weir_row_ops weir_msg__unary_ops;
 void weir_msg__refuse_stream(struct weir_rowed *r); /* the question */
+void weir_msg__stop(struct weir_rowed *r);
 void weir_msg__answer(struct weir_rowed *r, bool is_refused);
 
 /* message_say.c */

@@ -226,35 +226,22 @@ static void on_text(void *ctx, const struct weir_row_text *text)
     }
 }
 
-static void on_blocked(void *ctx, const struct weir_row_found *found)
+void weir_msg__stop(struct weir_rowed *r)
 {
-    struct weir_msg *m = ctx;
-    weir_rowed_keep_found(&m->base, found);
-    weir_rowed_note_outcome(&m->base, WEIR_POLICY_BLOCKED);
-    weir_rowed_count(&m->base);
-    if (weir_rowed_holds_text(
-            &m->base)) { /* what waits does not leave: nothing but message_start has */
-        weir_buf_clear(&m->base.waiting);
+    struct weir_msg *m = (struct weir_msg *)r;
+    if (weir_rowed_holds_text(r)) {
         m->has_open = false;
         m->n_opened = 0;
     }
     refuse(m);
 }
 
-static void on_left(void *ctx)
-{
-    struct weir_msg *m = ctx;
-    weir_rowed_send_waiting(&m->base);
-    weir_rowed_count(&m->base);
-    weir_rowed_end(&m->base);
-}
-
 const struct weir_row_ops weir_msg__stream_ops = {
     .line = on_line,
     .text = on_text,
     .found = weir_rowed_on_found,
-    .blocked = on_blocked,
-    .left = on_left,
+    .blocked = weir_rowed_on_blocked,
+    .left = weir_rowed_on_left,
     .failed = weir_rowed_on_failed,
     .progress = weir_rowed_on_progress,
 };

@@ -44,6 +44,7 @@ static const struct weir_rowed_dialect DIALECT = {
     .go_on = weir_rsp__go_on,
     .say = weir_rsp__say,
     .refuse_stream = weir_rsp__refuse_stream,
+    .stop_stream = weir_rsp__stop,
     .answer = weir_rsp__answer,
     .held = held,
     .write_place = weir_rsp__write_place,

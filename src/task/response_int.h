@@ -212,7 +212,8 @@ bool weir_rsp__change(struct weir_rowed *r, struct weir_slice json, struct weir_
 void weir_rsp__write_place(const struct weir_rowed *r, const struct weir_row_found *found,
                            struct weir_buf *out);
 void weir_rsp__refuse_stream(struct weir_rowed *r); /* the question */
-void weir_rsp__refuse(struct weir_rsp *m);          /* a stream that has begun */
+void weir_rsp__stop(struct weir_rowed *r);
+void weir_rsp__refuse(struct weir_rsp *m); /* a stream that has begun */
 void weir_rsp__answer(struct weir_rowed *r, bool is_refused);
 void weir_rsp__take_ending(const struct weir_rsp_came *c, const char *type, uint32_t response);
 void weir_rsp__leave_ending(struct weir_rsp *m, const struct weir_row_line *line);

@@ -488,7 +488,10 @@ void weir_rowed_on_blocked(void *ctx, const struct weir_row_found *found)
     weir_rowed_keep_found(r, found);
     weir_rowed_note_outcome(r, WEIR_POLICY_BLOCKED);
     weir_rowed_count(r);
-    if (r->request.policy->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
+    if (r->is_stream) {
+        weir_buf_clear(&r->waiting); /* does not leave */
+        r->dialect->stop_stream(r);
+    } else if (r->request.policy->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
         struct weir_fault refused = weir_completion_block_fault(&r->request);
         weir_rowed_fail(r, &refused);
     } else {
@@ -499,8 +502,14 @@ void weir_rowed_on_blocked(void *ctx, const struct weir_row_found *found)
 void weir_rowed_on_left(void *ctx)
 {
     struct weir_rowed *r = ctx;
-    weir_rowed_count(r);
-    r->dialect->answer(r, false);
+    if (r->is_stream) {
+        weir_rowed_send_waiting(r);
+        weir_rowed_count(r);
+        weir_rowed_end(r);
+    } else {
+        weir_rowed_count(r);
+        r->dialect->answer(r, false);
+    }
 }
 
 void weir_rowed_note_text(struct weir_rowed *r, const struct weir_row_text *text)

@@ -37,6 +37,9 @@ struct weir_rowed_dialect {
     void (*go_on)(struct weir_rowed *r);
     void (*say)(struct weir_rowed *r, struct weir_slice text); /* some of r->rest */
     void (*refuse_stream)(struct weir_rowed *r);               /* the question */
+    /* The answer ends here, behind what has left: its first event alone where text is held
+     * (weir_rowed_holds_text). */
+    void (*stop_stream)(struct weir_rowed *r);
     void (*answer)(struct weir_rowed *r, bool is_refused);
     size_t (*held)(const struct weir_rowed *r); /* beside the row */
     /* Where something was found, as members: "index":0 */

@@ -372,6 +372,21 @@ def test_an_error_of_the_model_server_is_looked_at(gateway, server):
     assert answer.status_code == 429 and answer.json()["error"]["message"] == "No [email_address]"
 
 
+@pytest.mark.parametrize("route", [*ENFORCING, None])
+def test_parts_without_end_are_an_error(gateway, server, route):
+    """Each costs a guard of its own."""
+    server.said = response(message(*["x"] * 5000))
+    assert post(gateway, route, ask()).status_code == 502
+
+
+def test_no_more_than_so_many_parts_are_open_at_once(gateway, server):
+    said = response(thought(*["Well."] * 100))
+    item = [e for e in responses.item_events(0, said["output"][0]) if not e["type"].endswith("done")]
+    all_events = events(said)
+    stream = responses.numbered([*all_events[:2], *item, all_events[-1]])
+    assert streamed(gateway, server, None, stream)[-1]["type"] == "error"
+
+
 @pytest.mark.parametrize("route", ENFORCING)
 @pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (1, 0), (1,)])
 def test_items_behind_a_later_one_are_an_error(gateway, server, route, order):

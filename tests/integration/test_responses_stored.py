@@ -79,6 +79,13 @@ def test_what_is_not_a_path(gateway, m):
     assert gateway.api.put(f"/redact{PATH}/{id}").headers["allow"] == "GET, HEAD, DELETE, OPTIONS"
 
 
+@pytest.mark.parametrize("id", ["a%2F..%2F..%2Fmodels", "a%2f..%2ffiles", "a%5Cb", "%2Fa"])
+def test_an_id_is_no_path(gateway, m, id):
+    """Where ids have no tag they reach the server: one that decodes them must not read another path."""
+    for way in ("get", "delete", "cancel", "input_items"):
+        assert ask(gateway, id, way, route="default").status_code == 404
+
+
 def test_without_a_key_for_ids_nothing_kept_is_served(module_weir, m):
     w = module_weir(config(m))
     id, whole = keep(m)

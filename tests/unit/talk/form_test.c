@@ -35,7 +35,7 @@ static void test_filters(void **state)
     expect_filters("{\"results\":[[[[[[[[[1]]]]]]]]]}", "\"results\":[[[[[[[[null]]]]]]]]", 1);
 }
 
-/* Arrays are no part of what an answer has cost. */
+/* Arrays are no part of what an answer has cost, and a number is no name. */
 static void test_usage(void **state)
 {
     (void)state;
@@ -43,9 +43,9 @@ static void test_usage(void **state)
     struct weir_json j;
     struct weir_buf out = {0};
     struct weir_slice json =
-        WEIR_SLICE("{\"n\":1,\"l\":[1],\"d\":{\"w\":\"cached\",\"t\":\"a b\"}}");
+        WEIR_SLICE("{\"n\":1,\"l\":[1],\"4111-1111\":2,\"d\":{\"w\":\"cached\",\"t\":\"a b\"}}");
     assert_int_equal(weir_json_parse(&j, json, NULL, &arena, NULL), 0);
-    assert_int_equal(weir_form_write_usage(&j, 0, &out), 2);
+    assert_int_equal(weir_form_write_usage(&j, 0, &out), 3);
     assert_string_equal(weir_buf_cstr(&out),
                         "{\"n\":1,\"l\":null,\"d\":{\"w\":\"cached\",\"t\":null}}");
     weir_buf_dispose(&out);
