@@ -252,7 +252,8 @@ def test_findings_told_in_any_order(world, route, is_stream):
             return stream.head()
         if stream.has_end:
             found = [{"start": m.start(), "end": m.end(), **F} for m in re.finditer("bad", stream.text)]
-            for mark, one in enumerate(reversed(found)):
+            for one in reversed(found):  # with the first one goes the text up to its end
+                mark = one["end"] if one is found[0] else 0
                 stream.send({"detections": [one], "start_index": 0, "processed_index": mark})
             n = len(stream.text)
             stream.send({"detections": [], "start_index": 0, "processed_index": n}, end=True)
@@ -264,10 +265,11 @@ def test_findings_told_in_any_order(world, route, is_stream):
         answer = world.ask(route, stream=is_stream)
     finally:
         world.texts = ["Some ", "ba", "d words, ", "wölf and ", "more."]
-    assert "bad," not in answer.text and "bad." not in answer.text, answer.text
+    got = said(answer) if is_stream else answer.json()["choices"][0]["message"]["content"]
+    name = f"[{F['detection']}]"
+    assert "bad" not in got.replace(name, ""), got
     if route == "redact":
-        got = said(answer) if is_stream else answer.json()["choices"][0]["message"]["content"]
-        assert got == f"One [{F['detection']}], two [{F['detection']}], three [{F['detection']}]."
+        assert got == f"One {name}, two {name}, three {name}."
 
 
 def test_who_leaves_takes_its_stream_along(world):
