@@ -121,11 +121,7 @@ struct weir_model_run *weir_beside_start(struct weir_task_ctx *task,
                                          const struct weir_model_request *request,
                                          const struct weir_model_events *events, void *ctx)
 {
-    struct weir_model_env env = {.loop = task->loop,
-                                 .client = task->client,
-                                 .context = &task->call,
-                                 .max_body_bytes = task->env->max_service_body_bytes,
-                                 .max_event_bytes = task->env->max_event_bytes};
+    struct weir_model_env env = weir_task_model_env(task);
     struct beside *b = weir_arena_zalloc(task->arena, sizeof *b);
     *b = (struct beside){.base = {.model = &MODEL}, .task = task, .events = events, .ctx = ctx};
     b->is_stream = request->is_stream;

@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "io/loop.h"
 #include "talk/channel.h"
-#include "task/beside.h"
 #include "task/called.h"
 #include "task/enforce_unary.h"
 #include "task/event.h"
+#include "task/question.h"
 #include "task/results.h"
 #include "task/seen.h"
 #include "task/shadow.h"
@@ -28,14 +28,10 @@ struct choice {
 };
 
 struct completion {
-    struct weir_task_ctx *task;
+    struct weir_stream stream;
+    struct weir_question question;
     struct weir_task_completion request;
-    weir_task_done_fn done;
-    void *ctx;
-    struct weir_model_run *run;
-    struct weir_model_request model_request;
     struct weir_input input;
-    uint64_t prompt_tokens;
     struct weir_json answer; /* of the model server */
     struct choice *choices;
     size_t n_choices;
@@ -46,38 +42,14 @@ struct completion {
 
 enum { LARGE_BYTES = 256 * 1024 };
 
-static void finish(struct completion *c, struct weir_slice body)
-{
-    struct weir_task_answer answer = {.body = body};
-    c->done(c->ctx, &answer);
-}
-
-static void fail(struct completion *c, const struct weir_fault *fault)
-{
-    struct weir_task_answer answer = {.fault = fault};
-    c->done(c->ctx, &answer);
-}
-
 static void fail_model(struct completion *c, const char *why)
 {
-    struct weir_fault *fault = weir_arena_zalloc(c->task->arena, sizeof *fault);
-    *fault = (struct weir_fault){.origin = c->request.is_chat ? WEIR_FAULT_CHAT_COMPLETION
-                                                              : WEIR_FAULT_COMPLETION,
-                                 .id = c->request.model_id,
-                                 .err = WEIR_EPEER,
-                                 .why = weir_slice_cstr(why)};
-    fail(c, fault);
-}
-
-static void start_model(struct completion *c, const struct weir_model_events *events)
-{
-    struct weir_model_env env = {.loop = c->task->loop,
-                                 .client = c->task->client,
-                                 .context = &c->task->call,
-                                 .max_body_bytes = c->task->env->max_service_body_bytes,
-                                 .max_event_bytes = c->task->env->max_event_bytes};
-    weir_model_free(c->run);
-    c->run = weir_model_start(c->task->env->openai, &env, &c->model_request, events, c);
+    struct weir_fault fault = {.origin = c->request.is_chat ? WEIR_FAULT_CHAT_COMPLETION
+                                                            : WEIR_FAULT_COMPLETION,
+                               .id = c->request.model_id,
+                               .err = WEIR_EPEER,
+                               .why = weir_slice_cstr(why)};
+    weir_stream_fail(&c->stream, &fault);
 }
 
 /* ---- the answer ---- */
@@ -193,7 +165,7 @@ static struct weir_slice compose(struct completion *c)
         weir_event_add_warnings(&e, &c->answer, weir_buf_slice(&warnings), &joined);
     }
     weir_json_edit_write(&e, &out);
-    struct weir_slice body = weir_arena_take_buf(c->task->arena, &out);
+    struct weir_slice body = weir_arena_take_buf(c->stream.task->arena, &out);
     weir_json_edit_dispose(&e);
     weir_buf_dispose(&joined);
     weir_buf_dispose(&warnings);
@@ -203,7 +175,7 @@ static struct weir_slice compose(struct completion *c)
 static void on_step(struct weir_post *step)
 {
     struct completion *c = WEIR_LIST_ENTRY(step, struct completion, step);
-    finish(c, compose(c));
+    weir_stream_finish(&c->stream, compose(c));
 }
 
 /* Findings may be many megabytes: they are written in one step, the answer with them in another. */
@@ -211,9 +183,9 @@ static void start_answer(struct completion *c)
 {
     c->has_detections = write_detections(c, &c->detections);
     if (c->detections.n > LARGE_BYTES) {
-        weir_loop_step(c->task->loop, &c->step);
+        weir_loop_step(c->stream.task->loop, &c->step);
     } else {
-        finish(c, compose(c));
+        weir_stream_finish(&c->stream, compose(c));
     }
 }
 
@@ -247,7 +219,7 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
     struct completion *c = ctx;
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
-        fail(c, fault);
+        weir_stream_fail(&c->stream, fault);
         return;
     }
     for (size_t i = 0; i < c->n_choices; i++) {
@@ -276,7 +248,7 @@ static void add_whole(struct completion *c, struct choice *choice, uint32_t mess
         }
         if (!is_made && c->request.is_chat) {
             uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
-            input.messages = weir_completion_history(c->task, json, &c->answer, message);
+            input.messages = weir_completion_history(c->stream.task, json, &c->answer, message);
             input.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
         } else if (!is_made) {
             input.prompt = c->request.prompt;
@@ -304,7 +276,7 @@ static struct weir_slice string_of(struct completion *c, uint32_t object, const 
                       ? weir_json_get_set(&c->answer, object, weir_slice_cstr(name))
                       : WEIR_JSON_NONE;
     bool is_text = at != WEIR_JSON_NONE && weir_json_type(&c->answer, at) == WEIR_JSON_STRING;
-    return is_text ? weir_json_string(&c->answer, at, c->task->arena) : WEIR_SLICE("");
+    return is_text ? weir_json_string(&c->answer, at, c->stream.task->arena) : WEIR_SLICE("");
 }
 
 /* NULL or what is wrong with them. */
@@ -325,7 +297,7 @@ static const char *add_calls(struct completion *c, struct weir_scan *scan, struc
     weir_tools_end(&tools);
     if (tools.n != 0) {
         choice->called = weir_called_new(&(struct weir_called_options){
-            .arena = c->task->arena,
+            .arena = c->stream.task->arena,
             .plan = weir_plan_on(&c->request.output, WEIR_CHANNEL_TOOLS),
             .policy = c->request.policy,
             .choice = choice->index,
@@ -378,7 +350,7 @@ static const char *read_choice(struct completion *c, struct weir_scan *scan, uin
         return "a choice's content is not a string and cannot be checked";
     }
     if (content != WEIR_JSON_NONE) {
-        choice->text = weir_json_string(json, content, c->task->arena);
+        choice->text = weir_json_string(json, content, c->stream.task->arena);
     }
     if (choice->text.n != 0) {
         weir_scan_add_text(choice->group, weir_plan_on(&c->request.output, WEIR_CHANNEL_CONTENT),
@@ -396,12 +368,13 @@ static void check_output(struct completion *c)
         fail_model(c, "the answer has no choices");
         return;
     }
-    if (json->nodes[choices].n > c->task->env->max_choices) {
+    if (json->nodes[choices].n > c->stream.task->env->max_choices) {
         fail_model(c, "more choices than limits.max_choices");
         return;
     }
-    struct weir_scan *scan = weir_scan_new(c->task, on_output_scanned, c);
-    c->choices = weir_arena_array(c->task->arena, json->nodes[choices].n, sizeof *c->choices);
+    struct weir_scan *scan = weir_scan_new(c->stream.task, on_output_scanned, c);
+    c->choices =
+        weir_arena_array(c->stream.task->arena, json->nodes[choices].n, sizeof *c->choices);
     uint32_t at = weir_json_first(json, choices);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(json, choices, at)) {
         struct choice *choice = &c->choices[c->n_choices];
@@ -420,20 +393,20 @@ static void check_output(struct completion *c)
 static void on_model_frame(void *ctx, const struct weir_model_frame *frame)
 {
     struct completion *c = ctx;
-    struct weir_slice copy = weir_arena_dup(c->task->arena, frame->json);
+    struct weir_slice copy = weir_arena_dup(c->stream.task->arena, frame->json);
     /* The adapter has read it already: it is JSON. */
-    weir_json_parse(&c->answer, copy, NULL, c->task->arena, NULL);
+    weir_json_parse(&c->answer, copy, NULL, c->stream.task->arena, NULL);
 }
 
 /* The answer of a route that blocks or redacts. */
 static void enforce(struct completion *c)
 {
-    weir_enforce_start(&(struct weir_enforce_options){.task = c->task,
+    weir_enforce_start(&(struct weir_enforce_options){.task = c->stream.task,
                                                       .request = &c->request,
                                                       .input = &c->input,
                                                       .answer = &c->answer,
-                                                      .done = c->done,
-                                                      .ctx = c->ctx});
+                                                      .done = c->stream.done,
+                                                      .ctx = c->stream.ctx});
 }
 
 static bool has_nothing_to_add(const struct completion *c)
@@ -446,19 +419,19 @@ static void on_model_done(void *ctx, const struct weir_fault *fault)
 {
     struct completion *c = ctx;
     if (fault == NULL && c->answer.n_nodes != 0) {
-        weir_shadow_add_answer(c->task->shadow, weir_completion_dialect(&c->request),
+        weir_shadow_add_answer(c->stream.task->shadow, weir_completion_dialect(&c->request),
                                WEIR_TALK_ANSWER, c->answer.src);
         weir_seen_usage(c->request.policy, &c->answer);
     }
     if (fault != NULL) {
-        fail(c, weir_fault_keep(c->task->arena, fault));
+        weir_stream_fail(&c->stream, fault);
     } else if (c->answer.n_nodes == 0) {
         fail_model(c, "there is no answer");
     } else if (weir_json_type(&c->answer, 0) != WEIR_JSON_OBJECT) {
         fail_model(c, "the answer is not an object");
     } else if (c->request.output.n == 0) {
         if (has_nothing_to_add(c)) {
-            finish(c, c->answer.src);
+            weir_stream_finish(&c->stream, c->answer.src);
         } else {
             start_answer(c);
         }
@@ -474,103 +447,36 @@ static const struct weir_model_events MODEL_EVENTS = {
     .on_done = on_model_done,
 };
 
-static void make_model_request(struct completion *c)
+/* ---- the question ---- */
+
+static void refuse(struct weir_stream *s)
 {
-    c->model_request = (struct weir_model_request){
-        .op = c->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
-        .model_id = c->request.model_id,
-        .body = weir_completion_model_body(c->task, &c->request, &c->input)};
+    struct completion *c = WEIR_LIST_ENTRY(s, struct completion, stream);
+    weir_stream_finish(&c->stream,
+                       weir_completion_refused_input(c->stream.task, &c->request, &c->input));
 }
 
-/* Services still look at the question. */
-static void ask_beside(void *ctx)
+static void tell(struct weir_stream *s, uint64_t n_tokens)
 {
-    struct completion *c = ctx;
-    make_model_request(c);
-    c->run = weir_beside_start(c->task, &c->model_request, &MODEL_EVENTS, c);
+    struct completion *c = WEIR_LIST_ENTRY(s, struct completion, stream);
+    weir_stream_finish(&c->stream, weir_completion_unsuitable_input(c->stream.task, &c->request,
+                                                                    &c->input, n_tokens, false));
 }
 
-static void call_model(struct completion *c)
-{
-    if (c->run != NULL) { /* it was asked beside */
-        weir_beside_release(c->run);
-        return;
-    }
-    make_model_request(c);
-    start_model(c, &MODEL_EVENTS);
-}
-
-static void stop_model(struct completion *c)
-{
-    weir_model_free(c->run);
-    c->run = NULL;
-}
-
-/* ---- findings on the input ---- */
-
-static void on_tokens(void *ctx, const struct weir_model_frame *frame)
-{
-    struct completion *c = ctx;
-    c->prompt_tokens = frame->n_tokens;
-}
-
-/* The count is a courtesy: without it the usage is zero. */
-static void on_tokenized(void *ctx, const struct weir_fault *fault)
-{
-    struct completion *c = ctx;
-    if (fault != NULL && c->task->env->compat.needs_count) {
-        fail(c, weir_fault_keep(c->task->arena, fault));
-        return;
-    }
-    finish(c, weir_completion_unsuitable_input(c->task, &c->request, &c->input, c->prompt_tokens,
-                                               false));
-}
-
-static const struct weir_model_events TOKENIZE_EVENTS = {
-    .on_frame = on_tokens,
-    .on_done = on_tokenized,
+static const struct weir_question_ops QUESTION_OPS = {
+    .refuse = refuse,
+    .tell = tell,
+    .answer = &MODEL_EVENTS,
 };
 
-static void on_input_scanned(void *ctx, struct weir_scan *scan)
-{
-    struct completion *c = ctx;
-    const struct weir_fault *fault = weir_scan_fault(scan);
-    if (fault != NULL) {
-        stop_model(c);
-        fail(c, fault);
-        return;
-    }
-    enum weir_completion_next next = weir_completion_judge_input(&c->request, &c->input);
-    if (next != WEIR_COMPLETION_ASK) {
-        stop_model(c);
-    }
-    switch (next) {
-    case WEIR_COMPLETION_ASK:
-        call_model(c);
-        break;
-    case WEIR_COMPLETION_TELL:
-        c->model_request = (struct weir_model_request){
-            .op = WEIR_MODEL_TOKENIZE, .model_id = c->request.model_id, .text = c->request.prompt};
-        start_model(c, &TOKENIZE_EVENTS);
-        break;
-    case WEIR_COMPLETION_REFUSE:
-        if (c->request.policy->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
-            struct weir_fault refused = weir_completion_block_fault(&c->request);
-            fail(c, weir_fault_keep(c->task->arena, &refused));
-            break;
-        }
-        finish(c, weir_completion_refused_input(c->task, &c->request, &c->input));
-        break;
-    case WEIR_COMPLETION_FAIL:
-        fail(c, weir_asked_fault(c->input.asked));
-        break;
-    }
-}
+/* ---- its life ---- */
+
+static const struct weir_stream_ops STREAM_OPS = {0}; /* the answer comes whole */
 
 static void undo(void *ctx)
 {
     struct completion *c = ctx;
-    stop_model(c);
+    weir_stream_dispose(&c->stream);
     weir_loop_unpost(&c->step);
     weir_buf_dispose(&c->detections);
 }
@@ -580,22 +486,16 @@ void weir_task_completion_start(struct weir_task_ctx *task,
                                 void *ctx)
 {
     struct completion *c = weir_arena_zalloc(task->arena, sizeof *c);
-    c->task = task;
+    weir_stream_init_whole(&c->stream, task, &STREAM_OPS, done, ctx);
     task->skips.may_skip = true;
     c->request = *request;
-    c->done = done;
-    c->ctx = ctx;
     c->step.fn = on_step;
     weir_arena_defer(task->arena, undo, c);
-    c->input = weir_completion_input(request);
-    if (c->request.input.n == 0) {
-        call_model(c);
-    } else if (c->input.n == 0) {
-        weir_completion_judge_input(&c->request, &c->input); /* counted: nothing was said */
-        call_model(c);
-    } else {
-        weir_completion_start_input(
-            &c->request, &c->input, task,
-            &(struct weir_completion_check){.done = on_input_scanned, .ask = ask_beside, .ctx = c});
-    }
+    c->question =
+        (struct weir_question){.ops = &QUESTION_OPS,
+                               .stream = &c->stream,
+                               .request = &c->request,
+                               .input = &c->input,
+                               .op = request->is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION};
+    weir_question_start(&c->question);
 }

@@ -28,9 +28,10 @@ static const struct weir_task_completion *request_of(struct weir_cs *cs)
     if (cs->aside_request != NULL) {
         return cs->aside_request;
     }
-    struct weir_task_completion *request = weir_arena_zalloc(cs->task->arena, sizeof *request);
+    struct weir_task_completion *request =
+        weir_arena_zalloc(cs->stream.task->arena, sizeof *request);
     const struct weir_plan *all = &cs->request.output;
-    struct weir_plan_use *uses = weir_arena_array(cs->task->arena, all->n, sizeof *uses);
+    struct weir_plan_use *uses = weir_arena_array(cs->stream.task->arena, all->n, sizeof *uses);
     *request = cs->request;
     request->output = (struct weir_plan){.uses = uses};
     for (size_t i = 0; i < all->n; i++) {
@@ -38,7 +39,7 @@ static const struct weir_task_completion *request_of(struct weir_cs *cs)
             uses[request->output.n++] = all->uses[i];
         }
     }
-    weir_plan_split(&request->output, cs->task->arena);
+    weir_plan_split(&request->output, cs->stream.task->arena);
     cs->aside_request = request;
     return request;
 }
@@ -50,11 +51,11 @@ static struct weir_cs_aside *aside_of(struct weir_cs_choice *choice)
         choice->aside = weir_mem_zalloc(sizeof *choice->aside);
         weir_checked_init(
             &choice->aside->checked,
-            &(struct weir_checked_options){.task = cs->task,
+            &(struct weir_checked_options){.task = cs->stream.task,
                                            .request = request_of(cs),
                                            .dialect = &weir_openai_chat,
                                            .place = choice->index,
-                                           .max_held_bytes = cs->task->env->max_held_bytes,
+                                           .max_held_bytes = cs->stream.task->env->max_held_bytes,
                                            .on_progress = on_progress,
                                            .ctx = choice});
     }
@@ -77,7 +78,7 @@ void weir_cs__aside_free(struct weir_cs_choice *choice)
 
 static void fail(struct weir_cs_choice *choice)
 {
-    weir_cs__fail(choice->cs, weir_checked_fault(&choice->aside->checked));
+    weir_stream_fail(&choice->cs->stream, weir_checked_fault(&choice->aside->checked));
 }
 
 /* ---- arriving ---- */
@@ -135,14 +136,15 @@ void weir_cs__aside_take(struct weir_cs_choice *choice, const struct weir_json *
                            .logprobs = WEIR_JSON_NONE};
     d.tool_calls = calls_of(json, c->body, "tool_calls", WEIR_JSON_ARRAY);
     d.function_call = calls_of(json, c->body, "function_call", WEIR_JSON_OBJECT);
-    for (size_t i = WEIR_CHANNEL_CONTENT + 1; i < WEIR_CHANNEL_TEXTS && !cs->is_over; i++) {
+    for (size_t i = WEIR_CHANNEL_CONTENT + 1; i < WEIR_CHANNEL_TEXTS && !cs->stream.is_over; i++) {
         d.texts[i] = text_of(json, c->body, (enum weir_channel)i);
         if (d.texts[i] != WEIR_JSON_NONE) {
             push(choice, &d, (enum weir_channel)i);
         }
     }
     bool has_calls = d.tool_calls != WEIR_JSON_NONE || d.function_call != WEIR_JSON_NONE;
-    if (has_calls && !cs->is_over && weir_checked_take(&aside_of(choice)->checked, &d) != 0) {
+    if (has_calls && !cs->stream.is_over &&
+        weir_checked_take(&aside_of(choice)->checked, &d) != 0) {
         fail(choice);
     }
 }
@@ -151,7 +153,7 @@ void weir_cs__aside_end(struct weir_cs_choice *choice)
 {
     struct weir_cs_aside *a = choice->aside;
     enum weir_channel half;
-    if (a == NULL || choice->cs->is_over) {
+    if (a == NULL || choice->cs->stream.is_over) {
         return;
     }
     while ((half = weir_checked_take_half(&a->checked)) != WEIR_CHANNEL_TEXTS) {
@@ -179,14 +181,14 @@ void weir_cs__aside_drain(struct weir_cs_choice *choice)
     struct weir_cs_aside *a = choice->aside;
     struct weir_checked_piece p;
     int rc = a != NULL ? 0 : WEIR_EAGAIN;
-    while (rc == 0 && !choice->cs->is_over) {
+    while (rc == 0 && !choice->cs->stream.is_over) {
         rc = weir_checked_pop(&a->checked, &p);
         if (rc == 0 && p.piece.n_findings != 0) {
             keep_found(a, &p.piece);
             weir_cs__note_outcome(choice->cs, WEIR_POLICY_ANNOTATED);
         }
     }
-    if (rc != 0 && rc != WEIR_EAGAIN && !choice->cs->is_over) {
+    if (rc != 0 && rc != WEIR_EAGAIN && !choice->cs->stream.is_over) {
         fail(choice);
     }
 }

@@ -75,7 +75,7 @@ void weir_cs__on_progress(void *ctx)
 {
     struct weir_cs_choice *choice = ctx;
     struct weir_cs *cs = choice->cs;
-    if (!cs->is_over) {
+    if (!cs->stream.is_over) {
         weir_cs__drain(choice);
         weir_cs__advance(cs);
     }
@@ -89,7 +89,7 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
             return choice;
         }
     }
-    if (cs->n_choices == cs->task->env->max_choices) {
+    if (cs->n_choices == cs->stream.task->env->max_choices) {
         weir_cs__fail_limit(cs, "choices in one stream", cs->n_choices, "max_choices");
         return NULL;
     }
@@ -97,24 +97,23 @@ struct weir_cs_choice *weir_cs__choice(struct weir_cs *cs, uint64_t index)
     choice->cs = cs;
     choice->index = index;
     weir_list_init(&choice->items);
-    weir_buf_init(&choice->whole, cs->task->env->max_held_bytes);
-    choice->whole.account = cs->task->arena->account;
+    weir_buf_init(&choice->whole, cs->stream.task->env->max_held_bytes);
+    choice->whole.account = cs->stream.task->arena->account;
     if (cs->enforces) {
         weir_cs__enforce_init(choice);
     }
     if (cs->has_chunked) {
         choice->path = weir_path_new(&(struct weir_path_options){
-            .task = cs->task,
+            .task = cs->stream.task,
             .plan = weir_plan_on(&cs->request.output, WEIR_CHANNEL_CONTENT),
             .strategy = cs->strategy,
-            .max_held_bytes = cs->task->env->max_held_bytes,
+            .max_held_bytes = cs->stream.task->env->max_held_bytes,
             .choice = index,
             .on_progress = weir_cs__on_progress,
             .ctx = choice});
     }
     weir_list_append(&cs->choices, &choice->link);
     cs->n_choices++;
-    cs->source.n_full_chunkers = &cs->task->n_full_chunkers; /* from now on there are paths */
     return choice;
 }
 
@@ -176,7 +175,8 @@ static enum weir_event_role role_of_batch(struct weir_cs_choice *choice)
 static bool notes_choice(const struct weir_cs_choice *choice)
 {
     const struct weir_cs *cs = choice->cs;
-    return !weir_cs__is_route(cs) && !cs->task->env->compat.passes_bare && choice->path != NULL;
+    return !weir_cs__is_route(cs) && !cs->stream.task->env->compat.passes_bare &&
+           choice->path != NULL;
 }
 
 /* ---- arriving ---- */
@@ -238,7 +238,7 @@ static void push_text(struct weir_cs_choice *choice, struct weir_cs_item *item,
     int rc = weir_path_push(choice->path, cs->n_frames, text, NULL);
     item->end_cp = weir_path_length_cp(choice->path);
     if (rc == WEIR_ELIMIT) {
-        weir_cs__fail_held(cs);
+        weir_stream_fail_held(&cs->stream);
     } else if (rc != 0) {
         weir_cs__fail_model(cs, "an event's text is not UTF-8");
     }
@@ -257,7 +257,7 @@ void weir_cs__take_shaped_text(struct weir_cs_choice *choice, struct weir_shape 
 {
     choice->cs->has_spoken = true;
     push_text(choice, weir_cs__item_of_shape(choice->cs, shape, text.n), text);
-    if (!choice->cs->is_over) {
+    if (!choice->cs->stream.is_over) {
         weir_cs__drain(choice);
     }
 }
@@ -282,7 +282,7 @@ static bool write_with_text(struct weir_cs *cs, struct weir_slice event, struct 
 /* No detector works on chunks: text leaves as it comes. */
 static void note_passed(struct weir_cs_choice *choice, struct weir_slice text)
 {
-    const struct weir_task_trace *trace = choice->cs->task->trace;
+    const struct weir_task_trace *trace = choice->cs->stream.task->trace;
     if (trace != NULL) {
         struct weir_task_step step = {.kind = WEIR_TASK_STEP_RAW,
                                       .choice = choice->index,
@@ -582,7 +582,7 @@ static void emit_held_finish(struct weir_cs_choice *choice)
 
 void weir_cs__emit_finishes(struct weir_cs *cs)
 {
-    for (struct weir_list *at = cs->choices.next; at != &cs->choices && !cs->is_over;
+    for (struct weir_list *at = cs->choices.next; at != &cs->choices && !cs->stream.is_over;
          at = at->next) {
         emit_held_finish(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link));
     }
@@ -622,7 +622,7 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
     weir_cs__note_finish(choice, c->has_finish);
     weir_cs__collect_tools(choice, json, c);
     weir_cs__aside_take(choice, json, c);
-    if (cs->is_over) {
+    if (cs->stream.is_over) {
         return;
     }
     if (!weir_cs__is_route(cs)) {
@@ -656,7 +656,7 @@ void weir_cs__take_choice(struct weir_cs *cs, const struct weir_json *json,
         mark_ending(choice);
         weir_cs__end_choice(choice);
     }
-    if (!cs->is_over) {
+    if (!cs->stream.is_over) {
         weir_cs__drain(choice);
     }
 }
@@ -670,7 +670,7 @@ void weir_cs__end_choice(struct weir_cs_choice *choice)
     flush_high(choice);
     weir_cs__aside_end(choice);
     choice->has_ended = true;
-    if (choice->path != NULL && !choice->cs->is_over) {
+    if (choice->path != NULL && !choice->cs->stream.is_over) {
         weir_path_end(choice->path);
     }
 }
@@ -905,7 +905,7 @@ static void emit_parts(struct weir_cs_choice *choice, struct weir_gather_batch b
         emit_late(choice, &batch);
         return;
     }
-    while (!cs->is_over && weir_cs__split(choice, &batch, &part)) {
+    while (!cs->stream.is_over && weir_cs__split(choice, &batch, &part)) {
         emit_part(choice, &part.batch);
         if (choice->latest.n != 0) { /* it is not the last one */
             weir_cs__emit(cs, weir_buf_slice(&choice->latest));
@@ -913,7 +913,7 @@ static void emit_parts(struct weir_cs_choice *choice, struct weir_gather_batch b
         }
         emit_leading(choice);
     }
-    if (!cs->is_over) {
+    if (!cs->stream.is_over) {
         emit_part(choice, &batch);
     }
 }
@@ -923,7 +923,7 @@ static void drain_path(struct weir_cs_choice *choice)
     struct weir_cs *cs = choice->cs;
     struct weir_gather_batch batch;
     int rc = 0;
-    while (rc == 0 && !cs->is_over) {
+    while (rc == 0 && !cs->stream.is_over) {
         emit_leading(choice);
         rc = weir_path_pop(choice->path, &batch);
         if (rc == 0) {
@@ -933,8 +933,8 @@ static void drain_path(struct weir_cs_choice *choice)
     if (rc == WEIR_EAGAIN && weir_cs__settle_told(choice)) {
         emit_leading(choice);
     }
-    if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
-        weir_cs__fail(cs, weir_path_fault(choice->path));
+    if (rc != 0 && rc != WEIR_EAGAIN && !cs->stream.is_over) {
+        weir_stream_fail(&cs->stream, weir_path_fault(choice->path));
     }
 }
 

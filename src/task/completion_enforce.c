@@ -41,11 +41,11 @@ void weir_cs__enforce_init(struct weir_cs_choice *choice)
     }
     weir_list_init(&e->waiting);
     weir_checked_init(&e->checked, &(struct weir_checked_options){
-                                       .task = cs->task,
+                                       .task = cs->stream.task,
                                        .request = &cs->request,
                                        .dialect = weir_completion_dialect(&cs->request),
                                        .place = choice->index,
-                                       .max_held_bytes = cs->task->env->max_held_bytes,
+                                       .max_held_bytes = cs->stream.task->env->max_held_bytes,
                                        .on_progress = weir_cs__on_progress,
                                        .ctx = choice});
     choice->enforced = e;
@@ -100,7 +100,7 @@ bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice)
 
 static void fail(struct weir_cs_choice *choice)
 {
-    weir_cs__fail(choice->cs, weir_checked_fault(&choice->enforced->checked));
+    weir_stream_fail(&choice->cs->stream, weir_checked_fault(&choice->enforced->checked));
 }
 
 /* ---- writing ---- */
@@ -337,7 +337,7 @@ void weir_cs__enforce_take_shaped(struct weir_cs_choice *choice, struct weir_sha
     }
     struct weir_cs_item *item = weir_cs__item_of_shape(cs, shape, text.n);
     push_item(choice, (enum weir_channel)shape->channel, item, text);
-    if (!cs->is_over) {
+    if (!cs->stream.is_over) {
         weir_cs__enforce_drain(choice);
     }
 }
@@ -397,7 +397,7 @@ static bool take_texts(struct weir_cs_choice *choice, const struct weir_delta *d
         n_left += d->texts[i] != WEIR_JSON_NONE;
     }
     bool has_any = n_left != 0;
-    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS && !cs->is_over; i++) {
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS && !cs->stream.is_over; i++) {
         if (d->texts[i] != WEIR_JSON_NONE) {
             n_left--;
             weir_checked_text(&choice->enforced->checked, d, (enum weir_channel)i,
@@ -512,7 +512,7 @@ static void take_delta(struct weir_cs_choice *choice, const struct weir_delta *d
         send_out(choice, &(struct weir_talk_out){.envelope = e->envelope}); /* none is lost */
     }
     take_unknown(choice, d, is_last);
-    if (cs->is_over) {
+    if (cs->stream.is_over) {
         return;
     }
     if (weir_checked_take(&e->checked, d) != 0) {
@@ -527,7 +527,7 @@ static void take_delta(struct weir_cs_choice *choice, const struct weir_delta *d
     } else if (!has_texts) {
         borrow_usage(choice, usage, cs->n_frames);
     }
-    if (!has_texts && !has_finish && e->checked.tools.n == 0 && !cs->is_over) {
+    if (!has_texts && !has_finish && e->checked.tools.n == 0 && !cs->stream.is_over) {
         greet(choice);
     }
     account(choice);
@@ -561,7 +561,7 @@ void weir_cs__enforce_take(struct weir_cs *cs, const struct weir_json *json, uin
         return;
     }
     take_delta(choice, &d, usage, is_last);
-    if (!cs->is_over) {
+    if (!cs->stream.is_over) {
         weir_cs__enforce_drain(choice);
     }
 }
@@ -570,7 +570,7 @@ void weir_cs__enforce_end(struct weir_cs_choice *choice)
 {
     struct weir_cs_enforced *e = choice->enforced;
     enum weir_channel half;
-    if (e->checked.is_blocked || choice->cs->is_over) {
+    if (e->checked.is_blocked || choice->cs->stream.is_over) {
         return;
     }
     while ((half = weir_checked_take_half(&e->checked)) != WEIR_CHANNEL_TEXTS) {
@@ -665,7 +665,7 @@ static void emit_no(struct weir_cs_choice *choice, const struct weir_checked_pie
     const struct weir_guard_piece *piece = &p->piece;
     struct weir_cs *cs = choice->cs;
     struct weir_cs_enforced *e = choice->enforced;
-    struct weir_out *sink = cs->out;
+    struct weir_out *sink = cs->stream.out;
     struct weir_checked_no no = weir_checked_no(&e->checked, holds_text(cs));
     e->is_clean = true; /* what is said from here on is ours */
     if (sink->ops->blocked != NULL) {
@@ -720,7 +720,8 @@ static void emit_waiting(struct weir_cs_choice *choice)
 {
     struct weir_list *link;
     choice->enforced->is_clean = true;
-    while ((link = weir_list_first(&choice->enforced->waiting)) != NULL && !choice->cs->is_over) {
+    while ((link = weir_list_first(&choice->enforced->waiting)) != NULL &&
+           !choice->cs->stream.is_over) {
         struct weir_cs_item *item = WEIR_LIST_ENTRY(link, struct weir_cs_item, link);
         weir_cs__emit(choice->cs, weir_slice_make(item->json, item->n));
         weir_cs__item_free(choice->cs, item);
@@ -800,10 +801,10 @@ void weir_cs__enforce_drain(struct weir_cs_choice *choice)
     struct weir_cs *cs = choice->cs;
     struct weir_checked_piece p;
     int rc = 0;
-    while (!cs->is_over && (rc = weir_checked_pop(&choice->enforced->checked, &p)) == 0) {
+    while (!cs->stream.is_over && (rc = weir_checked_pop(&choice->enforced->checked, &p)) == 0) {
         take_piece(choice, &p);
     }
-    if (rc != 0 && rc != WEIR_EAGAIN && !cs->is_over) {
+    if (rc != 0 && rc != WEIR_EAGAIN && !cs->stream.is_over) {
         fail(choice);
     }
 }

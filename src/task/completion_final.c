@@ -24,7 +24,7 @@ void weir_cs__collect_tools(struct weir_cs_choice *choice, const struct weir_jso
                             const struct weir_event_choice *c)
 {
     struct weir_cs *cs = choice->cs;
-    const struct weir_task_env *env = cs->task->env;
+    const struct weir_task_env *env = cs->stream.task->env;
     if (!c->has_rest || !weir_cs__wants_message(cs)) {
         return;
     }
@@ -79,7 +79,7 @@ static struct weir_slice history(struct weir_cs *cs, struct weir_cs_choice *choi
     struct weir_slice text = WEIR_SLICE("[]");
     if (weir_json_parse_reuse(&message, weir_buf_slice(&out), NULL, &cs->scratch->envelope, NULL) ==
         0) {
-        text = weir_completion_history(cs->task, cs->request.json, &message, 0);
+        text = weir_completion_history(cs->stream.task, cs->request.json, &message, 0);
     }
     weir_buf_dispose(&out);
     return text;
@@ -110,7 +110,7 @@ static void add_use(struct weir_cs *cs, struct weir_cs_choice *choice,
     case WEIR_DETECT_CONTENTS:
     case WEIR_DETECT_CONTEXT_DOC:
         if (choice->has_content) {
-            struct weir_plan *one = weir_arena_zalloc(cs->task->arena, sizeof *one);
+            struct weir_plan *one = weir_arena_zalloc(cs->stream.task->arena, sizeof *one);
             *one = (struct weir_plan){.uses = use, .n = 1};
             weir_scan_add_text(choice->group, one, weir_buf_slice(&choice->whole));
         }
@@ -123,11 +123,11 @@ static void on_whole_done(void *ctx, struct weir_scan *scan)
     struct weir_cs *cs = ctx;
     const struct weir_fault *fault = weir_scan_fault(scan);
     cs->whole_done = true;
-    if (cs->is_over) {
+    if (cs->stream.is_over) {
         return;
     }
     if (fault != NULL) {
-        weir_cs__fail(cs, fault);
+        weir_stream_fail(&cs->stream, fault);
         return;
     }
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
@@ -148,11 +148,11 @@ void weir_cs__start_whole(struct weir_cs *cs)
         cs->whole_done = true;
         return;
     }
-    cs->whole_scan = weir_scan_new(cs->task, on_whole_done, cs);
+    cs->whole_scan = weir_scan_new(cs->stream.task, on_whole_done, cs);
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
         choice->group = weir_scan_add_group(cs->whole_scan, WEIR_RESULTS_COMPLETION);
-        if (cs->task->trace != NULL) {
+        if (cs->stream.task->trace != NULL) {
             choice->group->watched =
                 (struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
                                         .choice = choice->index,
@@ -243,8 +243,8 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     struct weir_buf envelope = {0};
     struct weir_json json;
     bool is_route = weir_cs__is_route(cs); /* there the choices' last events have told it */
-    bool has_detections =
-        !is_route && cs->has_whole && (cs->whole_scan != NULL || cs->task->env->compat.has_final);
+    bool has_detections = !is_route && cs->has_whole &&
+                          (cs->whole_scan != NULL || cs->stream.task->env->compat.has_final);
     bool has_warnings = !is_route && write_warnings(cs, &warnings);
     if (has_detections) {
         write_detections(cs, &detections);
@@ -252,7 +252,7 @@ void weir_cs__write_final(struct weir_cs *cs, struct weir_buf *out)
     if (cs->usage.n != 0) {
         weir_buf_append(&envelope, weir_buf_slice(&cs->usage));
     } else if (has_detections || has_warnings || cs->has_lead ||
-               weir_skips_are_due(&cs->task->skips)) {
+               weir_skips_are_due(&cs->stream.task->skips)) {
         write_envelope(cs, &envelope);
     }
     if (envelope.n != 0 && weir_json_parse_reuse(&json, weir_buf_slice(&envelope), NULL,

@@ -38,7 +38,7 @@ bool weir_cs__absorbs(struct weir_cs_choice *choice, const struct weir_json *jso
                       const struct weir_event_choice *c, struct weir_slice event)
 {
     struct weir_cs *cs = choice->cs;
-    if (!cs->task->env->compat.absorbs_first || choice->path == NULL ||
+    if (!cs->stream.task->env->compat.absorbs_first || choice->path == NULL ||
         !weir_event_is_silent(json, c)) {
         return false;
     }
@@ -75,7 +75,7 @@ static bool is_done(const struct weir_cs_choice *choice)
  * of batches to come shows only at the end of the path, so a finish_reason waits for that. */
 bool weir_cs__may_lead(const struct weir_cs_choice *choice, const struct weir_cs_item *item)
 {
-    if (!choice->cs->task->env->compat.absorbs_first || is_done(choice)) {
+    if (!choice->cs->stream.task->env->compat.absorbs_first || is_done(choice)) {
         return true;
     }
     bool says_something = !item->is_hollow && !item->is_ending;
@@ -152,7 +152,7 @@ static void fail_unnamed(struct weir_cs_choice *choice)
             fault.id = plan->uses[i].d->chunker->id;
         }
     }
-    weir_cs__fail(choice->cs, &fault);
+    weir_stream_fail(&choice->cs->stream, &fault);
 }
 
 /* The event in the scratch buffer: it leaves, or is held to see whether it is the last. */
@@ -247,7 +247,7 @@ static void drop_texts(struct weir_cs_choice *choice)
 
 bool weir_cs__settle_told(struct weir_cs_choice *choice)
 {
-    if (choice->cs->is_over || !is_told(choice) || !is_done(choice)) {
+    if (choice->cs->stream.is_over || !is_told(choice) || !is_done(choice)) {
         return false;
     }
     drop_texts(choice);

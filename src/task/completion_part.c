@@ -98,7 +98,8 @@ bool weir_cs__split(const struct weir_cs_choice *choice, struct weir_gather_batc
         rest->told = &part->told[1];
     }
     /* With compat fms spans count from their chunk, which mostly begins where the batch does. */
-    size_t from_cp = choice->cs->task->env->compat.spans_in_chunks ? part->whole_start_cp : 0;
+    size_t from_cp =
+        choice->cs->stream.task->env->compat.spans_in_chunks ? part->whole_start_cp : 0;
     size_t n = n_found_before(rest, from_cp, cut_cp);
     part->batch.end_cp = cut_cp;
     part->batch.n_findings = n;

@@ -7,7 +7,6 @@
  * Callbacks record and drain; advance decides about the end and about reading on.
  */
 #include "base/err.h"
-#include "task/beside.h"
 #include "task/completion_stream_int.h"
 #include "task/promise.h"
 #include "task/seen.h"
@@ -23,14 +22,8 @@ enum { SILENCE_MS = 2000 };
 
 static void stop_reading(struct weir_cs *cs)
 {
-    weir_source_end(&cs->source);
-    weir_loop_cancel(cs->task->loop, &cs->silence);
-}
-
-static void stop_model(struct weir_cs *cs)
-{
-    weir_model_free(cs->run);
-    cs->run = NULL;
+    weir_stream_stop_reading(&cs->stream);
+    weir_loop_cancel(cs->stream.task->loop, &cs->silence);
 }
 
 static void free_choices(struct weir_cs *cs)
@@ -41,27 +34,17 @@ static void free_choices(struct weir_cs *cs)
     }
 }
 
-/* The model server and the detectors work for nobody any more; who failed may be one of them and
- * still in the middle of telling, so this is posted. */
-static void on_cleanup(struct weir_post *post)
+static void stop(struct weir_stream *s)
 {
-    struct weir_cs *cs = WEIR_LIST_ENTRY(post, struct weir_cs, cleanup);
-    stop_model(cs);
+    struct weir_cs *cs = WEIR_LIST_ENTRY(s, struct weir_cs, stream);
+    weir_loop_cancel(cs->stream.task->loop, &cs->silence);
     weir_scan_cancel(cs->whole_scan);
     free_choices(cs);
 }
 
-void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault)
+static void flush(struct weir_stream *s)
 {
-    if (cs->is_over) {
-        return;
-    }
-    weir_cs__flush_told(cs);
-    cs->is_over = true;
-    stop_reading(cs);
-    weir_loop_post(cs->task->loop, &cs->cleanup);
-    const struct weir_fault *kept = weir_fault_keep(cs->task->arena, fault);
-    cs->out->ops->fail(cs->out, kept);
+    weir_cs__flush_told(WEIR_LIST_ENTRY(s, struct weir_cs, stream));
 }
 
 void weir_cs__fail_model(struct weir_cs *cs, const char *why)
@@ -71,40 +54,32 @@ void weir_cs__fail_model(struct weir_cs *cs, const char *why)
                                .id = cs->request.model_id,
                                .err = WEIR_EPEER,
                                .why = weir_slice_cstr(why)};
-    weir_cs__fail(cs, &fault);
+    weir_stream_fail(&cs->stream, &fault);
 }
 
 void weir_cs__fail_limit(struct weir_cs *cs, const char *what, size_t limit, const char *name)
 {
     struct weir_fault fault = {.origin = WEIR_FAULT_LIMIT, .err = WEIR_ELIMIT, .status = 500};
-    fault.message = weir_slice_cstr(
-        weir_arena_printf(cs->task->arena, "more than %zu %s: limits.%s", limit, what, name));
-    weir_cs__fail(cs, &fault);
-}
-
-void weir_cs__fail_held(struct weir_cs *cs)
-{
-    struct weir_fault fault = weir_source_limit_fault(cs->task->arena, cs->source.max_held_bytes);
-    weir_cs__fail(cs, &fault);
+    fault.message = weir_slice_cstr(weir_arena_printf(
+        cs->stream.task->arena, "more than %zu %s: limits.%s", limit, what, name));
+    weir_stream_fail(&cs->stream, &fault);
 }
 
 void weir_cs__fail_promise(struct weir_cs_choice *choice, const char *what)
 {
-    struct weir_fault fault = weir_promise_broken(
-        &(struct weir_promise){.task = choice->cs->task, .what = what, .choice = choice->index});
-    weir_cs__fail(choice->cs, &fault);
+    struct weir_fault fault = weir_promise_broken(&(struct weir_promise){
+        .task = choice->cs->stream.task, .what = what, .choice = choice->index});
+    weir_stream_fail(&choice->cs->stream, &fault);
 }
 
 static void send_event(struct weir_cs *cs, struct weir_slice json)
 {
-    if (weir_skips_are_due(&cs->task->skips)) {
+    if (weir_skips_are_due(&cs->stream.task->skips)) {
         struct weir_buf told = {0};
-        struct weir_slice with = weir_skips_tell(&cs->task->skips, json, &told);
-        enum weir_flow flow = cs->out->ops->event(cs->out, with);
-        weir_source_set_full(&cs->source, flow == WEIR_FLOW_FULL || cs->source.is_full);
+        weir_stream_send(&cs->stream, weir_skips_tell(&cs->stream.task->skips, json, &told));
         weir_buf_dispose(&told);
-    } else if (cs->out->ops->event(cs->out, json) == WEIR_FLOW_FULL) {
-        weir_source_set_full(&cs->source, true);
+    } else {
+        weir_stream_send(&cs->stream, json);
     }
 }
 
@@ -130,7 +105,7 @@ static void send_leading(struct weir_cs *cs, struct weir_slice event)
 
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
 {
-    if (cs->is_over) {
+    if (cs->stream.is_over) {
         return;
     }
     if (cs->has_lead) {
@@ -160,8 +135,9 @@ static enum weir_path_wait choice_waits(const struct weir_cs_choice *choice)
     return path > aside ? path : aside;
 }
 
-static enum weir_path_wait waits(const struct weir_cs *cs)
+static enum weir_path_wait waits(const struct weir_stream *s)
 {
+    const struct weir_cs *cs = WEIR_LIST_ENTRY(s, const struct weir_cs, stream);
     enum weir_path_wait most = WEIR_PATH_IDLE;
     for (struct weir_list *at = cs->choices.next; at != &cs->choices; at = at->next) {
         const struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
@@ -171,38 +147,17 @@ static enum weir_path_wait waits(const struct weir_cs *cs)
     return most;
 }
 
-static void control_source(struct weir_cs *cs)
+static void resume(struct weir_stream *s)
 {
-    bool is_heavy = cs->held_bytes >= cs->source.max_held_bytes;
-    enum weir_path_wait most = is_heavy ? waits(cs) : WEIR_PATH_IDLE;
-    if (!weir_source_decide(&cs->source, cs->held_bytes, most)) {
-        weir_cs__fail_held(cs);
-    }
+    weir_stream_read_on(s, WEIR_LIST_ENTRY(s, struct weir_cs, stream)->held_bytes);
 }
 
-static void on_stuck(void *ctx)
-{
-    weir_cs__fail_held(ctx);
-}
-
-static void set_paused(void *ctx, bool is_paused)
-{
-    struct weir_cs *cs = ctx;
-    if (cs->run != NULL && is_paused) {
-        weir_model_pause(cs->run);
-    } else if (cs->run != NULL) {
-        weir_model_resume(cs->run);
-    }
-}
-
-static void on_resume(void *ctx)
-{
-    struct weir_cs *cs = ctx;
-    weir_source_set_full(&cs->source, false);
-    if (!cs->is_over) {
-        control_source(cs);
-    }
-}
+static const struct weir_stream_ops STREAM_OPS = {
+    .waits = waits,
+    .resume = resume,
+    .flush = flush,
+    .stop = stop,
+};
 
 /* ---- events without choices ---- */
 
@@ -261,13 +216,6 @@ static bool has_left(const struct weir_cs *cs)
     return true;
 }
 
-static void end(struct weir_cs *cs)
-{
-    cs->is_over = true;
-    stop_reading(cs);
-    cs->out->ops->end(cs->out);
-}
-
 static void finish(struct weir_cs *cs)
 {
     weir_buf_clear(&cs->scratch->out);
@@ -280,7 +228,7 @@ static void finish(struct weir_cs *cs)
     if (cs->scratch->out.n != 0) {
         weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
     }
-    end(cs);
+    weir_stream_end(&cs->stream);
 }
 
 /* ---- has the server said everything? ---- */
@@ -317,9 +265,9 @@ static bool is_probably_over(const struct weir_cs *cs)
 static void watch_silence(struct weir_cs *cs)
 {
     if (!weir_cs__is_route(cs) || cs->source_done || !is_probably_over(cs)) {
-        weir_loop_cancel(cs->task->loop, &cs->silence);
+        weir_loop_cancel(cs->stream.task->loop, &cs->silence);
     } else if (cs->has_spoken || !weir_timer_is_armed(&cs->silence)) {
-        weir_loop_after(cs->task->loop, &cs->silence, SILENCE_MS);
+        weir_loop_after(cs->stream.task->loop, &cs->silence, SILENCE_MS);
     }
     cs->has_spoken = false;
 }
@@ -333,7 +281,7 @@ static void stop_if_all_blocked(struct weir_cs *cs)
         is_all = is_all && is_blocked(WEIR_LIST_ENTRY(at, struct weir_cs_choice, link));
     }
     if (is_all && !cs->source_done) {
-        stop_model(cs);
+        weir_stream_stop_model(&cs->stream);
         cs->source_done = true;
         cs->whole_done = true;
         stop_reading(cs);
@@ -343,7 +291,7 @@ static void stop_if_all_blocked(struct weir_cs *cs)
 
 void weir_cs__advance(struct weir_cs *cs)
 {
-    if (cs->is_over) {
+    if (cs->stream.is_over) {
         return;
     }
     weir_cs__drain_misc(cs);
@@ -354,13 +302,13 @@ void weir_cs__advance(struct weir_cs *cs)
     if (cs->source_done && cs->whole_done && !cs->enforces) {
         weir_cs__emit_finishes(cs);
     }
-    if (cs->is_over) {
+    if (cs->stream.is_over) {
         return;
     }
     if (cs->source_done && cs->whole_done && has_left(cs)) {
         finish(cs);
     } else {
-        control_source(cs);
+        weir_stream_read_on(&cs->stream, cs->held_bytes);
     }
 }
 
@@ -369,7 +317,7 @@ void weir_cs__advance(struct weir_cs *cs)
 static void take_choices(struct weir_cs *cs, const struct weir_json *json, uint32_t choices)
 {
     uint32_t at = weir_json_first(json, choices);
-    while (at != WEIR_JSON_NONE && !cs->is_over) {
+    while (at != WEIR_JSON_NONE && !cs->stream.is_over) {
         uint32_t next = weir_json_after(json, choices, at);
         struct weir_event_choice c;
         const char *why;
@@ -380,7 +328,7 @@ static void take_choices(struct weir_cs *cs, const struct weir_json *json, uint3
         } else {
             weir_cs__take_choice(cs, json, &c, next == WEIR_JSON_NONE);
         }
-        cs->out->n_said += next != WEIR_JSON_NONE;
+        cs->stream.out->n_said += next != WEIR_JSON_NONE;
         at = next;
     }
 }
@@ -394,7 +342,7 @@ static void take_usage(struct weir_cs *cs, const struct weir_json *json)
         weir_buf_clear(&cs->usage);
         weir_buf_append(&cs->usage, json->src);
     }
-    if (cs->task->env->compat.repeats_usage && !cs->has_chunked) {
+    if (cs->stream.task->env->compat.repeats_usage && !cs->has_chunked) {
         weir_cs__emit(cs, json->src); /* and again with what is said at the end */
     }
 }
@@ -412,7 +360,7 @@ static void take_misc(struct weir_cs *cs, const struct weir_json *json)
 static void take_event(struct weir_cs *cs, struct weir_slice event)
 {
     struct weir_json json;
-    cs->out->n_said++;
+    cs->stream.out->n_said++;
     if (weir_cs__take_shaped(cs, event)) {
         cs->n_frames++;
         return;
@@ -448,23 +396,23 @@ static void take_event(struct weir_cs *cs, struct weir_slice event)
 static void pass(struct weir_cs *cs, const struct weir_model_frame *frame)
 {
     struct weir_out_raw event = {.bytes = frame->raw, .json = frame->json, .sse_id = frame->sse_id};
-    if (cs->out->ops->raw(cs->out, &event) == WEIR_FLOW_FULL) {
-        weir_source_set_full(&cs->source, true);
-        control_source(cs);
+    weir_stream_send_raw(&cs->stream, &event);
+    if (cs->stream.source.is_full) {
+        weir_stream_read_on(&cs->stream, 0);
     }
 }
 
 static void on_frame(void *ctx, const struct weir_model_frame *frame)
 {
     struct weir_cs *cs = ctx;
-    if (cs->is_over || frame->is_error) {
+    if (cs->stream.is_over || frame->is_error) {
         return; /* the fault that follows tells */
     }
-    weir_shadow_add_answer(cs->task->shadow, weir_completion_dialect(&cs->request), WEIR_TALK_EVENT,
-                           frame->json);
+    weir_shadow_add_answer(cs->stream.task->shadow, weir_completion_dialect(&cs->request),
+                           WEIR_TALK_EVENT, frame->json);
     if (cs->has_output) {
         take_event(cs, frame->json);
-    } else if (cs->has_lead || weir_skips_are_due(&cs->task->skips)) {
+    } else if (cs->has_lead || weir_skips_are_due(&cs->stream.task->skips)) {
         weir_cs__emit(cs, frame->json);
     } else {
         pass(cs, frame);
@@ -476,14 +424,14 @@ static void on_frame(void *ctx, const struct weir_model_frame *frame)
 static void end_choices(struct weir_cs *cs)
 {
     struct weir_list *at = cs->choices.next;
-    for (; at != &cs->choices && !cs->is_over; at = at->next) {
+    for (; at != &cs->choices && !cs->stream.is_over; at = at->next) {
         struct weir_cs_choice *choice = WEIR_LIST_ENTRY(at, struct weir_cs_choice, link);
         weir_cs__end_choice(choice);
-        if (!cs->is_over) {
+        if (!cs->stream.is_over) {
             weir_cs__drain(choice);
         }
     }
-    if (!cs->is_over) {
+    if (!cs->stream.is_over) {
         weir_cs__start_whole(cs);
         weir_cs__advance(cs);
     }
@@ -495,7 +443,7 @@ static void on_done(void *ctx, const struct weir_fault *fault)
     cs->source_done = true;
     stop_reading(cs);
     if (fault != NULL) {
-        weir_cs__fail(cs, fault);
+        weir_stream_fail(&cs->stream, fault);
     } else {
         end_choices(cs);
     }
@@ -505,11 +453,11 @@ static void on_done(void *ctx, const struct weir_fault *fault)
 static void on_silence(struct weir_timer *t, void *ctx)
 {
     struct weir_cs *cs = ctx;
-    if (cs->source.is_paused) {
-        weir_loop_after(cs->task->loop, t, SILENCE_MS);
+    if (cs->stream.source.is_paused) {
+        weir_loop_after(cs->stream.task->loop, t, SILENCE_MS);
         return;
     }
-    stop_model(cs);
+    weir_stream_stop_model(&cs->stream);
     on_done(cs, NULL);
 }
 
@@ -518,83 +466,24 @@ static const struct weir_model_events MODEL_EVENTS = {
     .on_done = on_done,
 };
 
-static void start_model(struct weir_cs *cs, const struct weir_model_events *events)
+/* ---- the question ---- */
+
+static void tell(struct weir_stream *s, uint64_t n_tokens)
 {
-    const struct weir_task_env *limits = cs->task->env;
-    struct weir_model_env env = {.loop = cs->task->loop,
-                                 .client = cs->task->client,
-                                 .context = &cs->task->call,
-                                 .max_body_bytes = limits->max_service_body_bytes,
-                                 .max_event_bytes = limits->max_event_bytes};
-    stop_model(cs);
-    cs->run = weir_model_start(limits->openai, &env, &cs->model_request, events, cs);
+    struct weir_cs *cs = WEIR_LIST_ENTRY(s, struct weir_cs, stream);
+    weir_cs__emit(cs, weir_completion_unsuitable_input(cs->stream.task, &cs->request, &cs->input,
+                                                       n_tokens, true));
+    weir_stream_end(s);
 }
 
-static void make_model_request(struct weir_cs *cs)
+static void refuse(struct weir_stream *s)
 {
-    cs->model_request = (struct weir_model_request){
-        .op = cs->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION,
-        .is_stream = true,
-        .model_id = cs->request.model_id,
-        .body = weir_completion_model_body(cs->task, &cs->request, &cs->input)};
-}
-
-/* Services still look at the question. */
-static void ask_beside(void *ctx)
-{
-    struct weir_cs *cs = ctx;
-    make_model_request(cs);
-    cs->run = weir_beside_start(cs->task, &cs->model_request, &MODEL_EVENTS, cs);
-}
-
-static void call_model(struct weir_cs *cs)
-{
-    if (cs->run != NULL) { /* it was asked beside */
-        weir_beside_release(cs->run);
-        return;
-    }
-    make_model_request(cs);
-    start_model(cs, &MODEL_EVENTS);
-}
-
-/* ---- input ---- */
-
-static void on_tokens(void *ctx, const struct weir_model_frame *frame)
-{
-    struct weir_cs *cs = ctx;
-    cs->prompt_tokens = frame->n_tokens;
-}
-
-static void on_tokenized(void *ctx, const struct weir_fault *fault)
-{
-    struct weir_cs *cs = ctx;
-    if (fault != NULL && cs->task->env->compat.needs_count) {
-        weir_cs__fail(cs, fault);
-        return;
-    }
-    weir_cs__emit(cs, weir_completion_unsuitable_input(cs->task, &cs->request, &cs->input,
-                                                       cs->prompt_tokens, true));
-    end(cs);
-}
-
-static const struct weir_model_events TOKENIZE_EVENTS = {
-    .on_frame = on_tokens,
-    .on_done = on_tokenized,
-};
-
-static void refuse_input(struct weir_cs *cs)
-{
-    if (cs->request.policy->block_as == WEIR_POLICY_BLOCK_AS_ERROR) {
-        struct weir_fault refused = weir_completion_block_fault(&cs->request);
-        weir_cs__fail(cs, &refused);
-        return;
-    }
+    struct weir_cs *cs = WEIR_LIST_ENTRY(s, struct weir_cs, stream);
     struct weir_slice events[2];
-    stop_model(cs);
-    weir_completion_refused_events(cs->task, &cs->request, &cs->input, events);
+    weir_completion_refused_events(cs->stream.task, &cs->request, &cs->input, events);
     weir_cs__emit(cs, events[0]);
     weir_cs__emit(cs, events[1]);
-    end(cs);
+    weir_stream_end(s);
 }
 
 /* What the first event is to take along. */
@@ -607,46 +496,27 @@ static void prepare_lead(struct weir_cs *cs)
     }
 }
 
-static void on_input_scanned(void *ctx, struct weir_scan *scan)
+static void on_good_question(struct weir_stream *s)
 {
-    struct weir_cs *cs = ctx;
-    const struct weir_fault *fault = weir_scan_fault(scan);
-    if (fault != NULL) {
-        weir_cs__fail(cs, fault);
-        return;
+    struct weir_cs *cs = WEIR_LIST_ENTRY(s, struct weir_cs, stream);
+    if (cs->stream.task->trace != NULL && cs->input.asked != NULL) {
+        weir_asked_trace(cs->input.asked, cs->stream.task->trace);
     }
-    switch (weir_completion_judge_input(&cs->request, &cs->input)) {
-    case WEIR_COMPLETION_ASK:
-        if (cs->task->trace != NULL && cs->input.asked != NULL) {
-            weir_asked_trace(cs->input.asked, cs->task->trace);
-        }
-        prepare_lead(cs);
-        call_model(cs);
-        break;
-    case WEIR_COMPLETION_TELL:
-        cs->model_request = (struct weir_model_request){.op = WEIR_MODEL_TOKENIZE,
-                                                        .model_id = cs->request.model_id,
-                                                        .text = cs->request.prompt};
-        start_model(cs, &TOKENIZE_EVENTS);
-        break;
-    case WEIR_COMPLETION_REFUSE:
-        refuse_input(cs);
-        break;
-    case WEIR_COMPLETION_FAIL:
-        weir_cs__fail(cs, weir_asked_fault(cs->input.asked));
-        break;
-    }
+    prepare_lead(cs);
 }
+
+static const struct weir_question_ops QUESTION_OPS = {
+    .good = on_good_question,
+    .refuse = refuse,
+    .tell = tell,
+    .answer = &MODEL_EVENTS,
+};
 
 static void undo(void *ctx)
 {
     struct weir_cs *cs = ctx;
     struct weir_list *link;
-    cs->is_over = true;
-    stop_reading(cs);
-    weir_loop_unpost(&cs->cleanup);
-    stop_model(cs);
-    free_choices(cs);
+    weir_stream_dispose(&cs->stream);
     while ((link = weir_list_first(&cs->misc)) != NULL) {
         weir_cs__item_free(cs, WEIR_LIST_ENTRY(link, struct weir_cs_item, link));
     }
@@ -674,37 +544,21 @@ void weir_completion_stream_start(struct weir_task_ctx *task,
                                   const struct weir_gather_strategy *strategy, struct weir_out *out)
 {
     struct weir_cs *cs = weir_arena_zalloc(task->arena, sizeof *cs);
-    cs->task = task;
+    weir_stream_init(&cs->stream, task, &STREAM_OPS, out);
     task->skips.may_skip = true;
     cs->scratch = task->scratch;
     cs->request = *request;
     cs->strategy = strategy;
-    cs->out = out;
-    out->on_resume = on_resume;
-    out->ctx = cs;
     weir_list_init(&cs->choices);
     weir_list_init(&cs->misc);
-    cs->cleanup.fn = on_cleanup;
-    cs->source = (struct weir_source){.loop = task->loop,
-                                      .account = task->arena->account,
-                                      .max_held_bytes = task->env->max_held_bytes,
-                                      .set_paused = set_paused,
-                                      .on_stuck = on_stuck,
-                                      .ctx = cs};
-    weir_source_init(&cs->source);
     cs->silence = (struct weir_timer){.fn = on_silence, .ctx = cs};
     look_at_plan(cs);
     weir_arena_defer(task->arena, undo, cs);
-    cs->input = weir_completion_input(request);
-    if (cs->request.input.n != 0 && cs->input.n != 0) {
-        weir_completion_start_input(&cs->request, &cs->input, task,
-                                    &(struct weir_completion_check){
-                                        .done = on_input_scanned, .ask = ask_beside, .ctx = cs});
-        return;
-    }
-    if (cs->request.input.n != 0) {
-        weir_completion_judge_input(&cs->request, &cs->input); /* counted: nothing was said */
-    }
-    prepare_lead(cs);
-    call_model(cs);
+    cs->question =
+        (struct weir_question){.ops = &QUESTION_OPS,
+                               .stream = &cs->stream,
+                               .request = &cs->request,
+                               .input = &cs->input,
+                               .op = request->is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION};
+    weir_question_start(&cs->question);
 }

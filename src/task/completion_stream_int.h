@@ -9,9 +9,9 @@
 #include "task/completion_stream.h"
 #include "task/event.h"
 #include "task/path.h"
+#include "task/question.h"
 #include "task/results.h"
 #include "task/scratch.h"
-#include "task/source.h"
 
 /*
  * Inside: the life of the stream (completion_stream.c), events of a choice on their way out
@@ -93,8 +93,7 @@ struct weir_cs_choice {
 
 /* What every event needs stands in front. */
 struct weir_cs {
-    struct weir_task_ctx *task;
-    struct weir_out *out;
+    struct weir_stream stream;
     struct weir_task_scratch *scratch;
     bool has_output;  /* some detector looks at what the model says */
     bool has_chunked; /* some works on chunks */
@@ -104,7 +103,6 @@ struct weir_cs {
     bool has_spoken;  /* this event said something of a choice that is not blocked, or the usage */
     bool source_done;
     bool whole_done;
-    bool is_over;                    /* end or fail was said */
     bool has_lead;                   /* either of the next two, which no event has taken yet */
     struct weir_buf lead_detections; /* what the first event that leaves takes along: arrays */
     struct weir_buf lead_warnings;
@@ -114,14 +112,11 @@ struct weir_cs {
     uint64_t seq;
     struct weir_shapes shapes; /* of events that say one string */
     size_t held_bytes;
-    struct weir_source source;
+    struct weir_question question;
     struct weir_task_completion request;
     const struct weir_task_completion *aside_request; /* as it is asked about other channels */
     const struct weir_gather_strategy *strategy;
-    struct weir_model_run *run;
-    struct weir_model_request model_request;
     struct weir_input input;
-    uint64_t prompt_tokens;
     size_t n_choices;
     struct weir_buf usage;     /* the last usage event: leaves last */
     uint64_t usage_frame;      /* the frame it came in: an older one does not take its place */
@@ -129,17 +124,14 @@ struct weir_cs {
                                   members that leave with the next event of a choice */
     bool is_usage_borrowed;    /* it came with a blocked choice: a later one makes it void */
     struct weir_buf first;     /* the first event */
-    struct weir_post cleanup;  /* after a failure: what still runs is stopped */
     struct weir_timer silence; /* runs while the server has probably said everything */
     struct weir_scan *whole_scan;
     enum weir_policy_outcome outcome; /* of the output */
 };
 
 /* completion_stream.c */
-void weir_cs__fail(struct weir_cs *cs, const struct weir_fault *fault);
 void weir_cs__fail_model(struct weir_cs *cs, const char *why);
 void weir_cs__fail_limit(struct weir_cs *cs, const char *what, size_t limit, const char *name);
-void weir_cs__fail_held(struct weir_cs *cs); /* too much is held back */
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
 void weir_cs__drain_misc(struct weir_cs *cs); /* events without choices whose turn has come */
 void weir_cs__advance(struct weir_cs *cs);

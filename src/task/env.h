@@ -82,4 +82,14 @@ static inline struct weir_detect_env weir_task_detect_env(const struct weir_task
                                     .desks = task->desks};
 }
 
+/* What a call of a model server gets of it. */
+static inline struct weir_model_env weir_task_model_env(const struct weir_task_ctx *task)
+{
+    return (struct weir_model_env){.loop = task->loop,
+                                   .client = task->client,
+                                   .context = &task->call,
+                                   .max_body_bytes = task->env->max_service_body_bytes,
+                                   .max_event_bytes = task->env->max_event_bytes};
+}
+
 #endif

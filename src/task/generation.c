@@ -7,14 +7,11 @@
 #include "base/err.h"
 #include "task/generated.h"
 #include "task/results.h"
+#include "task/stream.h"
 
 struct generation {
-    struct weir_task_ctx *task;
+    struct weir_stream stream;
     struct weir_task_generation request;
-    weir_task_done_fn done;
-    void *ctx;
-    struct weir_model_run *run;
-    struct weir_model_request model_request;
     struct weir_scan_group *input_found;
     struct weir_scan_group *output_found;
     struct weir_model_generated generated; /* slices in the arena */
@@ -22,22 +19,7 @@ struct generation {
     uint64_t n_tokens;
 };
 
-static void fail(struct generation *g, const struct weir_fault *fault)
-{
-    struct weir_task_answer answer = {.fault = weir_fault_keep(g->task->arena, fault)};
-    g->done(g->ctx, &answer);
-}
-
-static void start_model(struct generation *g, const struct weir_model_events *events)
-{
-    struct weir_model_env env = {.loop = g->task->loop,
-                                 .client = g->task->client,
-                                 .context = &g->task->call,
-                                 .max_body_bytes = g->task->env->max_service_body_bytes,
-                                 .max_event_bytes = g->task->env->max_event_bytes};
-    weir_model_free(g->run);
-    g->run = weir_model_start(g->task->env->generation, &env, &g->model_request, events, g);
-}
+static const struct weir_stream_ops STREAM_OPS = {0}; /* the answer comes whole */
 
 /* ---- the answer ---- */
 
@@ -102,8 +84,7 @@ static void finish(struct generation *g)
         write_generation(&w, g);
     }
     weir_json_write_end_object(&w);
-    struct weir_task_answer answer = {.body = weir_arena_take_buf(g->task->arena, &out)};
-    g->done(g->ctx, &answer);
+    weir_stream_finish(&g->stream, weir_arena_take_buf(g->stream.task->arena, &out));
 }
 
 /* ---- output ---- */
@@ -113,7 +94,7 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
     struct generation *g = ctx;
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
-        fail(g, fault);
+        weir_stream_fail(&g->stream, fault);
     } else {
         finish(g);
     }
@@ -121,7 +102,7 @@ static void on_output_scanned(void *ctx, struct weir_scan *scan)
 
 static void check_output(struct generation *g)
 {
-    struct weir_scan *scan = weir_scan_new(g->task, on_output_scanned, g);
+    struct weir_scan *scan = weir_scan_new(g->stream.task, on_output_scanned, g);
     g->output_found = weir_scan_add_group(
         scan, g->request.is_classification ? WEIR_RESULTS_CLASSIFICATION : WEIR_RESULTS_WHOLE);
     if (g->request.is_classification) {
@@ -152,7 +133,7 @@ static const struct weir_model_token *keep_tokens(struct weir_arena *arena,
 static void on_generated(void *ctx, const struct weir_model_frame *frame)
 {
     struct generation *g = ctx;
-    struct weir_arena *arena = g->task->arena;
+    struct weir_arena *arena = g->stream.task->arena;
     struct weir_model_generated *m = &g->generated;
     *m = *frame->generated;
     m->text = weir_arena_dup(arena, m->text);
@@ -169,9 +150,9 @@ static void on_generate_done(void *ctx, const struct weir_fault *fault)
                                  .err = WEIR_EPEER,
                                  .why = WEIR_SLICE("there is no answer")};
     if (fault != NULL) {
-        fail(g, fault);
+        weir_stream_fail(&g->stream, fault);
     } else if (!g->has_generated) {
-        fail(g, &nothing);
+        weir_stream_fail(&g->stream, &nothing);
     } else if (g->request.output.n == 0) {
         finish(g);
     } else {
@@ -186,11 +167,11 @@ static const struct weir_model_events GENERATE_EVENTS = {
 
 static void call_model(struct generation *g)
 {
-    g->model_request = (struct weir_model_request){.op = WEIR_MODEL_GENERATE,
-                                                   .model_id = g->request.model_id,
-                                                   .text = g->request.inputs,
-                                                   .params = g->request.params};
-    start_model(g, &GENERATE_EVENTS);
+    g->stream.model_request = (struct weir_model_request){.op = WEIR_MODEL_GENERATE,
+                                                          .model_id = g->request.model_id,
+                                                          .text = g->request.inputs,
+                                                          .params = g->request.params};
+    weir_stream_ask(&g->stream, g->stream.task->env->generation, &GENERATE_EVENTS, g);
 }
 
 static void on_tokens(void *ctx, const struct weir_model_frame *frame)
@@ -202,13 +183,12 @@ static void on_tokens(void *ctx, const struct weir_model_frame *frame)
 static void on_tokenized(void *ctx, const struct weir_fault *fault)
 {
     struct generation *g = ctx;
-    struct weir_task_answer answer = {0};
     if (fault != NULL) {
-        fail(g, fault);
+        weir_stream_fail(&g->stream, fault);
         return;
     }
-    answer.body = weir_generated_unsuitable_input(g->task->arena, g->input_found, g->n_tokens);
-    g->done(g->ctx, &answer);
+    weir_stream_finish(&g->stream, weir_generated_unsuitable_input(g->stream.task->arena,
+                                                                   g->input_found, g->n_tokens));
 }
 
 static const struct weir_model_events TOKENIZE_EVENTS = {
@@ -221,21 +201,20 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
     struct generation *g = ctx;
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
-        fail(g, fault);
+        weir_stream_fail(&g->stream, fault);
     } else if (g->input_found->n_found == 0) {
         call_model(g);
     } else {
-        g->model_request = (struct weir_model_request){
+        g->stream.model_request = (struct weir_model_request){
             .op = WEIR_MODEL_TOKENIZE, .model_id = g->request.model_id, .text = g->request.inputs};
-        start_model(g, &TOKENIZE_EVENTS);
+        weir_stream_ask(&g->stream, g->stream.task->env->generation, &TOKENIZE_EVENTS, g);
     }
 }
 
 static void undo(void *ctx)
 {
     struct generation *g = ctx;
-    weir_model_free(g->run);
-    g->run = NULL;
+    weir_stream_dispose(&g->stream);
 }
 
 void weir_task_generation_start(struct weir_task_ctx *task,
@@ -243,10 +222,8 @@ void weir_task_generation_start(struct weir_task_ctx *task,
                                 void *ctx)
 {
     struct generation *g = weir_arena_zalloc(task->arena, sizeof *g);
-    g->task = task;
     g->request = *request;
-    g->done = done;
-    g->ctx = ctx;
+    weir_stream_init_whole(&g->stream, task, &STREAM_OPS, done, ctx);
     weir_arena_defer(task->arena, undo, g);
     if (g->request.input.n == 0) {
         call_model(g);

@@ -322,7 +322,7 @@ void weir_gs__write_batch(struct weir_gs *gs, const struct weir_gather_batch *ba
                                .has_output = true,
                                .findings = batch->findings,
                                .n_findings = batch->n_findings,
-                               .has_arrays = gs->task->env->compat.fills_arrays,
+                               .has_arrays = gs->stream.task->env->compat.fills_arrays,
                                .start_cp = batch->start_cp,
                                .end_cp = batch->end_cp};
     if (batch->told != NULL) {

@@ -12,52 +12,21 @@
 #include "base/utf8.h"
 #include "task/generated.h"
 
-static void stop_model(struct weir_gs *gs)
+static void stop(struct weir_stream *s)
 {
-    weir_model_free(gs->run);
-    gs->run = NULL;
-}
-
-static void stop_path(struct weir_gs *gs)
-{
+    struct weir_gs *gs = WEIR_LIST_ENTRY(s, struct weir_gs, stream);
+    weir_scan_cancel(gs->whole_scan);
     weir_gs__free_frames(gs);
     weir_path_free(gs->path);
     gs->path = NULL;
-}
-
-/* Services work for nobody any more; who failed may still be in the middle of telling. */
-static void on_cleanup(struct weir_post *post)
-{
-    struct weir_gs *gs = WEIR_LIST_ENTRY(post, struct weir_gs, cleanup);
-    stop_model(gs);
-    weir_scan_cancel(gs->whole_scan);
-    stop_path(gs);
-}
-
-static void fail(struct weir_gs *gs, const struct weir_fault *fault)
-{
-    if (gs->is_over) {
-        return;
-    }
-    gs->is_over = true;
-    weir_source_end(&gs->source);
-    weir_loop_post(gs->task->loop, &gs->cleanup);
-    gs->out->ops->fail(gs->out, weir_fault_keep(gs->task->arena, fault));
-}
-
-static void fail_held(void *ctx)
-{
-    struct weir_gs *gs = ctx;
-    struct weir_fault fault = weir_source_limit_fault(gs->task->arena, gs->source.max_held_bytes);
-    fail(gs, &fault);
 }
 
 /* Sends the scratch buffer, if there is something in it. */
 static void emit(struct weir_gs *gs)
 {
     struct weir_slice json = weir_buf_slice(&gs->scratch);
-    if (!gs->is_over && json.n != 0 && gs->out->ops->event(gs->out, json) == WEIR_FLOW_FULL) {
-        weir_source_set_full(&gs->source, true);
+    if (!gs->stream.is_over && json.n != 0) {
+        weir_stream_send(&gs->stream, json);
     }
     weir_buf_clear(&gs->scratch);
 }
@@ -68,43 +37,38 @@ static void finish(struct weir_gs *gs)
 {
     weir_gs__write_final(gs, &gs->scratch);
     emit(gs);
-    gs->is_over = true;
-    weir_source_end(&gs->source);
-    gs->out->ops->end(gs->out);
+    weir_stream_end(&gs->stream);
 }
 
 static void advance(struct weir_gs *gs)
 {
-    if (gs->is_over) {
+    if (gs->stream.is_over) {
         return;
     }
     bool has_left = gs->path == NULL || weir_path_is_done(gs->path);
     if (gs->source_done && gs->whole_done && has_left) {
         finish(gs);
-        return;
-    }
-    enum weir_path_wait waits = gs->path != NULL ? weir_path_waits(gs->path) : WEIR_PATH_IDLE;
-    if (!weir_source_decide(&gs->source, gs->held_bytes, waits)) {
-        fail_held(gs);
+    } else {
+        weir_stream_read_on(&gs->stream, gs->held_bytes);
     }
 }
 
-static void set_paused(void *ctx, bool is_paused)
+static enum weir_path_wait waits(const struct weir_stream *s)
 {
-    struct weir_gs *gs = ctx;
-    if (gs->run != NULL && is_paused) {
-        weir_model_pause(gs->run);
-    } else if (gs->run != NULL) {
-        weir_model_resume(gs->run);
-    }
+    const struct weir_gs *gs = WEIR_LIST_ENTRY(s, const struct weir_gs, stream);
+    return gs->path != NULL ? weir_path_waits(gs->path) : WEIR_PATH_IDLE;
 }
 
-static void on_resume(void *ctx)
+static void resume(struct weir_stream *s)
 {
-    struct weir_gs *gs = ctx;
-    weir_source_set_full(&gs->source, false);
-    advance(gs);
+    advance(WEIR_LIST_ENTRY(s, struct weir_gs, stream));
 }
+
+static const struct weir_stream_ops STREAM_OPS = {
+    .waits = waits,
+    .resume = resume,
+    .stop = stop,
+};
 
 /* ---- the way of the text ---- */
 
@@ -112,20 +76,20 @@ static void drain(struct weir_gs *gs)
 {
     struct weir_gather_batch batch;
     int rc = 0;
-    while (gs->path != NULL && !gs->is_over && (rc = weir_path_pop(gs->path, &batch)) == 0) {
+    while (gs->path != NULL && !gs->stream.is_over && (rc = weir_path_pop(gs->path, &batch)) == 0) {
         weir_gs__write_batch(gs, &batch, &gs->scratch);
         weir_path_leave(gs->path, &batch);
         emit(gs);
     }
     if (rc != 0 && rc != WEIR_EAGAIN) {
-        fail(gs, weir_path_fault(gs->path));
+        weir_stream_fail(&gs->stream, weir_path_fault(gs->path));
     }
 }
 
 static void on_progress(void *ctx)
 {
     struct weir_gs *gs = ctx;
-    if (!gs->is_over) {
+    if (!gs->stream.is_over) {
         drain(gs);
         advance(gs);
     }
@@ -134,17 +98,17 @@ static void on_progress(void *ctx)
 static void open_path(struct weir_gs *gs)
 {
     if (weir_path_is_needed(&gs->request.output)) {
-        gs->path =
-            weir_path_new(&(struct weir_path_options){.task = gs->task,
-                                                      .plan = &gs->request.output,
-                                                      .strategy = gs->strategy,
-                                                      .max_held_bytes = gs->source.max_held_bytes,
-                                                      .on_progress = on_progress,
-                                                      .ctx = gs});
+        gs->path = weir_path_new(
+            &(struct weir_path_options){.task = gs->stream.task,
+                                        .plan = &gs->request.output,
+                                        .strategy = gs->strategy,
+                                        .max_held_bytes = gs->stream.source.max_held_bytes,
+                                        .on_progress = on_progress,
+                                        .ctx = gs});
     }
     gs->has_whole = weir_path_has_whole(&gs->request.output);
-    weir_buf_init(&gs->whole, gs->source.max_held_bytes);
-    gs->whole.account = gs->source.account;
+    weir_buf_init(&gs->whole, gs->stream.source.max_held_bytes);
+    gs->whole.account = gs->stream.source.account;
 }
 
 static void guard(struct weir_gs *gs, const struct weir_model_generated *m)
@@ -161,9 +125,9 @@ static void guard(struct weir_gs *gs, const struct weir_model_generated *m)
                                .err = WEIR_EPEER,
                                .why = WEIR_SLICE("a message's text is not UTF-8")};
     if (rc == WEIR_ELIMIT) {
-        fail_held(gs);
+        weir_stream_fail_held(&gs->stream);
     } else {
-        fail(gs, &fault);
+        weir_stream_fail(&gs->stream, &fault);
     }
 }
 
@@ -175,7 +139,7 @@ static void on_whole_done(void *ctx, struct weir_scan *scan)
     const struct weir_fault *fault = weir_scan_fault(scan);
     gs->whole_done = true;
     if (fault != NULL) {
-        fail(gs, fault);
+        weir_stream_fail(&gs->stream, fault);
     } else {
         advance(gs);
     }
@@ -187,9 +151,10 @@ static void start_whole(struct weir_gs *gs)
         gs->whole_done = true;
         return;
     }
-    gs->whole_scan = weir_scan_new(gs->task, on_whole_done, gs);
+    gs->whole_scan = weir_scan_new(gs->stream.task, on_whole_done, gs);
     gs->whole_found = weir_scan_add_group(gs->whole_scan, WEIR_RESULTS_CLASSIFICATION);
-    weir_scan_add_text(gs->whole_found, weir_path_whole_plan(&gs->request.output, gs->task->arena),
+    weir_scan_add_text(gs->whole_found,
+                       weir_path_whole_plan(&gs->request.output, gs->stream.task->arena),
                        weir_buf_slice(&gs->whole));
     weir_scan_start(gs->whole_scan);
 }
@@ -197,7 +162,7 @@ static void start_whole(struct weir_gs *gs)
 static void keep_whole(struct weir_gs *gs, struct weir_slice text)
 {
     if (gs->has_whole && weir_buf_append(&gs->whole, text) != 0) {
-        fail_held(gs);
+        weir_stream_fail_held(&gs->stream);
     }
 }
 
@@ -206,7 +171,7 @@ static void keep_whole(struct weir_gs *gs, struct weir_slice text)
 static void on_frame(void *ctx, const struct weir_model_frame *frame)
 {
     struct weir_gs *gs = ctx;
-    if (gs->is_over) {
+    if (gs->stream.is_over) {
         return;
     }
     keep_whole(gs, frame->generated->text);
@@ -225,16 +190,16 @@ static void on_done(void *ctx, const struct weir_fault *fault)
 {
     struct weir_gs *gs = ctx;
     gs->source_done = true;
-    weir_source_end(&gs->source);
+    weir_stream_stop_reading(&gs->stream);
     if (fault != NULL) {
-        fail(gs, fault);
+        weir_stream_fail(&gs->stream, fault);
         return;
     }
     if (gs->path != NULL) {
         weir_path_end(gs->path);
         drain(gs);
     }
-    if (!gs->is_over) {
+    if (!gs->stream.is_over) {
         start_whole(gs);
         advance(gs);
     }
@@ -245,27 +210,15 @@ static const struct weir_model_events MODEL_EVENTS = {
     .on_done = on_done,
 };
 
-static void start_model(struct weir_gs *gs, const struct weir_model_events *events)
-{
-    const struct weir_task_env *limits = gs->task->env;
-    struct weir_model_env env = {.loop = gs->task->loop,
-                                 .client = gs->task->client,
-                                 .context = &gs->task->call,
-                                 .max_body_bytes = limits->max_service_body_bytes,
-                                 .max_event_bytes = limits->max_event_bytes};
-    stop_model(gs);
-    gs->run = weir_model_start(limits->generation, &env, &gs->model_request, events, gs);
-}
-
 static void call_model(struct weir_gs *gs)
 {
-    gs->model_request = (struct weir_model_request){.op = WEIR_MODEL_GENERATE,
-                                                    .is_stream = true,
-                                                    .model_id = gs->request.model_id,
-                                                    .text = gs->request.inputs,
-                                                    .params = gs->request.params};
+    gs->stream.model_request = (struct weir_model_request){.op = WEIR_MODEL_GENERATE,
+                                                           .is_stream = true,
+                                                           .model_id = gs->request.model_id,
+                                                           .text = gs->request.inputs,
+                                                           .params = gs->request.params};
     open_path(gs);
-    start_model(gs, &MODEL_EVENTS);
+    weir_stream_ask(&gs->stream, gs->stream.task->env->generation, &MODEL_EVENTS, gs);
 }
 
 /* ---- input ---- */
@@ -280,14 +233,13 @@ static void on_tokenized(void *ctx, const struct weir_fault *fault)
 {
     struct weir_gs *gs = ctx;
     if (fault != NULL) {
-        fail(gs, fault);
+        weir_stream_fail(&gs->stream, fault);
         return;
     }
-    weir_buf_append(&gs->scratch, weir_generated_unsuitable_input(gs->task->arena, gs->input_found,
-                                                                  gs->n_input_tokens));
+    weir_buf_append(&gs->scratch, weir_generated_unsuitable_input(
+                                      gs->stream.task->arena, gs->input_found, gs->n_input_tokens));
     emit(gs);
-    gs->is_over = true;
-    gs->out->ops->end(gs->out);
+    weir_stream_end(&gs->stream);
 }
 
 static const struct weir_model_events TOKENIZE_EVENTS = {
@@ -300,25 +252,21 @@ static void on_input_scanned(void *ctx, struct weir_scan *scan)
     struct weir_gs *gs = ctx;
     const struct weir_fault *fault = weir_scan_fault(scan);
     if (fault != NULL) {
-        fail(gs, fault);
+        weir_stream_fail(&gs->stream, fault);
     } else if (gs->input_found->n_found == 0) {
         call_model(gs);
     } else {
-        gs->model_request = (struct weir_model_request){.op = WEIR_MODEL_TOKENIZE,
-                                                        .model_id = gs->request.model_id,
-                                                        .text = gs->request.inputs};
-        start_model(gs, &TOKENIZE_EVENTS);
+        gs->stream.model_request = (struct weir_model_request){.op = WEIR_MODEL_TOKENIZE,
+                                                               .model_id = gs->request.model_id,
+                                                               .text = gs->request.inputs};
+        weir_stream_ask(&gs->stream, gs->stream.task->env->generation, &TOKENIZE_EVENTS, gs);
     }
 }
 
 static void undo(void *ctx)
 {
     struct weir_gs *gs = ctx;
-    gs->is_over = true;
-    weir_source_end(&gs->source);
-    weir_loop_unpost(&gs->cleanup);
-    stop_model(gs);
-    stop_path(gs);
+    weir_stream_dispose(&gs->stream);
     weir_buf_dispose(&gs->second_input);
     weir_buf_dispose(&gs->whole);
     weir_buf_dispose(&gs->scratch);
@@ -329,21 +277,9 @@ void weir_generation_stream_start(struct weir_task_ctx *task,
                                   const struct weir_gather_strategy *strategy, struct weir_out *out)
 {
     struct weir_gs *gs = weir_arena_zalloc(task->arena, sizeof *gs);
-    gs->task = task;
     gs->request = *request;
     gs->strategy = strategy;
-    gs->out = out;
-    out->on_resume = on_resume;
-    out->ctx = gs;
-    gs->cleanup.fn = on_cleanup;
-    gs->source = (struct weir_source){.loop = task->loop,
-                                      .account = task->arena->account,
-                                      .max_held_bytes = task->env->max_held_bytes,
-                                      .set_paused = set_paused,
-                                      .on_stuck = fail_held,
-                                      .ctx = gs,
-                                      .n_full_chunkers = &task->n_full_chunkers};
-    weir_source_init(&gs->source);
+    weir_stream_init(&gs->stream, task, &STREAM_OPS, out);
     weir_arena_defer(task->arena, undo, gs);
     if (gs->request.input.n == 0) {
         call_model(gs);

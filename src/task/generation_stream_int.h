@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "task/generation_stream.h"
 #include "task/path.h"
-#include "task/source.h"
+#include "task/stream.h"
 
 /* Inside: the life of the stream (generation_stream.c), its objects (generation_frames.c). */
 
@@ -33,17 +33,12 @@ struct weir_gs_object {
 };
 
 struct weir_gs {
-    struct weir_task_ctx *task;
+    struct weir_stream stream;
     struct weir_task_generation request;
     const struct weir_gather_strategy *strategy;
-    struct weir_out *out;
-    struct weir_model_run *run;
-    struct weir_model_request model_request;
     struct weir_scan_group *input_found;
     uint64_t n_input_tokens;
     struct weir_path *path; /* NULL: no detector works on chunks */
-    struct weir_source source;
-    struct weir_post cleanup; /* after a failure: what still runs is stopped */
     uint64_t n_frames;
     size_t held_bytes;
     size_t length_cp; /* of all text so far */
@@ -64,7 +59,6 @@ struct weir_gs {
     bool has_whole;
     bool source_done;
     bool whole_done;
-    bool is_over; /* end or fail was said */
 };
 
 /* generation_frames.c */

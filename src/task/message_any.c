@@ -88,7 +88,7 @@ static bool read_any(struct any *a, struct weir_slice lines)
 
 void weir_msg__close_any(struct weir_msg *m)
 {
-    struct any a = {.arena = {.account = m->base.task->arena->account}};
+    struct any a = {.arena = {.account = m->base.stream.task->arena->account}};
     if (read_any(&a, weir_buf_slice(&m->block))) {
         weir_row_judge(m->base.row,
                        &(struct weir_row_judge){.line = {.tag = WEIR_MSG_WHOLE,

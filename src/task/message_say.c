@@ -44,9 +44,9 @@ struct weir_slice weir_msg__signature(const struct weir_msg *m, struct weir_slic
     }
     struct weir_slice theirs = weir_slice_sub(quoted, 1, quoted.n - 1); /* has the form of an id */
     struct weir_slice sealed =
-        weir_seal_close(m->base.request.policy->seal, line, theirs, m->base.task->arena);
+        weir_seal_close(m->base.request.policy->seal, line, theirs, m->base.stream.task->arena);
     return weir_slice_cstr(
-        weir_arena_printf(m->base.task->arena, "\"%.*s\"", (int)sealed.n, sealed.p));
+        weir_arena_printf(m->base.stream.task->arena, "\"%.*s\"", (int)sealed.n, sealed.p));
 }
 
 void weir_msg__write_own_head(const struct weir_msg *m, struct weir_buf *out)

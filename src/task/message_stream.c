@@ -125,7 +125,7 @@ static void refuse(struct weir_msg *m)
     weir_buf_append(weir_rowed_scratch(&m->base), WEIR_MESSAGES_STOP_EVENT);
     weir_rowed_send_written(&m->base);
     weir_rowed_send_waiting(&m->base);
-    weir_rowed_end(&m->base);
+    weir_stream_end(&m->base.stream);
 }
 
 void weir_msg__refuse_stream(struct weir_rowed *r)
@@ -155,7 +155,7 @@ void weir_msg__refuse_stream(struct weir_rowed *r)
 static void on_line(void *ctx, const struct weir_row_line *line)
 {
     struct weir_msg *m = ctx;
-    if (m->base.is_over) {
+    if (m->base.stream.is_over) {
         return;
     }
     switch ((enum weir_msg_tag)line->tag) {
@@ -213,7 +213,7 @@ static void write_text(struct weir_msg *m, const struct weir_row_text *text)
 static void on_text(void *ctx, const struct weir_row_text *text)
 {
     struct weir_msg *m = ctx;
-    if (m->base.is_over) {
+    if (m->base.stream.is_over) {
         return;
     }
     weir_rowed_note_text(&m->base, text);

@@ -130,7 +130,7 @@ static void open_place(const struct came *c, uint32_t block, uint32_t text)
         say(c, text, false);
     } else if (text != WEIR_JSON_NONE) {
         keep_thought(c, text);
-        m->base.rest = weir_json_string(c->json, text, m->base.task->arena);
+        m->base.rest = weir_json_string(c->json, text, m->base.stream.task->arena);
     }
     if (!is_thinking) {
         take_citations(c, block);
@@ -447,7 +447,7 @@ static void take_ending(const struct came *c, uint32_t object)
     struct weir_msg *m = c->m;
     struct weir_slice texts[2];
     struct weir_buf json = {0};
-    struct weir_arena arena = {.account = m->base.task->arena->account};
+    struct weir_arena arena = {.account = m->base.stream.task->arena->account};
     struct weir_row_judge judge = {.line = {.tag = WEIR_MSG_ENDING, .number = m->index},
                                    .texts = texts,
                                    .n_texts = ending_texts(c, object, &arena, texts),

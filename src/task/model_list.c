@@ -199,11 +199,8 @@ static void start_asking(struct asked *a)
 {
     static const struct weir_model_events events = {.on_frame = on_frame, .on_done = on_done};
     struct weir_task_ctx *task = a->list->task;
-    struct weir_model_env env = {.loop = task->loop,
-                                 .client = task->client,
-                                 .context = &task->call,
-                                 .max_body_bytes = MAX_LIST_BYTES,
-                                 .max_event_bytes = task->env->max_event_bytes};
+    struct weir_model_env env = weir_task_model_env(task);
+    env.max_body_bytes = MAX_LIST_BYTES;
     a->is_claimed = true;
     a->way =
         weir_provider_way(a->provider, WEIR_MODEL_MODELS, WEIR_SLICE(""), &task->call, task->arena);

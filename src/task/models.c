@@ -45,10 +45,6 @@ void weir_task_models_start(struct weir_task_ctx *task, weir_task_done_fn done, 
     struct models *m = weir_arena_zalloc(task->arena, sizeof *m);
     *m = (struct models){.task = task, .done = done, .ctx = ctx, .request.op = WEIR_MODEL_MODELS};
     weir_arena_defer(task->arena, undo, m);
-    struct weir_model_env env = {.loop = task->loop,
-                                 .client = task->client,
-                                 .context = &task->call,
-                                 .max_body_bytes = task->env->max_service_body_bytes,
-                                 .max_event_bytes = task->env->max_event_bytes};
+    struct weir_model_env env = weir_task_model_env(task);
     m->run = weir_model_start(task->env->openai, &env, &m->request, &events, m);
 }

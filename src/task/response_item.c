@@ -91,7 +91,7 @@ struct weir_rsp_part *weir_rsp__new_part(struct weir_rsp *m, enum weir_responses
     struct weir_rsp_part *part = weir_mem_zalloc(sizeof *part);
     part->number = number;
     part->at.kind = kind;
-    part->text.account = m->base.task->arena->account;
+    part->text.account = m->base.stream.task->arena->account;
     weir_rsp__sum_begin(&part->sum);
     part->place = weir_row_open(
         m->base.row, &(struct weir_row_place_options){.number = number,
@@ -383,7 +383,7 @@ static void take_parts(const struct weir_rsp_came *c, uint32_t item, const char 
     uint32_t list = weir_json_get_set(c->json, item, weir_slice_cstr(name));
     bool is_list = list != WEIR_JSON_NONE && weir_json_type(c->json, list) == WEIR_JSON_ARRAY;
     uint32_t at = is_list ? weir_json_first(c->json, list) : WEIR_JSON_NONE;
-    for (uint64_t k = 0; at != WEIR_JSON_NONE && !m->base.is_over; k++) {
+    for (uint64_t k = 0; at != WEIR_JSON_NONE && !m->base.stream.is_over; k++) {
         struct weir_responses_event e = {.what = WEIR_RESPONSES_PART_DONE, .part = k};
         bool is_object = weir_json_type(c->json, at) == WEIR_JSON_OBJECT;
         e.kind = is_object ? weir_responses_part_of(c->json, at, is_summary, &e.text)
@@ -567,7 +567,7 @@ static bool ensure_item(const struct weir_rsp_came *c, const struct weir_respons
     } else if (e->what == WEIR_RESPONSES_ITEM) {
         weir_rowed_fail_model(&m->base, "an item begins twice");
     }
-    return !m->base.is_over;
+    return !m->base.stream.is_over;
 }
 
 void weir_rsp__take_of_item(const struct weir_rsp_came *c, const struct weir_responses_event *e)

@@ -9,23 +9,23 @@
 
 void weir_rsp__send(struct weir_rsp *m)
 {
-    if (m->base.is_stream && !m->base.is_over) {
+    if (m->base.is_stream && !m->base.stream.is_over) {
         weir_rowed_send_written(&m->base);
     }
 }
 
 void weir_rsp__remember(struct weir_rsp *m, size_t n)
 {
-    size_t most = m->base.task->env->max_remembered_bytes;
+    size_t most = m->base.stream.task->env->max_remembered_bytes;
     m->n_remembered += n;
-    if (m->base.is_stream && m->n_remembered > most && !m->base.is_over) {
+    if (m->base.is_stream && m->n_remembered > most && !m->base.stream.is_over) {
         const char *text = weir_arena_printf(
-            m->base.task->arena,
+            m->base.stream.task->arena,
             "more than %zu bytes of a response have left: limits.max_remembered_bytes", most);
-        weir_rowed_fail(&m->base, &(struct weir_fault){.origin = WEIR_FAULT_LIMIT,
-                                                       .err = WEIR_ELIMIT,
-                                                       .status = 500,
-                                                       .message = weir_slice_cstr(text)});
+        weir_stream_fail(&m->base.stream, &(struct weir_fault){.origin = WEIR_FAULT_LIMIT,
+                                                               .err = WEIR_ELIMIT,
+                                                               .status = 500,
+                                                               .message = weir_slice_cstr(text)});
     }
 }
 
@@ -284,7 +284,7 @@ static void leave_event(struct weir_rsp *m, const struct weir_row_line *line)
 static void on_line(void *ctx, const struct weir_row_line *line)
 {
     struct weir_rsp *m = ctx;
-    if (m->base.is_over) {
+    if (m->base.stream.is_over) {
         return;
     }
     switch ((enum weir_rsp_tag)line->tag) {
@@ -324,7 +324,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
 static void on_text(void *ctx, const struct weir_row_text *text)
 {
     struct weir_rsp *m = ctx;
-    if (m->base.is_over) {
+    if (m->base.stream.is_over) {
         return;
     }
     weir_rowed_note_text(&m->base, text);

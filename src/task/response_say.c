@@ -117,7 +117,7 @@ static void judge_repeated(const struct weir_rsp_came *c, uint32_t response)
     enum { MOST = 8 };
     struct weir_slice texts[MOST];
     size_t n = 0;
-    struct weir_arena arena = {.account = m->base.task->arena->account};
+    struct weir_arena arena = {.account = m->base.stream.task->arena->account};
     struct weir_buf head = {0};
     struct weir_responses_head h = {.json = c->json,
                                     .response = response,
@@ -144,7 +144,7 @@ void weir_rsp__take_ending(const struct weir_rsp_came *c, const char *type, uint
 {
     struct weir_rsp *m = c->m;
     struct weir_buf line = {0};
-    struct weir_arena arena = {.account = m->base.task->arena->account};
+    struct weir_arena arena = {.account = m->base.stream.task->arena->account};
     uint32_t error = object_at(c->json, response, "error");
     struct weir_slice text = WEIR_SLICE("");
     uint32_t message = error != WEIR_JSON_NONE
@@ -346,10 +346,10 @@ void weir_rsp__refuse(struct weir_rsp *m)
     struct weir_buf ending = {0};
     leave_refused(m);
     write_refused_ending(m, &ending);
-    send_ending(m, weir_buf_slice(&ending), m->base.run == NULL);
+    send_ending(m, weir_buf_slice(&ending), m->base.stream.run == NULL);
     weir_buf_dispose(&ending);
     weir_rowed_send_waiting(&m->base);
-    weir_rowed_end(&m->base);
+    weir_stream_end(&m->base.stream);
 }
 
 /* The head of a response that no model server made. */

@@ -16,7 +16,7 @@ void weir_rsp__keep_id(const struct weir_rsp_came *c, uint32_t response)
 {
     struct weir_rsp *m = c->m;
     uint32_t at = weir_json_get_set(c->json, response, WEIR_SLICE("id"));
-    const struct weir_model_report *report = m->base.task->call.model_report;
+    const struct weir_model_report *report = m->base.stream.task->call.model_report;
     struct weir_slice server = m->server;
     if (m->id.n != 0 || !weir_form_is_id_at(c->json, at, WEIR_FORM_ID_MOST)) {
         return;
@@ -124,7 +124,7 @@ static void take_unsaid(const struct weir_rsp_came *c, uint32_t response)
         weir_rowed_fail_model(&m->base, "items are missing, and nobody can tell which");
         return;
     }
-    for (; at != WEIR_JSON_NONE && !m->base.is_over; k++) {
+    for (; at != WEIR_JSON_NONE && !m->base.stream.is_over; k++) {
         bool is_object = weir_json_type(c->json, at) == WEIR_JSON_OBJECT;
         if (m->is_open && k + 1 == m->n_items && is_object) {
             weir_rsp__close_item(c, at);
@@ -184,13 +184,13 @@ static void take_in_order(const struct weir_rsp_came *c, const struct weir_respo
 /* What waited for the item that has ended just now. */
 static void take_parked(struct weir_rsp *m)
 {
-    while (!m->is_open && m->parked.n != 0 && !m->base.is_over) {
+    while (!m->is_open && m->parked.n != 0 && !m->base.stream.is_over) {
         struct weir_buf lines = m->parked;
         struct weir_slice rest = weir_buf_slice(&lines);
         struct weir_json_tape tape = {0};
         m->parked = (struct weir_buf){0};
-        weir_buf_init(&m->parked, m->base.task->env->max_held_bytes);
-        while (rest.n != 0 && !m->base.is_over) {
+        weir_buf_init(&m->parked, m->base.stream.task->env->max_held_bytes);
+        while (rest.n != 0 && !m->base.stream.is_over) {
             struct weir_json json;
             struct weir_rsp_came c = {.m = m, .json = &json};
             struct weir_responses_event e;
@@ -213,7 +213,7 @@ static void take_parked(struct weir_rsp *m)
 static void end_parked(const struct weir_rsp_came *c, uint32_t response)
 {
     struct weir_rsp *m = c->m;
-    while (m->parked.n != 0 && !m->base.is_over) {
+    while (m->parked.n != 0 && !m->base.stream.is_over) {
         if (m->is_open) {
             weir_rsp__close_item(c, item_at(c->json, response, m->n_items - 1));
         }
@@ -232,7 +232,7 @@ static void take_end(const struct weir_rsp_came *c, const struct weir_responses_
     close_heard(m);
     end_parked(c, e->body);
     take_unsaid(c, e->body);
-    if (!m->base.is_over) {
+    if (!m->base.stream.is_over) {
         weir_rsp__take_ending(c, e->type, e->body);
         m->base.has_ended = true;
         weir_row_end(m->base.row);
@@ -346,7 +346,7 @@ static void open_next_part(struct weir_rsp *m)
         return;
     }
     if (text != WEIR_JSON_NONE) {
-        m->base.rest = weir_json_string(json, text, m->base.task->arena);
+        m->base.rest = weir_json_string(json, text, m->base.stream.task->arena);
     }
     if (kind == WEIR_RESPONSES_TEXT) {
         weir_logprobs_take(&m->part->logprobs, json, list_at(json, at, "logprobs"));

@@ -3,17 +3,16 @@
 
 #include "base/buf.h"
 #include "task/completion.h"
-#include "task/out.h"
+#include "task/question.h"
 #include "task/row.h"
-#include "task/source.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * The life of a request whose answer is a row of places (task/row.h), as Anthropic's Messages and
- * OpenAI's Responses have it, for both:
+ * A request whose answer is a row of places (task/row.h), as Anthropic's Messages and OpenAI's
+ * Responses have it, for both:
  *
  *   input detectors ──blocked──► the route's words
  *          └─► model ─► events, or a whole answer ─► row ─► what may leave
@@ -58,17 +57,15 @@ struct weir_rowed_found {
 };
 
 struct weir_rowed {
+    struct weir_stream stream;
     const struct weir_rowed_dialect *dialect;
-    struct weir_task_ctx *task;
+    struct weir_question question;
     struct weir_task_completion request;
     struct weir_input input;
-    struct weir_model_run *run;
-    struct weir_model_request model_request;
     struct weir_row *row; /* NULL: nobody looks at the answer */
     bool is_stream;
     bool has_output; /* some detector looks at what the model says */
     bool enforces;
-    bool is_over;
     bool has_ended; /* the last event, or all of the whole answer, has come */
     enum weir_policy_outcome outcome;
 
@@ -78,18 +75,13 @@ struct weir_rowed {
     size_t n_found;
 
     /* A stream. */
-    struct weir_out *out;
-    struct weir_source source;
     struct weir_buf lead_detections; /* what the first event takes along: arrays */
     struct weir_buf lead_warnings;
     bool has_lead;
-    bool has_start;           /* the event that always leaves at once has left */
-    struct weir_buf waiting;  /* events that leave when the answer is known to be clean: lines */
-    struct weir_post cleanup; /* after a failure: what still runs is stopped */
+    bool has_start;          /* the event that always leaves at once has left */
+    struct weir_buf waiting; /* events that leave when the answer is known to be clean: lines */
 
     /* A whole answer. */
-    weir_task_done_fn done;
-    void *ctx;
     struct weir_json answer;
     struct weir_slice rest; /* of the text that is said just now */
     struct weir_post step;  /* gives the row more */
@@ -111,17 +103,13 @@ void weir_rowed_start_given(struct weir_rowed *r, struct weir_task_ctx *task,
 /* Gives a whole answer to the row, piece by piece: see go_on. */
 void weir_rowed_feed(struct weir_rowed *r);
 
-void weir_rowed_fail(struct weir_rowed *r, const struct weir_fault *fault);
 void weir_rowed_fail_model(struct weir_rowed *r, const char *why);
 void weir_rowed_check_held(struct weir_rowed *r, int rc); /* WEIR_ELIMIT: fails */
-void weir_rowed_stop_model(struct weir_rowed *r);
 void weir_rowed_note_outcome(struct weir_rowed *r, enum weir_policy_outcome outcome);
 void weir_rowed_count(struct weir_rowed *r); /* what became of the answer */
 void weir_rowed_advance(struct weir_rowed *r);
 void weir_rowed_drop(struct weir_rowed *r, size_t n); /* counts members that do not leave */
 
-/* The ends. */
-void weir_rowed_end(struct weir_rowed *r);                          /* a stream */
 void weir_rowed_finish(struct weir_rowed *r, struct weir_buf *out); /* taken over: the answer */
 
 /* ---- row ops that are the same for all ---- */

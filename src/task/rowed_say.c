@@ -21,13 +21,12 @@ bool weir_rowed_holds_text(const struct weir_rowed *r)
 static void transmit(struct weir_rowed *r, struct weir_slice json, struct weir_slice raw)
 {
     struct weir_buf told = {0};
-    json = weir_skips_tell(&r->task->skips, json, &told);
+    json = weir_skips_tell(&r->stream.task->skips, json, &told);
     struct weir_out_raw event = {.bytes = raw, .json = json};
-    bool is_raw = raw.n != 0 && told.n == 0;
-    enum weir_flow flow =
-        is_raw ? r->out->ops->raw(r->out, &event) : r->out->ops->event(r->out, json);
-    if (flow == WEIR_FLOW_FULL) {
-        weir_source_set_full(&r->source, true);
+    if (raw.n != 0 && told.n == 0) {
+        weir_stream_send_raw(&r->stream, &event);
+    } else {
+        weir_stream_send(&r->stream, json);
     }
     weir_buf_dispose(&told);
 }
@@ -51,7 +50,7 @@ static void send_leading(struct weir_rowed *r, struct weir_slice json)
 
 void weir_rowed_send(struct weir_rowed *r, struct weir_slice json, struct weir_slice raw)
 {
-    if (r->is_over) {
+    if (r->stream.is_over) {
         return;
     }
     if (r->has_lead) {
@@ -63,7 +62,7 @@ void weir_rowed_send(struct weir_rowed *r, struct weir_slice json, struct weir_s
 
 void weir_rowed_send_written(struct weir_rowed *r)
 {
-    struct weir_slice json = weir_buf_slice(&r->task->scratch->out);
+    struct weir_slice json = weir_buf_slice(&r->stream.task->scratch->out);
     bool waits = weir_rowed_holds_text(r) && r->has_start;
     r->has_start = true;
     if (!waits) {
@@ -76,14 +75,14 @@ void weir_rowed_send_written(struct weir_rowed *r)
 
 struct weir_buf *weir_rowed_scratch(struct weir_rowed *r)
 {
-    weir_buf_clear(&r->task->scratch->out);
-    return &r->task->scratch->out;
+    weir_buf_clear(&r->stream.task->scratch->out);
+    return &r->stream.task->scratch->out;
 }
 
 void weir_rowed_send_waiting(struct weir_rowed *r)
 {
     struct weir_slice rest = weir_buf_slice(&r->waiting);
-    while (rest.n != 0 && !r->is_over) {
+    while (rest.n != 0 && !r->stream.is_over) {
         weir_rowed_send(r, weir_slice_cut(&rest, '\n'), WEIR_SLICE(""));
     }
     weir_buf_dispose(&r->waiting);
@@ -229,7 +228,7 @@ size_t weir_rowed_texts(struct weir_arena *arena, const struct weir_json *json, 
 void weir_rowed_judge(struct weir_rowed *r, const struct weir_row_line *line,
                       const struct weir_rowed_value *value)
 {
-    struct weir_arena arena = {.account = r->task->arena->account};
+    struct weir_arena arena = {.account = r->stream.task->arena->account};
     struct weir_slice texts[2];
     size_t n = weir_rowed_texts(&arena, value->json, value->at, texts);
     weir_row_judge(r->row, &(struct weir_row_judge){

@@ -245,11 +245,7 @@ void weir_task_stored_start(struct weir_task_ctx *task, const struct weir_task_c
                             const struct weir_stored_ask *ask, weir_task_done_fn done, void *ctx)
 {
     static const struct weir_model_events events = {.on_frame = on_frame, .on_done = on_done};
-    struct weir_model_env env = {.loop = task->loop,
-                                 .client = task->client,
-                                 .context = &task->call,
-                                 .max_body_bytes = task->env->max_service_body_bytes,
-                                 .max_event_bytes = task->env->max_event_bytes};
+    struct weir_model_env env = weir_task_model_env(task);
     struct stored *st = weir_arena_zalloc(task->arena, sizeof *st);
     *st = (struct stored){.task = task, .request = *request, .ask = *ask, .done = done, .ctx = ctx};
     weir_arena_defer(task->arena, undo, st);

@@ -93,11 +93,7 @@ static void on_done(void *ctx, const struct weir_fault *fault)
 static void ask(struct vectors *v)
 {
     static const struct weir_model_events events = {.on_frame = on_frame, .on_done = on_done};
-    struct weir_model_env env = {.loop = v->task->loop,
-                                 .client = v->task->client,
-                                 .context = &v->task->call,
-                                 .max_body_bytes = v->task->env->max_service_body_bytes,
-                                 .max_event_bytes = v->task->env->max_event_bytes};
+    struct weir_model_env env = weir_task_model_env(v->task);
     v->model_request = (struct weir_model_request){
         .op = v->op,
         .model_id = v->request.model_id,
