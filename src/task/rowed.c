@@ -115,8 +115,8 @@ static void on_event(struct weir_rowed *r, const struct weir_model_frame *frame)
 static void on_frame(void *ctx, const struct weir_model_frame *frame)
 {
     struct weir_rowed *r = ctx;
-    if (r->stream.is_over || frame->is_error) {
-        return; /* the fault that follows tells */
+    if (r->stream.is_over || weir_stream_awaits_source(&r->stream) || frame->is_error) {
+        return; /* nobody listens any more, or the fault that follows tells */
     }
     weir_shadow_add_row(r->stream.task->shadow, r->dialect->op,
                         r->is_stream ? WEIR_TALK_EVENT : WEIR_TALK_ANSWER, frame->json);
@@ -158,7 +158,9 @@ static void on_done(void *ctx, const struct weir_fault *fault)
         return;
     }
     weir_stream_stop_reading(&r->stream);
-    if (fault != NULL) {
+    if (weir_stream_awaits_source(&r->stream)) {
+        weir_stream_end(&r->stream);
+    } else if (fault != NULL && !(r->is_stream && r->has_ended)) { /* then all of it is here */
         weir_stream_fail(&r->stream, fault);
     } else if (!r->is_stream) {
         finish_whole(r);
@@ -375,7 +377,7 @@ void weir_rowed_on_left(void *ctx)
     if (r->is_stream) {
         weir_rowed_send_waiting(r);
         weir_rowed_count(r);
-        weir_stream_end(&r->stream);
+        weir_stream_end_with_source(&r->stream);
     } else {
         weir_rowed_count(r);
         r->dialect->answer(r, false);

@@ -2,6 +2,10 @@
 
 #include "io/loop.h"
 
+/* The end of a server's answer usually comes right behind its last event. A connection whose answer
+ * was read to its end can be used again. */
+enum { PATIENCE_MS = 100 };
+
 /* ---- the model server ---- */
 
 void weir_stream_stop_model(struct weir_stream *s)
@@ -60,6 +64,11 @@ void weir_stream_stop_reading(struct weir_stream *s)
     weir_source_end(&s->source);
 }
 
+bool weir_stream_awaits_source(const struct weir_stream *s)
+{
+    return weir_timer_is_armed(&s->patience);
+}
+
 /* ---- what leaves ---- */
 
 static void note_flow(struct weir_stream *s, enum weir_flow flow)
@@ -100,6 +109,7 @@ static void be_over(struct weir_stream *s)
 {
     s->is_over = true;
     weir_stream_stop_reading(s);
+    weir_loop_cancel(s->task->loop, &s->patience);
     weir_loop_post(s->task->loop, &s->cleanup);
 }
 
@@ -107,6 +117,21 @@ void weir_stream_end(struct weir_stream *s)
 {
     be_over(s);
     s->out->ops->end(s->out);
+}
+
+static void on_patience(struct weir_timer *t, void *ctx)
+{
+    (void)t;
+    weir_stream_end(ctx);
+}
+
+void weir_stream_end_with_source(struct weir_stream *s)
+{
+    if (s->source.has_ended || s->run == NULL) {
+        weir_stream_end(s);
+    } else if (!weir_timer_is_armed(&s->patience)) {
+        weir_loop_after(s->task->loop, &s->patience, PATIENCE_MS);
+    }
 }
 
 void weir_stream_finish(struct weir_stream *s, struct weir_slice body)
@@ -155,6 +180,7 @@ static void init(struct weir_stream *s, struct weir_task_ctx *task,
     s->ops = ops;
     s->task = task;
     s->cleanup.fn = on_cleanup;
+    s->patience = (struct weir_timer){.fn = on_patience, .ctx = s};
     s->source = (struct weir_source){.loop = task->loop,
                                      .account = task->arena->account,
                                      .max_held_bytes = task->env->max_held_bytes,
@@ -187,5 +213,6 @@ void weir_stream_dispose(struct weir_stream *s)
     s->is_over = true;
     weir_stream_stop_reading(s);
     weir_loop_unpost(&s->cleanup);
+    weir_loop_cancel(s->task->loop, &s->patience);
     stop(s);
 }

@@ -47,6 +47,7 @@ struct weir_stream {
     struct weir_model_run *run;              /* NULL: none */
     struct weir_model_request model_request; /* what it is asked */
     struct weir_post cleanup;                /* after the end: what still runs is stopped */
+    struct weir_timer patience;              /* see weir_stream_end_with_source */
     bool is_over;                            /* the last call was made */
 };
 
@@ -78,6 +79,10 @@ void weir_stream_stop_reading(struct weir_stream *s);
 /* ---- the last calls; whoever comes first is heard ---- */
 
 void weir_stream_end(struct weir_stream *s);
+/* The model server has said its last event, and everything has left: ends with the server's answer,
+ * or without it if that goes on. */
+void weir_stream_end_with_source(struct weir_stream *s);
+bool weir_stream_awaits_source(const struct weir_stream *s);
 void weir_stream_finish(struct weir_stream *s, struct weir_slice body);       /* a whole answer */
 void weir_stream_fail(struct weir_stream *s, const struct weir_fault *fault); /* copied */
 /* Neither: somebody else ends what was begun. */

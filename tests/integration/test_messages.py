@@ -1,6 +1,7 @@
 """Anthropic's Messages on routes: what leaves of an answer, streamed and whole."""
 
 import json
+import time
 
 import messages
 import pytest
@@ -458,3 +459,30 @@ def test_pieces_in_any_shape_are_joined(gateway, server, route, shape):
 def test_an_input_that_is_no_object_stays_json(gateway, server):
     block = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": MAIL}
     assert unary(gateway, server, "redact", messages.whole(block))["content"][0]["input"] == "[email_address]"
+
+
+class LateEnd(messages.Server):
+    """The end of its answer comes in a packet of its own."""
+
+    def answer(self, request):
+        body = request.json()
+        if not body.get("stream"):
+            return super().answer(request)
+        return self.slowly(self.said)
+
+    def slowly(self, said):
+        yield from messages.stream(said, end=False)
+        time.sleep(0.005)
+        yield b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("route", GUARDED)
+def test_the_connection_to_the_model_server_is_used_again(module_weir, route):
+    server = LateEnd()
+    try:
+        gateway = module_weir(config(server, ROUTES))
+        for _ in range(4):
+            streamed(gateway, server, route, messages.message(text(0, "Hello there.")))
+        assert server.service.n_connections == 1
+    finally:
+        server.service.close()
