@@ -1,5 +1,6 @@
 #include "talk/shape.h"
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "wire/json_scan.h"
@@ -8,22 +9,57 @@
 #include <string.h>
 
 enum {
-    MOST_EVENT_BYTES = 4096, /* of an event without its string: a larger one is not kept */
+    MOST_EVENT_BYTES = 4096, /* of an event without what changes: a larger one is not kept */
     MOST_WASTED = 8,         /* shapes made in a row that no event had */
 };
 
+void weir_shape_of_add(struct weir_shape_of *of, enum weir_shape_slot what, size_t at, size_t n)
+{
+    size_t i = of->n_slots++;
+    WEIR_ASSERT(i < WEIR_SHAPE_MOST_SLOTS);
+    for (; i > 0 && of->slots[i - 1].at > at; i--) {
+        of->slots[i] = of->slots[i - 1];
+    }
+    of->slots[i].what = what;
+    of->slots[i].at = at;
+    of->slots[i].n = n;
+}
+
+/* What stands before slot `i` of the event, or behind the last. */
+static struct weir_slice part_of(const struct weir_shape_of *of, size_t i)
+{
+    size_t from = i == 0 ? 0 : of->slots[i - 1].at + of->slots[i - 1].n;
+    size_t to = i == of->n_slots ? of->event.n : of->slots[i].at;
+    return weir_slice_sub(of->event, from, to);
+}
+
+static size_t bytes_of_parts(const struct weir_shape_of *of)
+{
+    size_t n = of->event.n;
+    for (size_t i = 0; i < of->n_slots; i++) {
+        n -= of->slots[i].n;
+    }
+    return n;
+}
+
 struct weir_shape *weir_shape_new(const struct weir_shape_of *of)
 {
-    size_t n_tail = of->event.n - of->text_at - of->text_n;
-    struct weir_shape *shape = weir_mem_zalloc(sizeof *shape + of->text_at + n_tail);
+    struct weir_shape *shape = weir_mem_zalloc(sizeof *shape + bytes_of_parts(of));
+    char *bytes = shape->bytes;
     shape->refs = 1;
     shape->channel = of->channel;
     shape->place = of->place;
     shape->has_ending = of->has_ending;
-    memcpy(shape->bytes, of->event.p, of->text_at);
-    memcpy(shape->bytes + of->text_at, of->event.p + of->text_at + of->text_n, n_tail);
-    shape->head = weir_slice_make(shape->bytes, of->text_at);
-    shape->tail = weir_slice_make(shape->bytes + of->text_at, n_tail);
+    shape->n_slots = (uint32_t)of->n_slots;
+    for (size_t i = 0; i <= of->n_slots; i++) {
+        struct weir_slice part = part_of(of, i);
+        memcpy(bytes, part.p, part.n);
+        shape->parts[i] = weir_slice_make(bytes, part.n);
+        bytes += part.n;
+        if (i < of->n_slots) {
+            shape->slots[i] = (uint8_t)of->slots[i].what;
+        }
+    }
     return shape;
 }
 
@@ -46,8 +82,11 @@ void weir_shape_unref(struct weir_shape *shape)
 
 size_t weir_shape_footprint(const struct weir_shape *shape)
 {
-    return sizeof *shape + shape->head.n + shape->tail.n + shape->out_head.cap +
-           shape->out_tail.cap + shape->out_found.cap;
+    size_t n = sizeof *shape + shape->out_head.cap + shape->out_tail.cap + shape->out_found.cap;
+    for (size_t i = 0; i <= shape->n_slots; i++) {
+        n += shape->parts[i].n;
+    }
+    return n;
 }
 
 /* ---- one stream's ---- */
@@ -66,26 +105,54 @@ static void put_first(struct weir_shapes *shapes, struct weir_shape *shape, size
     shapes->items[0] = shape;
 }
 
-/* Is it the inside of a JSON string, valid and without `\u`? */
-static bool is_string(struct weir_slice s)
+/* The end of the JSON string whose inside begins there: its quote. NULL: it has none, is not valid,
+ * or has `\u` in it. */
+static const char *skip_string(const char *p, const char *end)
 {
-    const char *p = s.p;
-    const char *end = s.p + s.n;
+    const char *start = p;
     uint64_t high = 0;
-    while ((p = weir_json__scan(p, end, &high)) != end) {
+    while ((p = weir_json__scan(p, end, &high)) != end && *p != '"') {
         if (*p != '\\' || end - p < 2 || strchr("\"\\/bfnrt", p[1]) == NULL || p[1] == '\0') {
-            return false;
+            return NULL;
         }
         p += 2;
     }
-    return high == 0 || weir_utf8_is_valid(s);
+    bool is_valid =
+        p != end && (high == 0 || weir_utf8_is_valid(weir_slice_make(start, (size_t)(p - start))));
+    return is_valid ? p : NULL;
 }
 
-static bool has_shape(const struct weir_shape *shape, struct weir_slice event)
+/* The end of the digits there, which are a number as JSON writes one. NULL: they are none. */
+static const char *skip_number(const char *p, const char *end)
 {
-    size_t n_around = shape->head.n + shape->tail.n;
-    return event.n > n_around && memcmp(event.p, shape->head.p, shape->head.n) == 0 &&
-           memcmp(event.p + event.n - shape->tail.n, shape->tail.p, shape->tail.n) == 0;
+    const char *start = p;
+    while (p != end && *p >= '0' && *p <= '9') {
+        p++;
+    }
+    return p == start || (*start == '0' && p - start > 1) ? NULL : p;
+}
+
+static bool has_shape(const struct weir_shape *shape, struct weir_slice event,
+                      struct weir_slice *escaped)
+{
+    const char *p = event.p;
+    const char *end = event.p + event.n;
+    for (size_t i = 0; p != NULL; i++) {
+        struct weir_slice part = shape->parts[i];
+        if ((size_t)(end - p) < part.n || memcmp(p, part.p, part.n) != 0) {
+            return false;
+        }
+        p += part.n;
+        if (i == shape->n_slots) {
+            return p == end && escaped->n != 0;
+        }
+        const char *start = p;
+        p = shape->slots[i] == WEIR_SHAPE_NUMBER ? skip_number(p, end) : skip_string(p, end);
+        if (shape->slots[i] == WEIR_SHAPE_TEXT && p != NULL) {
+            *escaped = weir_slice_make(start, (size_t)(p - start));
+        }
+    }
+    return false;
 }
 
 struct weir_shape *weir_shapes_find(struct weir_shapes *shapes, struct weir_slice event,
@@ -93,12 +160,8 @@ struct weir_shape *weir_shapes_find(struct weir_shapes *shapes, struct weir_slic
 {
     for (size_t i = 0; i < WEIR_SHAPES_MOST && shapes->items[i] != NULL; i++) {
         struct weir_shape *shape = shapes->items[i];
-        if (!has_shape(shape, event)) {
+        if (!has_shape(shape, event, escaped)) {
             continue;
-        }
-        *escaped = weir_slice_sub(event, shape->head.n, event.n - shape->tail.n);
-        if (!is_string(*escaped)) {
-            return NULL; /* no other shape makes a string of it */
         }
         if (i != 0) {
             put_first(shapes, shape, i);
@@ -109,13 +172,23 @@ struct weir_shape *weir_shapes_find(struct weir_shapes *shapes, struct weir_slic
     return NULL;
 }
 
+static bool is_shape_of(const struct weir_shape *shape, const struct weir_shape_of *of)
+{
+    bool is_same = shape->n_slots == of->n_slots;
+    for (size_t i = 0; is_same && i <= of->n_slots; i++) {
+        is_same = weir_slice_eq(shape->parts[i], part_of(of, i)) &&
+                  (i == of->n_slots || shape->slots[i] == (uint8_t)of->slots[i].what);
+    }
+    return is_same;
+}
+
 struct weir_shape *weir_shapes_add(struct weir_shapes *shapes, const struct weir_shape_of *of)
 {
-    if (of->event.n - of->text_n > MOST_EVENT_BYTES || shapes->n_wasted >= MOST_WASTED) {
+    if (bytes_of_parts(of) > MOST_EVENT_BYTES || shapes->n_wasted >= MOST_WASTED) {
         return NULL;
     }
     for (size_t i = 0; i < WEIR_SHAPES_MOST && shapes->items[i] != NULL; i++) {
-        if (has_shape(shapes->items[i], of->event) && shapes->items[i]->head.n == of->text_at) {
+        if (is_shape_of(shapes->items[i], of)) {
             return shapes->items[i];
         }
     }

@@ -56,8 +56,8 @@ struct weir_slice weir_cs__item_json(struct weir_cs *cs, const struct weir_cs_it
         return weir_slice_make(item->json, item->n);
     }
     weir_buf_clear(&cs->scratch->kept);
-    weir_buf_append(&cs->scratch->kept, item->shape->head);
-    weir_buf_append(&cs->scratch->kept, item->shape->tail);
+    weir_buf_append(&cs->scratch->kept, item->shape->parts[0]);
+    weir_buf_append(&cs->scratch->kept, item->shape->parts[1]);
     return weir_buf_slice(&cs->scratch->kept);
 }
 
@@ -104,11 +104,10 @@ struct weir_shape *weir_cs__keep_shape(struct weir_cs_choice *choice, const stru
 {
     const struct weir_json_node *node = &json->nodes[text];
     struct weir_shape_of of = {.event = json->src,
-                               .text_at = node->start + 1,
-                               .text_n = node->end - node->start - 2,
                                .channel = (uint32_t)channel,
                                .place = choice->index,
                                .has_ending = has_ending};
+    weir_shape_of_add(&of, WEIR_SHAPE_TEXT, node->start + 1, node->end - node->start - 2);
     return weir_shapes_add(&choice->cs->shapes, &of);
 }
 

@@ -16,11 +16,9 @@ static struct weir_shape *add(struct weir_shapes *shapes, const char *event, con
 {
     struct weir_slice e = weir_slice_cstr(event);
     const char *at = strstr(event, text);
-    return weir_shapes_add(shapes, &(struct weir_shape_of){.event = e,
-                                                           .text_at = (size_t)(at - event),
-                                                           .text_n = strlen(text),
-                                                           .channel = 3,
-                                                           .place = 7});
+    struct weir_shape_of of = {.event = e, .channel = 3, .place = 7};
+    weir_shape_of_add(&of, WEIR_SHAPE_TEXT, (size_t)(at - event), strlen(text));
+    return weir_shapes_add(shapes, &of);
 }
 
 static bool matches(struct weir_shapes *shapes, const char *event, const char *want)
@@ -69,6 +67,54 @@ static void test_find(void **state)
     weir_shapes_dispose(&shapes);
 }
 
+/* An event of Responses: a number that counts, and a string that hides how long the text is. */
+#define COUNTED(number, text, noise)                                                               \
+    "{\"n\":" number ",\"delta\":\"" text "\",\"logprobs\":[],\"obfuscation\":\"" noise "\"}"
+
+static void add_counted(struct weir_shapes *shapes)
+{
+    const char *event = COUNTED("41", "first", "zz");
+    struct weir_shape_of of = {.event = weir_slice_cstr(event), .channel = 3, .place = 7};
+    weir_shape_of_add(&of, WEIR_SHAPE_STRING, (size_t)(strstr(event, "zz") - event), 2);
+    weir_shape_of_add(&of, WEIR_SHAPE_TEXT, (size_t)(strstr(event, "first") - event), 5);
+    weir_shape_of_add(&of, WEIR_SHAPE_NUMBER, (size_t)(strstr(event, "41") - event), 2);
+    struct weir_shape *shape = weir_shapes_add(shapes, &of);
+    assert_non_null(shape);
+    assert_ptr_equal(weir_shapes_add(shapes, &of), shape); /* it is known */
+}
+
+static void test_counted(void **state)
+{
+    (void)state;
+    struct weir_shapes shapes = {0};
+    add_counted(&shapes);
+    assert_true(matches(&shapes, COUNTED("41", "x", "zz"), "x"));
+    assert_true(matches(&shapes, COUNTED("0", "a \\\"b\\\"", "q"), "a \"b\""));
+    assert_true(matches(&shapes, COUNTED("1234567890", "x", ""), "x"));
+    static const char *const others[] = {
+        COUNTED("", "x", "q"),
+        COUNTED("01", "x", "q"), /* no JSON */
+        COUNTED("-1", "x", "q"),
+        COUNTED("1.5", "x", "q"),
+        COUNTED("1e3", "x", "q"),
+        COUNTED("null", "x", "q"),
+        COUNTED("\"1\"", "x", "q"),
+        COUNTED("1 ", "x", "q"),
+        COUNTED("1", "", "q"), /* says nothing */
+        COUNTED("1", "x", "q\",\"more\":\""),
+        COUNTED("1", "x", "\\u0041"),
+        COUNTED("1", "x", "\xFF"),
+        COUNTED("1", "x", "q\\"),
+        COUNTED("1", "x", "q") " ",
+        "{\"n\":1",
+        "{\"n\":",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(matches(&shapes, others[i], ""));
+    }
+    weir_shapes_dispose(&shapes);
+}
+
 /* The latest few are kept; what still holds one keeps it. */
 static void test_several(void **state)
 {
@@ -87,8 +133,8 @@ static void test_several(void **state)
         snprintf(event, sizeof event, "{\"%d\":\"y\"}", i);
         assert_true(matches(&shapes, event, "y"));
     }
-    assert_true(weir_slice_eq(held->head, WEIR_SLICE("{\"0\":\"")));
-    assert_true(weir_shape_footprint(held) > held->head.n);
+    assert_true(weir_slice_eq(held->parts[0], WEIR_SLICE("{\"0\":\"")));
+    assert_true(weir_shape_footprint(held) > held->parts[0].n);
     weir_shape_unref(held);
     weir_shapes_dispose(&shapes);
 }
@@ -156,13 +202,60 @@ static void test_property(void **state)
     weir_json_tape_dispose(&tape);
 }
 
+/* The same where a number and another string may change. */
+static void test_counted_property(void **state)
+{
+    (void)state;
+    static const char alphabet[] = "0019-.e\"\\na ,";
+    struct weir_json_tape tape = {0};
+    struct weir_shapes shapes = {0};
+    unsigned seed = 1;
+    int n_matched = 0;
+    add_counted(&shapes);
+    for (int i = 0; i < 400000; i++) {
+        char some[3][4] = {"1", "x", "q"};
+        char event[128];
+        for (int k = 0; k < 3; k++) {
+            seed = seed * 1103515245u + 12345u;
+            size_t n = (seed >> 16) % 4;
+            for (size_t c = 0; c < n; c++) {
+                seed = seed * 1103515245u + 12345u;
+                some[k][c] = alphabet[(seed >> 16) % (sizeof alphabet - 1)];
+            }
+            some[k][n == 0 ? 1 : n] = '\0';
+        }
+        int n = snprintf(event, sizeof event, COUNTED("%s", "%s", "%s"), some[0], some[1], some[2]);
+        struct weir_slice e = weir_slice_make(event, (size_t)n);
+        struct weir_slice escaped;
+        if (weir_shapes_find(&shapes, e, &escaped) == NULL) {
+            continue;
+        }
+        struct weir_json json;
+        struct weir_buf read = {0};
+        struct weir_buf told = {0};
+        uint64_t number;
+        assert_int_equal(weir_json_parse_reuse(&json, e, NULL, &tape, NULL), 0);
+        assert_int_equal(json.nodes[0].n, 4);
+        assert_int_equal(weir_json_u64(&json, weir_json_get(&json, 0, WEIR_SLICE("n")), &number),
+                         0);
+        weir_json_string_append(&json, weir_json_get(&json, 0, WEIR_SLICE("delta")), &read);
+        weir_shape_unescape(escaped, &told);
+        assert_true(weir_slice_eq(weir_buf_slice(&read), weir_buf_slice(&told)));
+        weir_buf_dispose(&read);
+        weir_buf_dispose(&told);
+        n_matched++;
+    }
+    assert_true(n_matched > 1000);
+    weir_shapes_dispose(&shapes);
+    weir_json_tape_dispose(&tape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_not_worth_it),
-        cmocka_unit_test(test_property),
+        cmocka_unit_test(test_find),     cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_several),  cmocka_unit_test(test_not_worth_it),
+        cmocka_unit_test(test_property), cmocka_unit_test(test_counted_property),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
