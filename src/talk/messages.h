@@ -2,6 +2,7 @@
 #define WEIR_TALK_MESSAGES_H
 
 #include "base/buf.h"
+#include "talk/shape.h"
 #include "wire/json.h"
 
 #include <stdbool.h>
@@ -55,6 +56,10 @@ struct weir_messages_event {
 /* 0, or WEIR_EPEER with `*why`. */
 int weir_messages_read(const struct weir_json *json, struct weir_messages_event *e,
                        const char **why);
+
+/* What may change in the next event like this one: its text. False: it says more, or no text. */
+bool weir_messages_shape_of(const struct weir_json *json, const struct weir_messages_event *e,
+                            struct weir_shape_of *of);
 
 /* The kind of a block, of a stream or of a whole message; `*text` as above. `block` is an object.
  */

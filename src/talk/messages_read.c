@@ -156,3 +156,17 @@ int weir_messages_read(const struct weir_json *json, struct weir_messages_event 
     }
     return rc;
 }
+
+bool weir_messages_shape_of(const struct weir_json *json, const struct weir_messages_event *e,
+                            struct weir_shape_of *of)
+{
+    bool is_text = e->kind == WEIR_MESSAGES_TEXT || e->kind == WEIR_MESSAGES_THINKING;
+    if (e->what != WEIR_MESSAGES_DELTA || !is_text || e->text == WEIR_JSON_NONE) {
+        return false;
+    }
+    const struct weir_json_node *text = &json->nodes[e->text];
+    *of =
+        (struct weir_shape_of){.event = json->src, .channel = (uint32_t)e->kind, .place = e->index};
+    weir_shape_of_add(of, WEIR_SHAPE_TEXT, text->start + 1, text->end - text->start - 2);
+    return true;
+}

@@ -2,6 +2,7 @@
 #define WEIR_TALK_RESPONSES_H
 
 #include "base/buf.h"
+#include "talk/shape.h"
 #include "talk/tools.h"
 #include "wire/json.h"
 
@@ -71,6 +72,16 @@ struct weir_responses_event {
 /* 0, or WEIR_EPEER with `*why`. */
 int weir_responses_read(const struct weir_json *json, struct weir_responses_event *e,
                         const char **why);
+
+/* What may change in the next event like this one: its text, its number and its noise
+ * (`obfuscation`). The place is the item's and the part's index. False: it says more, or no text.
+ */
+bool weir_responses_shape_of(const struct weir_json *json, const struct weir_responses_event *e,
+                             struct weir_shape_of *of);
+static inline uint64_t weir_responses_shape_place(uint64_t item, uint64_t part)
+{
+    return item << 32 | part;
+}
 
 /* What an item is. */
 enum weir_responses_item {

@@ -203,6 +203,40 @@ int weir_responses_read(const struct weir_json *json, struct weir_responses_even
     return read_body(json, word, e, why);
 }
 
+/* ---- shapes ---- */
+
+static void add_slot(const struct weir_json *json, uint32_t at, enum weir_shape_slot what,
+                     struct weir_shape_of *of)
+{
+    const struct weir_json_node *node = &json->nodes[at];
+    size_t quote = what == WEIR_SHAPE_NUMBER ? 0 : 1;
+    weir_shape_of_add(of, what, node->start + quote, node->end - node->start - 2 * quote);
+}
+
+bool weir_responses_shape_of(const struct weir_json *json, const struct weir_responses_event *e,
+                             struct weir_shape_of *of)
+{
+    bool is_text = e->what == WEIR_RESPONSES_DELTA && e->kind < WEIR_RESPONSES_TRANSCRIPT;
+    uint32_t number = of_type(json, 0, "sequence_number", WEIR_JSON_NUMBER);
+    uint32_t noise = of_type(json, 0, "obfuscation", WEIR_JSON_STRING);
+    uint64_t count;
+    if (!is_text || e->text == WEIR_JSON_NONE ||
+        (e->logprobs != WEIR_JSON_NONE && json->nodes[e->logprobs].n != 0)) {
+        return false;
+    }
+    *of = (struct weir_shape_of){.event = json->src,
+                                 .channel = (uint32_t)e->kind,
+                                 .place = weir_responses_shape_place(e->item, e->part)};
+    add_slot(json, e->text, WEIR_SHAPE_TEXT, of);
+    if (number != WEIR_JSON_NONE && weir_json_u64(json, number, &count) == 0) {
+        add_slot(json, number, WEIR_SHAPE_NUMBER, of);
+    }
+    if (noise != WEIR_JSON_NONE) {
+        add_slot(json, noise, WEIR_SHAPE_STRING, of);
+    }
+    return true;
+}
+
 /* ---- items and parts ---- */
 
 static bool is_a(const struct weir_json *json, uint32_t object, const char *type)

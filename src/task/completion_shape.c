@@ -4,44 +4,21 @@
  * Everything else takes the long way, through the reader and the writer.
  */
 #include "base/err.h"
-#include "base/mem.h"
 #include "task/completion_stream_int.h"
 #include "wire/json_write.h"
 
-#include <stdlib.h>
-
 /* ---- arriving ---- */
-
-/* Items with a shape are all of one size and live for a few tokens: the worker's streams pass them
- * on to each other. */
-static struct weir_cs_item *take_spare(struct weir_task_scratch *scratch)
-{
-    if (scratch->n_spare_items == 0) {
-        return weir_mem_alloc(sizeof(struct weir_cs_item));
-    }
-    scratch->n_spare_items--;
-    return WEIR_LIST_ENTRY(weir_list_pop(&scratch->spare_items), struct weir_cs_item, link);
-}
 
 void weir_cs__item_spare(struct weir_cs *cs, struct weir_cs_item *item)
 {
-    struct weir_task_scratch *scratch = cs->scratch;
     weir_shape_unref(item->shape);
-    if (scratch->n_spare_items == WEIR_TASK_SPARE_ITEMS) {
-        free(item);
-        return;
-    }
-    if (scratch->n_spare_items == 0) {
-        weir_list_init(&scratch->spare_items);
-    }
-    weir_list_prepend(&scratch->spare_items, &item->link);
-    scratch->n_spare_items++;
+    weir_task_spares_give(&cs->scratch->cs_items, item);
 }
 
 struct weir_cs_item *weir_cs__item_of_shape(struct weir_cs *cs, struct weir_shape *shape,
                                             size_t text_bytes)
 {
-    struct weir_cs_item *item = take_spare(cs->scratch);
+    struct weir_cs_item *item = weir_task_spares_take(&cs->scratch->cs_items, sizeof *item);
     *item = (struct weir_cs_item){.seq = cs->seq++,
                                   .frame = cs->n_frames,
                                   .shape = weir_shape_ref(shape),

@@ -30,6 +30,7 @@ static const struct weir_rowed_dialect DIALECT = {
     .stream_ops = &weir_msg__stream_ops,
     .unary_ops = &weir_msg__unary_ops,
     .take_event = weir_msg__take_event,
+    .take_said = weir_msg__take_said,
     .take_whole = weir_msg__take_whole,
     .go_on = weir_msg__go_on,
     .say = say,

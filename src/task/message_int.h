@@ -60,6 +60,7 @@ struct weir_msg {
 /* message_take.c */
 void weir_msg__take_event(struct weir_rowed *r, const struct weir_json *json,
                           struct weir_slice raw);
+bool weir_msg__take_said(struct weir_rowed *r, const struct weir_rowed_said *said);
 void weir_msg__take_whole(struct weir_rowed *r);
 void weir_msg__go_on(struct weir_rowed *r);
 

@@ -62,11 +62,16 @@ static int append_node(struct weir_buf *out, const struct weir_json *json, uint3
 }
 
 /* The original goes under the seal, if something in it is replaced. */
+static bool keeps_thought(const struct weir_msg *m)
+{
+    return m->base.enforces && m->kind == WEIR_MESSAGES_THINKING &&
+           m->base.request.policy->seal != NULL;
+}
+
 static void keep_thought(const struct came *c, uint32_t text)
 {
     struct weir_msg *m = c->m;
-    if (m->base.enforces && m->kind == WEIR_MESSAGES_THINKING &&
-        m->base.request.policy->seal != NULL) {
+    if (keeps_thought(m)) {
         weir_rowed_check_held(&m->base, weir_json_string_append(c->json, text, &m->thought));
     }
 }
@@ -566,6 +571,35 @@ void weir_msg__take_event(struct weir_rowed *r, const struct weir_json *json, st
         take_other(&c);
         break;
     }
+    struct weir_shape_of of;
+    if (weir_messages_shape_of(json, &e, &of)) {
+        weir_shapes_add(&r->shapes, &of);
+    }
+}
+
+/* A delta like one before it, of the block that is open: as take_known and take_told take it. */
+bool weir_msg__take_said(struct weir_rowed *r, const struct weir_rowed_said *said)
+{
+    struct weir_msg *m = (struct weir_msg *)r;
+    bool is_here = !r->has_ended && m->is_open && m->place != NULL &&
+                   m->index == said->shape->place && (uint32_t)m->kind == said->shape->channel;
+    if (!is_here || weir_row_waits_for_half(m->place)) {
+        return false;
+    }
+    struct weir_row_words words = {.text = said->text};
+    if (keeps_thought(m)) {
+        weir_rowed_check_held(r, weir_buf_append(&m->thought, said->text));
+    } else if (!r->enforces && m->kind == WEIR_MESSAGES_THINKING) {
+        weir_row_line(r->row, &(struct weir_row_line){.tag = WEIR_MSG_EVENT,
+                                                      .number = m->index,
+                                                      .json = said->json,
+                                                      .raw = said->raw});
+    } else {
+        words.json = said->json;
+        words.raw = said->raw;
+    }
+    weir_row_say_text(r->row, m->place, &words);
+    return true;
 }
 
 /* ---- a whole message ---- */

@@ -39,6 +39,7 @@ static const struct weir_rowed_dialect DIALECT = {
     .stream_ops = &weir_rsp__stream_ops,
     .unary_ops = &weir_rsp__unary_ops,
     .take_event = weir_rsp__take_event,
+    .take_said = weir_rsp__take_said,
     .take_whole = weir_rsp__take_whole,
     .change = weir_rsp__change,
     .go_on = weir_rsp__go_on,

@@ -157,6 +157,7 @@ struct weir_rsp_came {
 /* response_take.c */
 void weir_rsp__take_event(struct weir_rowed *r, const struct weir_json *json,
                           struct weir_slice raw);
+bool weir_rsp__take_said(struct weir_rowed *r, const struct weir_rowed_said *said);
 void weir_rsp__take_whole(struct weir_rowed *r);
 void weir_rsp__go_on(struct weir_rowed *r);
 void weir_rsp__say(struct weir_rowed *r, struct weir_slice text);
@@ -185,6 +186,8 @@ enum {
 
 /* response_told.c */
 void weir_rsp__take_told(const struct weir_rsp_came *c, const struct weir_responses_event *e);
+/* See take_said of struct weir_rowed_dialect. */
+bool weir_rsp__take_told_said(struct weir_rsp *m, const struct weir_rowed_said *said);
 /* An item that is there as a whole: what was not said before is looked at. */
 void weir_rsp__tell_item(const struct weir_rsp_came *c, uint64_t index, uint32_t item);
 

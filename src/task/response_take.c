@@ -283,6 +283,7 @@ void weir_rsp__take_event(struct weir_rowed *r, const struct weir_json *json, st
     struct weir_rsp *m = (struct weir_rsp *)r;
     struct weir_rsp_came c = {m, json, raw};
     struct weir_responses_event e;
+    struct weir_shape_of of;
     const char *why = NULL;
     if (r->has_ended) {
         return; /* nothing comes behind the end */
@@ -294,6 +295,33 @@ void weir_rsp__take_event(struct weir_rowed *r, const struct weir_json *json, st
     } else {
         weir_rsp__take_told(&c, &e);
     }
+    if (!r->stream.is_over && weir_responses_shape_of(json, &e, &of)) {
+        weir_shapes_add(&r->shapes, &of);
+    }
+}
+
+/* As take_known takes the delta of a part that is open. */
+static bool take_known_said(struct weir_rsp *m, const struct weir_rowed_said *said)
+{
+    struct weir_rsp_part *part = m->part;
+    bool is_here = m->is_open && part != NULL &&
+                   weir_responses_shape_place(m->item, m->part_index) == said->shape->place &&
+                   (uint32_t)part->at.kind == said->shape->channel;
+    if (!is_here || weir_row_waits_for_half(part->place)) {
+        return false;
+    }
+    weir_rsp__sum_add(&part->sum, said->text);
+    weir_row_say_text(m->base.row, part->place, &(struct weir_row_words){.text = said->text});
+    return true;
+}
+
+bool weir_rsp__take_said(struct weir_rowed *r, const struct weir_rowed_said *said)
+{
+    struct weir_rsp *m = (struct weir_rsp *)r;
+    if (r->has_ended) {
+        return false;
+    }
+    return r->enforces ? take_known_said(m, said) : weir_rsp__take_told_said(m, said);
 }
 
 /* ---- a whole response ---- */

@@ -105,15 +105,21 @@ static uint64_t number_of(uint64_t index, enum weir_rsp_channel channel)
 
 /* ---- parts ---- */
 
-static struct weir_rsp_part *find_told(struct weir_rsp *m, const struct weir_responses_event *e)
+static struct weir_rsp_part *find_at(struct weir_rsp *m, uint64_t item, uint64_t index,
+                                     enum weir_responses_kind kind)
 {
     for (struct weir_list *at = m->told.next; at != &m->told; at = at->next) {
         struct weir_rsp_part *part = WEIR_LIST_ENTRY(at, struct weir_rsp_part, link);
-        if (part->at.item == e->item && part->at.part == e->part && part->at.kind == e->kind) {
+        if (part->at.item == item && part->at.part == index && part->at.kind == kind) {
             return part;
         }
     }
     return NULL;
+}
+
+static struct weir_rsp_part *find_told(struct weir_rsp *m, const struct weir_responses_event *e)
+{
+    return find_at(m, e->item, e->part, e->kind);
 }
 
 /* NULL: the row has failed. */
@@ -183,6 +189,27 @@ static void tell_delta(const struct weir_rsp_came *c, const struct weir_response
         weir_buf_dispose(&text);
         weir_row_say(m->base.row, part->place, &said);
     }
+}
+
+/* As tell_delta tells it, of a part that is open. */
+bool weir_rsp__take_told_said(struct weir_rsp *m, const struct weir_rowed_said *said)
+{
+    uint64_t place = said->shape->place;
+    enum weir_responses_kind kind = (enum weir_responses_kind)said->shape->channel;
+    struct weir_rsp_part *part = find_at(m, place >> 32, place & UINT32_MAX, kind);
+    if (part == NULL || weir_row_waits_for_half(part->place)) {
+        return false;
+    }
+    if (kind != WEIR_RESPONSES_TEXT) {
+        weir_row_line(
+            m->base.row,
+            &(struct weir_row_line){.tag = WEIR_RSP_EVENT, .json = said->json, .raw = said->raw});
+    }
+    weir_rsp__sum_add(&part->sum, said->text);
+    weir_row_say_text(
+        m->base.row, part->place,
+        &(struct weir_row_words){.text = said->text, .json = said->json, .raw = said->raw});
+    return true;
 }
 
 /* ---- what says it again ---- */

@@ -1,5 +1,6 @@
 #include "task/row.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -7,6 +8,7 @@
 #include "task/called.h"
 #include "task/promise.h"
 #include "task/scan.h"
+#include "task/scratch.h"
 #include "task/seen.h"
 #include "task/source.h"
 
@@ -53,6 +55,7 @@ struct item {
     size_t end_cp;
     bool has_left; /* annotate: between events of one piece */
     size_t n_held;
+    struct weir_task_spares *home; /* where it goes when it has left; NULL: nowhere */
     size_t from; /* of the bytes: the event or line, and all of them where they are its frame */
     size_t n;
     size_t n_bytes;
@@ -98,7 +101,11 @@ static void free_item(struct weir_row *row, struct item *item)
 {
     row->held_bytes -= item->n_held;
     weir_list_remove(&item->link);
-    free(item);
+    if (item->home != NULL) {
+        weir_task_spares_give(item->home, item);
+    } else {
+        free(item);
+    }
 }
 
 static void free_items(struct weir_row *row)
@@ -222,22 +229,41 @@ static void retire(struct weir_row_place *place)
 
 /* ---- what came ---- */
 
+enum { FRAMED_ROOM = 384 }; /* most events that say a token are shorter */
+
+/* Without its place in the row. */
+static struct item *new_item(struct weir_row *row, size_t n_bytes)
+{
+    struct weir_task_scratch *scratch = row->o.task->scratch;
+    struct weir_task_spares *home = NULL;
+    size_t n_room = n_bytes;
+    if (n_bytes == 0) {
+        home = &scratch->row_items;
+    } else if (n_bytes <= FRAMED_ROOM) {
+        home = &scratch->framed_items;
+        n_room = FRAMED_ROOM;
+    }
+    size_t size = sizeof(struct item) + n_room;
+    struct item *item = home != NULL ? weir_task_spares_take(home, size) : weir_mem_alloc(size);
+    *item = (struct item){.n_held = size, .home = home};
+    row->held_bytes += size;
+    return item;
+}
+
 /* A frame is kept where the JSON lies in it as it is, and is else of no use. */
 static struct item *add_item(struct weir_row *row, enum kind kind, struct weir_slice json,
                              struct weir_slice raw)
 {
     bool is_framed = raw.n != 0 && json.p >= raw.p && json.p + json.n <= raw.p + raw.n;
     struct weir_slice bytes = is_framed ? raw : json;
-    struct item *item = weir_mem_alloc(sizeof *item + bytes.n);
-    *item = (struct item){.kind = kind,
-                          .n_held = sizeof *item + bytes.n,
-                          .from = is_framed ? (size_t)(json.p - raw.p) : 0,
-                          .n = json.n,
-                          .n_bytes = bytes.n};
+    struct item *item = new_item(row, bytes.n);
+    item->kind = kind;
+    item->from = is_framed ? (size_t)(json.p - raw.p) : 0;
+    item->n = json.n;
+    item->n_bytes = bytes.n;
     if (bytes.n != 0) {
         memcpy(item->bytes, bytes.p, bytes.n);
     }
-    row->held_bytes += item->n_held;
     weir_list_append(&row->items, &item->link);
     return item;
 }
@@ -347,6 +373,19 @@ bool weir_row_say(struct weir_row *row, struct weir_row_place *place,
     }
     return add_text(place, weir_buf_slice(&row->text), is_kept ? said->json->src : WEIR_SLICE(""),
                     said->raw);
+}
+
+bool weir_row_waits_for_half(const struct weir_row_place *place)
+{
+    return place->half != 0;
+}
+
+bool weir_row_say_text(struct weir_row *row, struct weir_row_place *place,
+                       const struct weir_row_words *words)
+{
+    WEIR_ASSERT(place->half == 0);
+    struct weir_slice json = is_annotating(row) ? words->json : WEIR_SLICE("");
+    return !row->is_over && add_text(place, words->text, json, words->raw);
 }
 
 bool weir_row_add(struct weir_row *row, struct weir_row_place *place, struct weir_slice text)

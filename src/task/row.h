@@ -119,7 +119,18 @@ struct weir_row_said {
 bool weir_row_say(struct weir_row *row, struct weir_row_place *place,
                   const struct weir_row_said *said);
 
-/* The same of a text. */
+/* The same of a text that was taken out of its event. */
+struct weir_row_words {
+    struct weir_slice text;
+    struct weir_slice json; /* annotate: the event, if it says this and nothing else; or empty */
+    struct weir_slice raw;  /* the event with its framing, or empty */
+};
+bool weir_row_say_text(struct weir_row *row, struct weir_row_place *place,
+                       const struct weir_row_words *words);
+/* Half a character has come: its other half must be joined with it, by weir_row_say. */
+bool weir_row_waits_for_half(const struct weir_row_place *place);
+
+/* The same of a text that is part of a whole answer. */
 bool weir_row_add(struct weir_row *row, struct weir_row_place *place, struct weir_slice text);
 
 /* Nothing more is said there; what comes behind waits until all of it has left. */

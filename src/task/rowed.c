@@ -100,7 +100,24 @@ static void pass(struct weir_rowed *r, const struct weir_model_frame *frame)
     read_on(r);
 }
 
-static void on_event(struct weir_rowed *r, const struct weir_model_frame *frame)
+/* The short way of a token: an event that was seen before, but for its text, is not read. */
+static bool take_shaped(struct weir_rowed *r, const struct weir_model_frame *frame)
+{
+    struct weir_slice escaped;
+    struct weir_buf *text = &r->stream.task->scratch->text;
+    struct weir_shape *shape = weir_shapes_find(&r->shapes, frame->json, &escaped);
+    if (shape == NULL) {
+        return false;
+    }
+    weir_buf_clear(text);
+    weir_shape_unescape(escaped, text);
+    return r->dialect->take_said(r, &(struct weir_rowed_said){.shape = shape,
+                                                              .text = weir_buf_slice(text),
+                                                              .json = frame->json,
+                                                              .raw = frame->raw});
+}
+
+static void take_read(struct weir_rowed *r, const struct weir_model_frame *frame)
 {
     struct weir_json json;
     if (weir_json_parse_reuse(&json, frame->json, NULL, &r->stream.task->scratch->event, NULL) !=
@@ -109,6 +126,13 @@ static void on_event(struct weir_rowed *r, const struct weir_model_frame *frame)
         return;
     }
     r->dialect->take_event(r, &json, frame->raw);
+}
+
+static void on_event(struct weir_rowed *r, const struct weir_model_frame *frame)
+{
+    if (!take_shaped(r, frame)) {
+        take_read(r, frame);
+    }
     weir_rowed_advance(r);
 }
 
@@ -217,6 +241,7 @@ static void undo(void *ctx)
         weir_buf_dispose(&r->found[i].results);
     }
     free(r->found);
+    weir_shapes_dispose(&r->shapes);
     weir_buf_dispose(&r->waiting);
     weir_buf_dispose(&r->lead_detections);
     weir_buf_dispose(&r->lead_warnings);

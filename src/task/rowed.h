@@ -2,6 +2,7 @@
 #define WEIR_TASK_ROWED_H
 
 #include "base/buf.h"
+#include "talk/shape.h"
 #include "task/completion.h"
 #include "task/question.h"
 #include "task/row.h"
@@ -22,12 +23,22 @@
  */
 struct weir_rowed;
 
+/* An event that has the shape of one that was read: all that is new in it is its text. */
+struct weir_rowed_said {
+    const struct weir_shape *shape;
+    struct weir_slice text;
+    struct weir_slice json; /* the event … */
+    struct weir_slice raw;  /* … and with its framing */
+};
+
 struct weir_rowed_dialect {
     enum weir_model_op op;
     const char *no_end; /* what is wrong with a stream that ends without its last event */
     const struct weir_row_ops *stream_ops;
     const struct weir_row_ops *unary_ops;
     void (*take_event)(struct weir_rowed *r, const struct weir_json *json, struct weir_slice raw);
+    /* The same of an event that was not read; False: it must be, and nothing was done. */
+    bool (*take_said)(struct weir_rowed *r, const struct weir_rowed_said *said);
     void (*take_whole)(struct weir_rowed *r); /* r->answer */
     /* Nobody looks at the answer: what of an event leaves otherwise all the same. False: nothing,
      * and nothing was appended. May be NULL. */
@@ -75,6 +86,7 @@ struct weir_rowed {
     size_t n_found;
 
     /* A stream. */
+    struct weir_shapes shapes;       /* of events that say one string */
     struct weir_buf lead_detections; /* what the first event takes along: arrays */
     struct weir_buf lead_warnings;
     bool has_lead;

@@ -1,5 +1,7 @@
 #include "task/scratch.h"
 
+#include "base/mem.h"
+
 #include <stdlib.h>
 
 enum { KEEP_NODES = 4096, KEEP_BYTES = 64 * 1024 };
@@ -27,13 +29,37 @@ void weir_task_scratch_trim(struct weir_task_scratch *s)
     trim_buf(&s->kept);
 }
 
+void *weir_task_spares_take(struct weir_task_spares *s, size_t size)
+{
+    if (s->n == 0) {
+        return weir_mem_alloc(size);
+    }
+    s->n--;
+    return weir_list_pop(&s->list);
+}
+
+void weir_task_spares_give(struct weir_task_spares *s, void *piece)
+{
+    if (s->n == WEIR_TASK_MOST_SPARES) {
+        free(piece);
+        return;
+    }
+    weir_list_prepend(&s->list, piece);
+    s->n++;
+}
+
+static void free_spares(struct weir_task_spares *s)
+{
+    while (s->n != 0) {
+        free(weir_task_spares_take(s, 0));
+    }
+}
+
 void weir_task_scratch_dispose(struct weir_task_scratch *s)
 {
-    struct weir_list *link;
-    while (s->n_spare_items != 0 && (link = weir_list_pop(&s->spare_items)) != NULL) {
-        free(link); /* the first member of each */
-        s->n_spare_items--;
-    }
+    free_spares(&s->cs_items);
+    free_spares(&s->row_items);
+    free_spares(&s->framed_items);
     weir_json_tape_dispose(&s->event);
     weir_json_tape_dispose(&s->envelope);
     weir_buf_dispose(&s->text);
