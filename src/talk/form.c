@@ -26,9 +26,35 @@ static bool is_made_of(struct weir_slice s, size_t most, const char *others, boo
     return true;
 }
 
+/* Does a domain begin there: labels, and a dot before one that begins with a letter? */
+static bool is_domain_at(struct weir_slice s, size_t at)
+{
+    size_t start = at;
+    while (at < s.n && (is_alnum(s.p[at]) || s.p[at] == '-')) {
+        at++;
+        bool is_dot = at + 1 < s.n && s.p[at] == '.' && at > start;
+        if (is_dot && is_letter(s.p[at + 1])) {
+            return true;
+        }
+        at += is_dot;
+    }
+    return false;
+}
+
+static bool has_address(struct weir_slice s)
+{
+    for (size_t i = 1; i < s.n; i++) {
+        bool has_name = is_alnum(s.p[i - 1]) || strchr("_.+-=:", s.p[i - 1]) != NULL;
+        if (s.p[i] == '@' && has_name && is_domain_at(s, i + 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool weir_form_is_id(struct weir_slice s, size_t most)
 {
-    return is_made_of(s, most, "_.:/+=@-", true);
+    return is_made_of(s, most, "_.:/+=@-", true) && !has_address(s);
 }
 
 bool weir_form_is_seal(struct weir_slice s)

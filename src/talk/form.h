@@ -21,7 +21,9 @@ enum {
     WEIR_FORM_DETECTION_MOST = 64,  /* of what a finding is called */
 };
 
-/* A letter, digit or one of _ . : / + = @ - each; at least one, at most so many. */
+/* A letter, digit or one of _ . : / + = @ - each; at least one, at most so many; and no address of
+ * somebody in it: models are called `@cf/meta/llama-3.1` and `claude-opus-4@20250514`, but
+ * `jane@example.org` is nobody's id. */
 bool weir_form_is_id(struct weir_slice s, size_t most);
 
 /* Letters and underscores: finish reasons, roles, types. */

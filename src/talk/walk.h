@@ -126,7 +126,7 @@ enum weir_walk_form {
     WEIR_WALK_FORM_BOOL,
     WEIR_WALK_FORM_WORD,    /* one of `words` */
     WEIR_WALK_FORM_WORDS,   /* an array of them */
-    WEIR_WALK_FORM_ID,      /* [A-Za-z0-9_.:/+=@-]{1,128} */
+    WEIR_WALK_FORM_ID,      /* [A-Za-z0-9_.:/+=@-]{1,128}, and no address in it */
     WEIR_WALK_FORM_CALL_ID, /* the same up to 16 KiB */
     WEIR_WALK_FORM_ROLE,    /* [a-z_]{1,32} */
     WEIR_WALK_FORM_NUMBERS, /* an array of numbers, or an object of numbers named by numbers */

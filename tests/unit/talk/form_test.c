@@ -52,9 +52,51 @@ static void test_usage(void **state)
     weir_arena_dispose(&arena);
 }
 
+/* Models and ids may have an `@`; an address is none of them, wherever it stands in one. */
+static void test_ids(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {
+        "resp_1",
+        "gpt-4o-2024-08-06",
+        "ft:gpt-4o:acme::id",
+        "@cf/meta/llama-3.1-8b",
+        "a@b",
+        "claude-opus-4@20250514",
+        "call_1+/==",
+        "publishers/x/models/y@2024.06",
+        "a@b/c.d",
+        "anthropic.claude-v2@v2:1",
+        "x@",
+        "x/@a.b",
+    };
+    static const char *const others[] = {
+        "",
+        "a b",
+        "jane@example.org",
+        "msg_jane@example.org",
+        "a@b.c",
+        "x@y@z.example",
+        "a@b-1.2.co",
+        "a@1.2.c",
+        "resp:a@b.c/d",
+        "a.@b.c",
+        "é",
+        "a\"",
+    };
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        assert_true(weir_form_is_id(weir_slice_cstr(ids[i]), 128));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(weir_form_is_id(weir_slice_cstr(others[i]), 128));
+    }
+    assert_false(weir_form_is_id(WEIR_SLICE("abc"), 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ids),
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_usage),
     };
