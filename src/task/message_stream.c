@@ -193,6 +193,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
 
 static void write_text(struct weir_msg *m, const struct weir_row_text *text)
 {
+    static const char *const path[] = {"delta", "text", NULL};
     struct weir_buf detections = {0};
     bool is_thinking = text->found.channel == WEIR_CHANNEL_REASONING;
     weir_rowed_write_found(&m->base, &text->found, &detections);
@@ -203,7 +204,7 @@ static void write_text(struct weir_msg *m, const struct weir_row_text *text)
         .detections = weir_buf_slice(&detections),
         .warnings = detections.n != 0 ? weir_event_unsuitable_output() : WEIR_SLICE("")};
     if (text->json.n != 0) {
-        weir_rowed_patch(text->json, d.detections, d.warnings, weir_rowed_scratch(&m->base));
+        weir_rowed_patch_text(text, path, d.detections, weir_rowed_scratch(&m->base));
     } else {
         weir_messages_write_delta(&d, weir_rowed_scratch(&m->base));
     }
@@ -218,7 +219,7 @@ static void on_text(void *ctx, const struct weir_row_text *text)
     }
     weir_rowed_note_text(&m->base, text);
     m->is_thought_changed = m->is_thought_changed || text->is_changed;
-    if (text->json.n != 0 && text->found.n_findings == 0) {
+    if (text->json.n != 0 && !text->is_rest && text->found.n_findings == 0) {
         weir_rowed_send(&m->base, text->json, text->raw);
     } else {
         write_text(m, text);

@@ -119,6 +119,22 @@ static void take_citations(const struct came *c, uint32_t block)
     }
 }
 
+/* One that a block has from the beginning; what has not its form is text, or left out. */
+static void take_signature(const struct came *c, uint32_t block)
+{
+    struct weir_msg *m = c->m;
+    uint32_t at = weir_json_get_set(c->json, block, WEIR_SLICE("signature"));
+    bool is_empty = at == WEIR_JSON_NONE || c->json->nodes[at].n == 0;
+    if (weir_form_is_base64_at(c->json, at, SIZE_MAX)) {
+        weir_buf_append(&m->block, weir_json_raw(c->json, at));
+    } else if (!is_empty && m->base.enforces) {
+        weir_rowed_drop(&m->base, 1);
+    } else if (!is_empty) {
+        struct weir_row_line none = {.tag = WEIR_MSG_WHOLE, .number = m->index};
+        judge_json(c, at, &none, WEIR_ROW_BLOCKS);
+    }
+}
+
 static void open_place(const struct came *c, uint32_t block, uint32_t text)
 {
     struct weir_msg *m = c->m;
@@ -141,10 +157,7 @@ static void open_place(const struct came *c, uint32_t block, uint32_t text)
         take_citations(c, block);
         return;
     }
-    uint32_t signature = weir_json_get_set(c->json, block, WEIR_SLICE("signature"));
-    if (weir_form_is_base64_at(c->json, signature, SIZE_MAX)) {
-        weir_buf_append(&m->block, weir_json_raw(c->json, signature));
-    }
+    take_signature(c, block);
 }
 
 /* Annotate: a block that says something from the beginning says it in a delta instead, which can

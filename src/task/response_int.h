@@ -188,6 +188,8 @@ enum {
 void weir_rsp__take_told(const struct weir_rsp_came *c, const struct weir_responses_event *e);
 /* See take_said of struct weir_rowed_dialect. */
 bool weir_rsp__take_told_said(struct weir_rsp *m, const struct weir_rowed_said *said);
+/* What an item claims to be encrypted, and is not. */
+void weir_rsp__tell_sealed(const struct weir_rsp_came *c, uint64_t index, uint32_t item);
 /* An item that is there as a whole: what was not said before is looked at. */
 void weir_rsp__tell_item(const struct weir_rsp_came *c, uint64_t index, uint32_t item);
 

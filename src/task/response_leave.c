@@ -323,12 +323,13 @@ static void on_line(void *ctx, const struct weir_row_line *line)
 
 static void on_text(void *ctx, const struct weir_row_text *text)
 {
+    static const char *const path[] = {"delta", NULL};
     struct weir_rsp *m = ctx;
     if (m->base.stream.is_over) {
         return;
     }
     weir_rowed_note_text(&m->base, text);
-    if (text->json.n != 0 && text->found.n_findings == 0) {
+    if (text->json.n != 0 && !text->is_rest && text->found.n_findings == 0) {
         weir_rowed_send(&m->base, text->json, text->raw);
         return;
     }
@@ -336,8 +337,8 @@ static void on_text(void *ctx, const struct weir_row_text *text)
     struct weir_rsp_part *part = weir_rsp__find_part(m, text->found.number);
     if (text->json.n != 0) {
         weir_rowed_write_found(&m->base, &text->found, &detections);
-        weir_rowed_patch(text->json, weir_buf_slice(&detections), weir_event_unsuitable_output(),
-                         weir_rowed_scratch(&m->base));
+        weir_rowed_patch_text(text, path, weir_buf_slice(&detections),
+                              weir_rowed_scratch(&m->base));
         weir_rsp__send(m);
         weir_buf_dispose(&detections);
     } else if (part != NULL) {

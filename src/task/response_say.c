@@ -150,15 +150,21 @@ void weir_rsp__take_ending(const struct weir_rsp_came *c, const char *type, uint
     uint32_t message = error != WEIR_JSON_NONE
                            ? weir_json_get_set(c->json, error, WEIR_SLICE("message"))
                            : WEIR_JSON_NONE;
+    if (!m->base.enforces) { /* all of the error leaves, so all of it is looked at */
+        struct weir_row_line none = {.tag = WEIR_RSP_ENDING};
+        if (error != WEIR_JSON_NONE) {
+            weir_rowed_judge(&m->base, &none,
+                             &(struct weir_rowed_value){c->json, error, WEIR_ROW_SPARES});
+        }
+        return;
+    }
+    if (m->asked == NULL) {
+        judge_repeated(c, response);
+    }
     if (message != WEIR_JSON_NONE && weir_json_type(c->json, message) == WEIR_JSON_STRING) {
         text = weir_json_string(c->json, message, &arena);
     }
-    if (m->base.enforces && m->asked == NULL) {
-        judge_repeated(c, response);
-    }
-    if (m->base.enforces) {
-        write_ending(c, type, response, &line);
-    }
+    write_ending(c, type, response, &line);
     weir_row_judge(m->base.row, &(struct weir_row_judge){
                                     .line = {.tag = WEIR_RSP_ENDING, .json = weir_buf_slice(&line)},
                                     .texts = &text,

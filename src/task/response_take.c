@@ -411,6 +411,9 @@ static void open_next_item(struct weir_rsp *m)
         return;
     }
     weir_rsp__open_item(&c, at, WEIR_JSON_NONE);
+    if (!m->base.enforces) {
+        weir_rsp__tell_sealed(&c, m->n_items - 1, at);
+    }
     if (kind == WEIR_RESPONSES_MESSAGE || kind == WEIR_RESPONSES_THOUGHT) {
         uint32_t content = list_at(json, at, "content");
         m->parts_at = content != WEIR_JSON_NONE ? content : list_at(json, at, "summary");

@@ -4,6 +4,7 @@
  * What says again what was said is not looked at again: the sums of all texts are remembered.
  */
 #include "base/mem.h"
+#include "talk/form.h"
 #include "task/response_int.h"
 #include "task/seen.h"
 #include "wire/json_write.h"
@@ -250,6 +251,14 @@ static void tell_parts(const struct weir_rsp_came *c, uint64_t index, uint32_t i
     }
 }
 
+void weir_rsp__tell_sealed(const struct weir_rsp_came *c, uint64_t index, uint32_t item)
+{
+    uint32_t at = weir_json_get_set(c->json, item, WEIR_SLICE("encrypted_content"));
+    if (at != WEIR_JSON_NONE && !weir_form_is_base64_at(c->json, at, SIZE_MAX)) {
+        look_at(c, at, WEIR_RSP_HELD, number_of(index, WEIR_RSP_ITEM));
+    }
+}
+
 void weir_rsp__tell_item(const struct weir_rsp_came *c, uint64_t index, uint32_t item)
 {
     enum weir_responses_item kind = weir_responses_item_of(c->json, item);
@@ -258,6 +267,7 @@ void weir_rsp__tell_item(const struct weir_rsp_came *c, uint64_t index, uint32_t
     switch (kind) {
     case WEIR_RESPONSES_MESSAGE:
     case WEIR_RESPONSES_THOUGHT:
+        weir_rsp__tell_sealed(c, index, item);
         tell_parts(c, index, item, "content");
         tell_parts(c, index, item, "summary");
         break;

@@ -607,19 +607,22 @@ static void send_empty(struct weir_row *row, const struct item *item)
                          .raw = raw_of(item)});
 }
 
-/* As much of the piece as lies in the item, as it came if that is all of it. What was found rides
- * on the piece's last event. Returns how many bytes that were. */
+/* As much of the piece as lies in the item, as it came if that is all of it; else what it says
+ * besides its text leaves with the last of that. What was found rides on the piece's last event.
+ * Returns how many bytes that were. */
 static size_t send_part(const struct item *item, const struct weir_guard_piece *piece,
                         struct weir_slice rest, size_t at_cp)
 {
     struct weir_row_place *place = item->place;
     size_t end_cp = item->end_cp < piece->end_cp ? item->end_cp : piece->end_cp;
     bool is_whole = item->start_cp == at_cp && item->end_cp == end_cp;
+    bool is_last = item->end_cp == end_cp;
     size_t n = weir_utf8_byte_at(rest, end_cp - at_cp);
     struct weir_row_text text = {.found = found_of(place, piece),
                                  .text = weir_slice_sub(rest, 0, n),
-                                 .json = is_whole ? json_of(item) : WEIR_SLICE(""),
-                                 .raw = is_whole ? raw_of(item) : WEIR_SLICE("")};
+                                 .json = is_last ? json_of(item) : WEIR_SLICE(""),
+                                 .raw = is_whole ? raw_of(item) : WEIR_SLICE(""),
+                                 .is_rest = is_last && !is_whole};
     text.found.n_findings = end_cp == piece->end_cp ? piece->n_findings : 0;
     place->row->o.ops->text(place->row->o.ctx, &text);
     return n;

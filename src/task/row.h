@@ -48,6 +48,7 @@ struct weir_row_text {
      * be written anew, or the frame is not known. */
     struct weir_slice json;
     struct weir_slice raw;
+    bool is_rest; /* the event says more, which has left: all else that it has leaves with this */
     bool is_changed;
     /* Where the route blocks or redacts: which part of the place's text it stands for, and what the
      * model said there (see weir_guard_piece). */

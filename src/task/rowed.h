@@ -155,6 +155,10 @@ void weir_rowed_write_found(const struct weir_rowed *r, const struct weir_row_fo
                             struct weir_buf *out);
 void weir_rowed_write_all_found(const struct weir_rowed *r, bool with_input, struct weir_buf *out);
 void weir_rowed_write_warnings(const struct weir_rowed *r, bool with_input, struct weir_buf *out);
+/* Appends an event with these added, empty ones are not: of a text that leaves as its event, where
+ * `path` (names, NULL behind the last) is where the event says it. */
+void weir_rowed_patch_text(const struct weir_row_text *text, const char *const *path,
+                           struct weir_slice detections, struct weir_buf *out);
 /* Appends an object with these added; empty ones are not. */
 void weir_rowed_patch(struct weir_slice json, struct weir_slice detections,
                       struct weir_slice warnings, struct weir_buf *out);

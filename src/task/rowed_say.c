@@ -1,5 +1,6 @@
 /* What leaves of an answer that went through a row: events on their way, findings, and what is said
  * in the place of an answer. */
+#include "base/assert.h"
 #include "base/mem.h"
 #include "detect/found.h"
 #include "talk/restore.h"
@@ -9,6 +10,7 @@
 #include "task/rowed.h"
 #include "task/scratch.h"
 #include "wire/json_edit.h"
+#include "wire/json_write.h"
 
 /* ---- sending ---- */
 
@@ -211,6 +213,43 @@ void weir_rowed_patch(struct weir_slice json, struct weir_slice detections,
         weir_buf_append(out, json);
     }
     weir_json_tape_dispose(&tape);
+}
+
+/* The event with this text in the place of all that it says. */
+static void write_rest(const struct weir_row_text *text, const char *const *path,
+                       struct weir_buf *out)
+{
+    struct weir_json_tape tape = {0};
+    struct weir_json doc;
+    struct weir_json_edit e = {0};
+    struct weir_buf quoted = {0};
+    uint32_t at = 0;
+    int rc = weir_json_parse_reuse(&doc, text->json, NULL, &tape, NULL);
+    WEIR_ASSERT(rc == 0); /* it was read before */
+    for (; *path != NULL; path++) {
+        at = weir_json_get_set(&doc, at, weir_slice_cstr(*path));
+        WEIR_ASSERT(at != WEIR_JSON_NONE);
+    }
+    weir_json_write_quoted(&quoted, text->text);
+    weir_json_edit_begin(&e, &doc);
+    weir_json_edit_replace(&e, at, weir_buf_slice(&quoted));
+    weir_json_edit_write(&e, out);
+    weir_json_edit_dispose(&e);
+    weir_buf_dispose(&quoted);
+    weir_json_tape_dispose(&tape);
+}
+
+void weir_rowed_patch_text(const struct weir_row_text *text, const char *const *path,
+                           struct weir_slice detections, struct weir_buf *out)
+{
+    struct weir_buf rest = {0};
+    struct weir_slice warnings =
+        detections.n != 0 ? weir_event_unsuitable_output() : WEIR_SLICE("");
+    if (text->is_rest) {
+        write_rest(text, path, &rest);
+    }
+    weir_rowed_patch(text->is_rest ? weir_buf_slice(&rest) : text->json, detections, warnings, out);
+    weir_buf_dispose(&rest);
 }
 
 /* ---- words ---- */

@@ -1,15 +1,12 @@
 /*
- * The wall around responses: a word that detectors find, put into every string and every name of
- * every event and of a whole response, one after the other, does not leave a route that blocks or
- * redacts; streams that do not fail end as clients need it. And what a route that annotates tells.
+ * The wall around responses: nothing that a detector finds leaves a route that blocks or redacts,
+ * wherever a model server puts it; what it keeps, and how much of it is remembered.
  */
 #include "task/response.h"
-#include "unit/task/policy_stage.h"
+#include "unit/task/wall.h"
 
 static const struct weir_json_node NODES[] = {{.end = 2, .next = 1, .type = WEIR_JSON_OBJECT}};
 static const struct weir_json NOTHING_ASKED = {.src = {"{}", 2}, .nodes = NODES, .n_nodes = 1};
-
-#define TRACER "a bad word."
 
 /* Every kind of event that talk/responses_read.c knows, in an order that servers have. */
 static const char *const EVENTS[] = {
@@ -161,11 +158,6 @@ static const char *const EVENTS[] = {
 };
 enum { N_EVENTS = sizeof EVENTS / sizeof EVENTS[0] };
 
-static bool has_tracer(struct weir_slice s)
-{
-    return memmem(s.p, s.n, "bad word", 8) != NULL;
-}
-
 static void begin(struct stage *st, bool is_unary)
 {
     struct weir_task_response request = {.sent = &NOTHING_ASKED, .completion = policy_request(st)};
@@ -176,96 +168,6 @@ static void begin(struct stage *st, bool is_unary)
         weir_response_stream_start(&st->task, &request, &st->out);
     }
     stage_turn(st);
-}
-
-static void say(struct stage *st, struct weir_slice json)
-{
-    if (!st->is_over && st->run != NULL) {
-        script_event(st, json);
-        stage_turn(st);
-    }
-}
-
-static void end(struct stage *st)
-{
-    if (!st->is_over && st->run != NULL) {
-        script_done(st, 0);
-        stage_turn(st);
-    }
-    assert_true(st->is_over);
-}
-
-/* The document with the tracer in the place of a string or a name. */
-static void taint(const struct weir_json *doc, uint32_t at, struct weir_buf *out)
-{
-    const struct weir_json_node *node = &doc->nodes[at];
-    weir_buf_append(out, weir_slice_sub(doc->src, 0, node->start));
-    weir_buf_append(out, WEIR_SLICE("\"" TRACER "\""));
-    weir_buf_append(out, weir_slice_sub(doc->src, node->end, doc->src.n));
-}
-
-/* A stream in which one event says something else. Returns whether it ended as a response does. */
-static bool stream_with(size_t which, struct weir_slice instead)
-{
-    struct stage *st = policy_stage("", "now");
-    begin(st, false);
-    for (size_t i = 0; i < N_EVENTS; i++) {
-        say(st, i == which ? instead : weir_slice_cstr(EVENTS[i]));
-    }
-    end(st);
-    struct weir_slice lines = weir_buf_slice(&st->lines);
-    if (has_tracer(lines)) {
-        fail_msg("event %zu: %.*s\nleft: %.*s", which, (int)instead.n, instead.p, (int)lines.n,
-                 lines.p);
-    }
-    bool is_whole = memmem(lines.p, lines.n, "\"type\":\"response.completed\"", 27) != NULL ||
-                    memmem(lines.p, lines.n, "\"type\":\"response.incomplete\"", 28) != NULL;
-    stage_free(st);
-    return is_whole;
-}
-
-static void test_streams_let_nothing_through(void **state)
-{
-    (void)state;
-    static const enum weir_policy_action actions[] = {WEIR_POLICY_REDACT, WEIR_POLICY_BLOCK};
-    struct weir_arena arena = {0};
-    size_t n_runs = 0;
-    size_t n_whole = 0;
-    for (size_t a = 0; a < 2; a++) {
-        policy_ask = (struct policy_ask){.policy = policy_of(actions[a])};
-        assert_true(stream_with(N_EVENTS, WEIR_SLICE("")));
-        for (size_t i = 0; i < N_EVENTS; i++) {
-            struct weir_json doc;
-            assert_int_equal(weir_json_parse(&doc, weir_slice_cstr(EVENTS[i]), NULL, &arena, NULL),
-                             0);
-            for (uint32_t at = 0; at < doc.n_nodes; at++) {
-                struct weir_buf tainted = {0};
-                if (weir_json_type(&doc, at) == WEIR_JSON_STRING) {
-                    taint(&doc, at, &tainted);
-                    n_whole += stream_with(i, weir_buf_slice(&tainted));
-                    n_runs++;
-                }
-                weir_buf_dispose(&tainted);
-            }
-        }
-    }
-    assert_true(n_runs > 800 && n_whole > n_runs / 2); /* most are not errors */
-    weir_arena_dispose(&arena);
-}
-
-/* The last event's response as a whole answer. */
-static void answer_with(struct weir_slice json, bool *is_whole)
-{
-    struct stage *st = policy_stage("", "now");
-    begin(st, true);
-    say(st, json);
-    end(st);
-    struct weir_slice lines = weir_buf_slice(&st->lines);
-    if (has_tracer(lines)) {
-        fail_msg("%.*s\nleft: %.*s", (int)json.n, json.p, (int)lines.n, lines.p);
-    }
-    *is_whole = memmem(lines.p, lines.n, "\"object\":\"response\"", 19) != NULL;
-    stage_free(st);
 }
 
 static const char WHOLE[] =
@@ -293,33 +195,83 @@ static const char WHOLE[] =
     "{"
     "\"text\":\"r\",\"n\":1,\"o\":null}]}]}";
 
-static void test_whole_responses_let_nothing_through(void **state)
+/* Control members, what repeats the request, and pieces that the end of their item says whole. */
+static const struct wall_mute MUTE[] = {
+    {"id", ""},
+    {"object", ""},
+    {"model", ""},
+    {"status", ""},
+    {"role", ""},
+    {"phase", ""},
+    {"service_tier", ""},
+    {"truncation", ""},
+    {"item_id", ""},
+    {"call_id", "item.added"},
+    {"container_id", "item.added"},
+    {"reason", ""},
+    {"note", "\"usage\""},
+    {"token", "\"logprobs\""},
+    {"obfuscation", ""},
+    {"instructions", "\"instructions\""},
+    {"type", "\"tools\""},
+    {"a", "\"metadata\""},
+    {"tool_choice", ""},
+    {"effort", ""},
+    {"user", ""},
+    {"name", "item.added"},
+    {"name", "_arguments.done"},
+    {"server_label", "item.added"},
+    {"delta", "_arguments.delta"},
+    {"delta", "_input.delta"},
+    {"delta", "_code.delta"},
+    {"delta", "_command.delta"},
+    {"arguments", "_arguments.done"},
+    {"input", "_input.done"},
+    {"code", "_code.done"},
+    {"command", "_command."},
+    {"stdout", "_output_content."},
+    {"stderr", "_output_content."},
+    {"delta", "audio.delta"},
+    {"partial_image_b64", ""},
+    {NULL, NULL},
+};
+
+static const struct wall WALL = {
+    .events = EVENTS,
+    .n_events = N_EVENTS,
+    .whole = WHOLE,
+    .begin = begin,
+    .endings = {"\"type\":\"response.completed\"", "\"type\":\"response.incomplete\""},
+    .whole_mark = "\"status\":",
+    .mute = MUTE,
+};
+
+static void test_nothing_leaves(void **state)
 {
     (void)state;
     static const enum weir_policy_action actions[] = {WEIR_POLICY_REDACT, WEIR_POLICY_BLOCK};
-    struct weir_arena arena = {0};
-    struct weir_json doc;
-    size_t n_runs = 0;
-    size_t n_whole = 0;
-    assert_int_equal(weir_json_parse(&doc, weir_slice_cstr(WHOLE), NULL, &arena, NULL), 0);
-    for (size_t a = 0; a < 2; a++) {
-        bool is_whole;
-        policy_ask = (struct policy_ask){.policy = policy_of(actions[a])};
-        answer_with(weir_slice_cstr(WHOLE), &is_whole);
-        assert_true(is_whole);
-        for (uint32_t at = 0; at < doc.n_nodes; at++) {
-            struct weir_buf tainted = {0};
-            if (weir_json_type(&doc, at) == WEIR_JSON_STRING) {
-                taint(&doc, at, &tainted);
-                answer_with(weir_buf_slice(&tainted), &is_whole);
-                n_runs++;
-                n_whole += is_whole;
-            }
-            weir_buf_dispose(&tainted);
-        }
+    for (size_t i = 0; i < 4; i++) {
+        policy_ask = (struct policy_ask){.policy = policy_of(actions[i / 2]), .asks_json = i % 2};
+        struct wall_counts counts = wall_taint_everything(&WALL, TRACER, wall_holds);
+        assert_true(counts.n_runs > 500 && counts.n_whole > counts.n_runs / 2);
     }
-    assert_true(n_runs > 200 && n_whole > n_runs / 2);
-    weir_arena_dispose(&arena);
+}
+
+/* Nor in ids, which nobody looks at. */
+static void test_ids_let_no_address_through(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_REDACT)};
+    struct wall_counts counts = wall_taint_everything(&WALL, TRACER_ID, wall_holds);
+    assert_true(counts.n_whole > counts.n_runs / 2);
+}
+
+static void test_everything_is_told(void **state)
+{
+    (void)state;
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_ANNOTATE)};
+    struct wall_counts counts = wall_taint_everything(&WALL, TRACER, wall_tells);
+    assert_true(counts.n_runs > 500 && counts.n_told > 100);
 }
 
 /* A response that a server kept: its request is not at hand, so what repeats one is looked at. */
@@ -368,10 +320,10 @@ static void test_remembered_bytes_have_a_limit(void **state)
     struct stage *st = policy_stage("", "now");
     begin(st, false);
     st->env.max_remembered_bytes = 5000;
-    say(st, weir_slice_cstr(EVENTS[0]));
+    wall_say(st, weir_slice_cstr(EVENTS[0]));
     for (size_t i = 0; i < 1000 && !st->is_over; i++) {
-        say(st, WEIR_SLICE("{\"type\":\"response.output_text.delta\",\"output_index\":0,"
-                           "\"content_index\":0,\"delta\":\"ten bytes. \"}"));
+        wall_say(st, WEIR_SLICE("{\"type\":\"response.output_text.delta\",\"output_index\":0,"
+                                "\"content_index\":0,\"delta\":\"ten bytes. \"}"));
     }
     assert_true(st->is_over);
     struct weir_slice lines = weir_buf_slice(&st->lines);
@@ -383,8 +335,9 @@ static void test_remembered_bytes_have_a_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_streams_let_nothing_through),
-        cmocka_unit_test(test_whole_responses_let_nothing_through),
+        cmocka_unit_test(test_nothing_leaves),
+        cmocka_unit_test(test_ids_let_no_address_through),
+        cmocka_unit_test(test_everything_is_told),
         cmocka_unit_test(test_kept_responses),
         cmocka_unit_test(test_remembered_bytes_have_a_limit),
     };
