@@ -97,6 +97,19 @@ enum weir_responses_item weir_responses_item_of(const struct weir_json *json, ui
 enum weir_responses_kind weir_responses_part_of(const struct weir_json *json, uint32_t part,
                                                 bool is_summary, uint32_t *text);
 
+/* The parts of an item, `content` or `summary`: the first, and the one behind another; or NONE.
+ * Some servers write a string in the place of a list or of a part: it is a part then. */
+uint32_t weir_responses_first_part(const struct weir_json *json, uint32_t item, const char *name);
+uint32_t weir_responses_part_after(const struct weir_json *json, uint32_t item, const char *name,
+                                   uint32_t part);
+/* The same as above of such a part, of an item of that kind. */
+enum weir_responses_kind weir_responses_part_in(const struct weir_json *json,
+                                                enum weir_responses_item item, uint32_t part,
+                                                bool is_summary, uint32_t *text);
+
+/* Does the response say that JSON was asked for? */
+bool weir_responses_asked_json(const struct weir_json *json, uint32_t response);
+
 /* ---- what leaves of a server's own, on routes that block or redact ---- */
 
 /* The members of a response but `output`, `status`, `error`, `incomplete_details` and `usage`: what

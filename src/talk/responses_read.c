@@ -282,3 +282,46 @@ enum weir_responses_kind weir_responses_part_of(const struct weir_json *json, ui
     }
     return WEIR_RESPONSES_KINDS;
 }
+
+uint32_t weir_responses_first_part(const struct weir_json *json, uint32_t item, const char *name)
+{
+    uint32_t at = weir_json_get_set(json, item, weir_slice_cstr(name));
+    bool is_list = at != WEIR_JSON_NONE && weir_json_type(json, at) == WEIR_JSON_ARRAY;
+    bool is_part = at != WEIR_JSON_NONE && weir_json_type(json, at) == WEIR_JSON_STRING;
+    return is_list ? weir_json_first(json, at) : is_part ? at : WEIR_JSON_NONE;
+}
+
+uint32_t weir_responses_part_after(const struct weir_json *json, uint32_t item, const char *name,
+                                   uint32_t part)
+{
+    uint32_t list = of_type(json, item, name, WEIR_JSON_ARRAY);
+    return list != WEIR_JSON_NONE ? weir_json_after(json, list, part) : WEIR_JSON_NONE;
+}
+
+enum weir_responses_kind weir_responses_part_in(const struct weir_json *json,
+                                                enum weir_responses_item item, uint32_t part,
+                                                bool is_summary, uint32_t *text)
+{
+    enum weir_json_type type = weir_json_type(json, part);
+    *text = type == WEIR_JSON_STRING ? part : WEIR_JSON_NONE;
+    if (type == WEIR_JSON_OBJECT) {
+        return weir_responses_part_of(json, part, is_summary, text);
+    }
+    if (type != WEIR_JSON_STRING) {
+        return WEIR_RESPONSES_KINDS;
+    }
+    return is_summary                       ? WEIR_RESPONSES_SUMMARY
+           : item == WEIR_RESPONSES_THOUGHT ? WEIR_RESPONSES_REASONING
+                                            : WEIR_RESPONSES_TEXT;
+}
+
+bool weir_responses_asked_json(const struct weir_json *json, uint32_t response)
+{
+    uint32_t text = of_type(json, response, "text", WEIR_JSON_OBJECT);
+    uint32_t format =
+        text != WEIR_JSON_NONE ? of_type(json, text, "format", WEIR_JSON_OBJECT) : WEIR_JSON_NONE;
+    uint32_t type =
+        format != WEIR_JSON_NONE ? of_type(json, format, "type", WEIR_JSON_STRING) : WEIR_JSON_NONE;
+    return type != WEIR_JSON_NONE &&
+           weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
+}

@@ -113,8 +113,8 @@ struct weir_rsp {
     /* A whole answer. */
     uint32_t next_whole; /* the item that is next, or NONE */
     uint32_t whole;      /* the item that is open */
-    uint32_t parts_at;   /* its list of parts, or NONE … */
-    uint32_t next_part;  /* … and the next of them, or NONE */
+    uint32_t next_part;  /* of that, or NONE */
+    bool in_summary;     /* that is a part of its summary */
 
     /* What leaves. */
     struct weir_list parts; /* that have not left */
@@ -177,12 +177,16 @@ void weir_rsp__add_line(struct weir_rsp *m, enum weir_rsp_tag tag, uint64_t numb
 struct weir_rsp_part *weir_rsp__new_part(struct weir_rsp *m, enum weir_responses_kind kind,
                                          uint64_t number, bool is_aside);
 void weir_rsp__free_part(struct weir_rsp_part *part);
+/* What a response may have at most: items, parts, parts that are said at once, annotations of one;
+ * and what is said of one that has more. */
 enum {
     WEIR_RSP_MOST_ITEMS = 4096,
     WEIR_RSP_MOST_PARTS = 4096,
     WEIR_RSP_MOST_OPEN = 64,
     WEIR_RSP_MOST_NOTES = 1024
 };
+#define WEIR_RSP_TOO_MANY_ITEMS "a response has more than 4096 items"
+#define WEIR_RSP_TOO_MANY_PARTS "a response has more than 4096 parts, or 64 that are open at once"
 
 /* response_told.c */
 void weir_rsp__take_told(const struct weir_rsp_came *c, const struct weir_responses_event *e);

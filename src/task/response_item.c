@@ -125,7 +125,7 @@ void weir_rsp__open_part(struct weir_rsp *m, uint64_t index, enum weir_responses
         return;
     }
     if (m->n_all_parts++ == WEIR_RSP_MOST_PARTS) {
-        weir_rowed_fail_model(&m->base, "a response has too many parts");
+        weir_rowed_fail_model(&m->base, WEIR_RSP_TOO_MANY_PARTS);
         return;
     }
     uint64_t number = weir_rsp__number(m->n_items - 1, kind, m->n_parts[is_summary]++);
@@ -171,9 +171,9 @@ static void judge_kept_notes(const struct weir_rsp_came *c)
 static void judge_notes(const struct weir_rsp_came *c, uint32_t part)
 {
     struct weir_rsp *m = c->m;
-    uint32_t list = part != WEIR_JSON_NONE
-                        ? weir_json_get_set(c->json, part, WEIR_SLICE("annotations"))
-                        : WEIR_JSON_NONE;
+    bool is_object = part != WEIR_JSON_NONE && weir_json_type(c->json, part) == WEIR_JSON_OBJECT;
+    uint32_t list =
+        is_object ? weir_json_get_set(c->json, part, WEIR_SLICE("annotations")) : WEIR_JSON_NONE;
     bool is_list = list != WEIR_JSON_NONE && weir_json_type(c->json, list) == WEIR_JSON_ARRAY;
     if (!is_list || c->json->nodes[list].n < m->n_notes) {
         judge_kept_notes(c);
@@ -268,11 +268,9 @@ static void take_delta(const struct weir_rsp_came *c, const struct weir_response
     }
     if (e->text != WEIR_JSON_NONE) {
         struct weir_row_said said = {.json = c->json, .at = e->text};
-        struct weir_buf text = {0};
-        weir_json_string_append(c->json, e->text, &text);
-        weir_rsp__sum_add(&m->part->sum, weir_buf_slice(&text));
-        weir_buf_dispose(&text);
-        weir_row_say(m->base.row, m->part->place, &said);
+        if (weir_row_say(m->base.row, m->part->place, &said)) {
+            weir_rsp__sum_add(&m->part->sum, weir_row_last(m->base.row));
+        }
     }
 }
 
@@ -339,7 +337,7 @@ void weir_rsp__open_item(const struct weir_rsp_came *c, uint32_t item, uint32_t 
 {
     struct weir_rsp *m = c->m;
     if (m->n_items == WEIR_RSP_MOST_ITEMS) {
-        weir_rowed_fail_model(&m->base, "a response has too many items");
+        weir_rowed_fail_model(&m->base, WEIR_RSP_TOO_MANY_ITEMS);
         return;
     }
     m->is_open = true;
@@ -365,7 +363,9 @@ void weir_rsp__open_item(const struct weir_rsp_came *c, uint32_t item, uint32_t 
 
 static void take_entries(const struct weir_rsp_came *c, uint32_t part)
 {
-    uint32_t at = weir_json_get_set(c->json, part, WEIR_SLICE("logprobs"));
+    bool is_object = weir_json_type(c->json, part) == WEIR_JSON_OBJECT;
+    uint32_t at =
+        is_object ? weir_json_get_set(c->json, part, WEIR_SLICE("logprobs")) : WEIR_JSON_NONE;
     bool is_list = at != WEIR_JSON_NONE && weir_json_type(c->json, at) == WEIR_JSON_ARRAY;
     WEIR_ASSERT(c->m->part != NULL);
     if (is_list && c->m->part->at.kind == WEIR_RESPONSES_TEXT) {
@@ -380,14 +380,10 @@ static void take_parts(const struct weir_rsp_came *c, uint32_t item, const char 
 {
     struct weir_rsp *m = c->m;
     bool is_summary = name[0] == 's';
-    uint32_t list = weir_json_get_set(c->json, item, weir_slice_cstr(name));
-    bool is_list = list != WEIR_JSON_NONE && weir_json_type(c->json, list) == WEIR_JSON_ARRAY;
-    uint32_t at = is_list ? weir_json_first(c->json, list) : WEIR_JSON_NONE;
+    uint32_t at = weir_responses_first_part(c->json, item, name);
     for (uint64_t k = 0; at != WEIR_JSON_NONE && !m->base.stream.is_over; k++) {
         struct weir_responses_event e = {.what = WEIR_RESPONSES_PART_DONE, .part = k};
-        bool is_object = weir_json_type(c->json, at) == WEIR_JSON_OBJECT;
-        e.kind = is_object ? weir_responses_part_of(c->json, at, is_summary, &e.text)
-                           : WEIR_RESPONSES_KINDS;
+        e.kind = weir_responses_part_in(c->json, m->kind, at, is_summary, &e.text);
         bool is_open = m->part != NULL && m->part_index == k && m->part->at.kind == e.kind;
         bool is_empty = e.text == WEIR_JSON_NONE || c->json->nodes[e.text].n == 0;
         bool is_new = k >= m->next_parts[is_summary] && !(may_go_on && is_empty);
@@ -400,7 +396,7 @@ static void take_parts(const struct weir_rsp_came *c, uint32_t item, const char 
                 weir_rsp__close_part(c, at);
             }
         }
-        at = weir_json_after(c->json, list, at);
+        at = weir_responses_part_after(c->json, item, name, at);
     }
 }
 

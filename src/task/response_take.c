@@ -43,6 +43,12 @@ void weir_rsp__keep_head(const struct weir_rsp_came *c, uint32_t response)
                                     .is_blank = true};
     uint32_t usage = weir_json_get_set(c->json, response, WEIR_SLICE("usage"));
     weir_rsp__keep_id(c, response);
+    if (m->id.n == 0) { /* all events say the same, whatever the server says later */
+        weir_buf_append(&m->id, WEIR_SLICE("resp_0"));
+    }
+    if (m->asked == NULL && m->head.n == 0) {
+        m->base.request.asks_json = weir_responses_asked_json(c->json, response);
+    }
     h.id = weir_buf_slice(&m->id);
     weir_buf_clear(&m->head);
     weir_rowed_drop(&m->base, weir_responses_write_head(&h, &m->head));
@@ -146,7 +152,7 @@ static void park(const struct weir_rsp_came *c, uint64_t item)
     struct weir_rsp *m = c->m;
     struct weir_json_write w;
     if (item - m->item > MOST_AHEAD) {
-        weir_rowed_fail_model(&m->base, "too many items are open at once");
+        weir_rowed_fail_model(&m->base, "more than 64 items are open at once");
         return;
     }
     weir_json_write_init(&w, &m->parked);
@@ -341,13 +347,9 @@ static uint32_t list_at(const struct weir_json *json, uint32_t object, const cha
 /* The next part of the item that is open; false: there is none. */
 static bool next_part(struct weir_rsp *m)
 {
-    const struct weir_json *json = &m->base.answer;
-    if (m->next_part == WEIR_JSON_NONE && m->parts_at != WEIR_JSON_NONE) {
-        uint32_t summary = list_at(json, m->whole, "summary");
-        bool has_more = m->kind == WEIR_RESPONSES_THOUGHT && summary != m->parts_at;
-        m->parts_at = has_more ? summary : WEIR_JSON_NONE;
-        m->next_part =
-            m->parts_at != WEIR_JSON_NONE ? weir_json_first(json, m->parts_at) : WEIR_JSON_NONE;
+    if (m->next_part == WEIR_JSON_NONE && m->kind == WEIR_RESPONSES_THOUGHT && !m->in_summary) {
+        m->in_summary = true;
+        m->next_part = weir_responses_first_part(&m->base.answer, m->whole, "summary");
     }
     return m->next_part != WEIR_JSON_NONE;
 }
@@ -357,12 +359,10 @@ static void open_next_part(struct weir_rsp *m)
     const struct weir_json *json = &m->base.answer;
     uint32_t at = m->next_part;
     uint32_t text = WEIR_JSON_NONE;
-    bool is_summary = m->parts_at == list_at(json, m->whole, "summary");
-    bool is_object = weir_json_type(json, at) == WEIR_JSON_OBJECT;
-    enum weir_responses_kind kind =
-        is_object ? weir_responses_part_of(json, at, is_summary, &text) : WEIR_RESPONSES_KINDS;
-    m->next_part = weir_json_after(json, m->parts_at, at);
-    if (kind == WEIR_RESPONSES_KINDS && !m->base.enforces && is_object) {
+    enum weir_responses_kind kind = weir_responses_part_in(json, m->kind, at, m->in_summary, &text);
+    m->next_part =
+        weir_responses_part_after(json, m->whole, m->in_summary ? "summary" : "content", at);
+    if (kind == WEIR_RESPONSES_KINDS && !m->base.enforces) {
         struct weir_row_line none = {
             .tag = WEIR_RSP_HELD,
             .number = weir_rsp__number(m->n_items - 1, WEIR_RESPONSES_CALL, WEIR_RSP_ITEM)};
@@ -376,7 +376,7 @@ static void open_next_part(struct weir_rsp *m)
     if (text != WEIR_JSON_NONE) {
         m->base.rest = weir_json_string(json, text, m->base.stream.task->arena);
     }
-    if (kind == WEIR_RESPONSES_TEXT) {
+    if (kind == WEIR_RESPONSES_TEXT && weir_json_type(json, at) == WEIR_JSON_OBJECT) {
         weir_logprobs_take(&m->part->logprobs, json, list_at(json, at, "logprobs"));
     }
     m->part_index = at; /* of a whole answer: the node */
@@ -403,7 +403,7 @@ static void open_next_item(struct weir_rsp *m)
     }
     m->whole = at;
     m->item = m->next_item;
-    m->parts_at = WEIR_JSON_NONE;
+    m->in_summary = false;
     m->next_part = WEIR_JSON_NONE;
     enum weir_responses_item kind = weir_responses_item_of(json, at);
     if (!m->base.enforces && kind == WEIR_RESPONSES_HELD) {
@@ -415,10 +415,7 @@ static void open_next_item(struct weir_rsp *m)
         weir_rsp__tell_sealed(&c, m->n_items - 1, at);
     }
     if (kind == WEIR_RESPONSES_MESSAGE || kind == WEIR_RESPONSES_THOUGHT) {
-        uint32_t content = list_at(json, at, "content");
-        m->parts_at = content != WEIR_JSON_NONE ? content : list_at(json, at, "summary");
-        m->next_part =
-            m->parts_at != WEIR_JSON_NONE ? weir_json_first(json, m->parts_at) : WEIR_JSON_NONE;
+        m->next_part = weir_responses_first_part(json, at, "content");
     }
 }
 

@@ -133,7 +133,7 @@ static struct weir_rsp_part *open_told(const struct weir_rsp_came *c,
         return part;
     }
     if (m->n_all_parts++ == WEIR_RSP_MOST_PARTS || m->n_told == WEIR_RSP_MOST_OPEN) {
-        weir_rowed_fail_model(&m->base, "a response has too many parts");
+        weir_rowed_fail_model(&m->base, WEIR_RSP_TOO_MANY_PARTS);
         return NULL;
     }
     m->n_told++;
@@ -184,11 +184,9 @@ static void tell_delta(const struct weir_rsp_came *c, const struct weir_response
     }
     if (is_said && (part = open_told(c, e)) != NULL) {
         struct weir_row_said said = {.json = c->json, .at = e->text, .is_all = true, .raw = c->raw};
-        struct weir_buf text = {0};
-        weir_json_string_append(c->json, e->text, &text);
-        weir_rsp__sum_add(&part->sum, weir_buf_slice(&text));
-        weir_buf_dispose(&text);
-        weir_row_say(m->base.row, part->place, &said);
+        if (weir_row_say(m->base.row, part->place, &said)) {
+            weir_rsp__sum_add(&part->sum, weir_row_last(m->base.row));
+        }
     }
 }
 
@@ -228,14 +226,12 @@ static void look_at_list(const struct weir_rsp_came *c, uint32_t object, const c
 
 static void tell_part(const struct weir_rsp_came *c, uint64_t index, uint32_t part, bool is_summary)
 {
-    uint32_t text = WEIR_JSON_NONE;
-    bool is_object = weir_json_type(c->json, part) == WEIR_JSON_OBJECT;
+    uint32_t text;
     enum weir_responses_kind kind =
-        is_object ? weir_responses_part_of(c->json, part, is_summary, &text) : WEIR_RESPONSES_KINDS;
-    if (kind == WEIR_RESPONSES_KINDS) {
-        look_at(c, part, WEIR_RSP_HELD, number_of(index, WEIR_RSP_ITEM));
-    } else {
-        look_at(c, text, WEIR_RSP_HELD, number_of(index, WEIR_RSP_ITEM));
+        weir_responses_part_in(c->json, WEIR_RESPONSES_MESSAGE, part, is_summary, &text);
+    look_at(c, kind == WEIR_RESPONSES_KINDS ? part : text, WEIR_RSP_HELD,
+            number_of(index, WEIR_RSP_ITEM));
+    if (kind != WEIR_RESPONSES_KINDS && text != part) {
         look_at_list(c, part, "annotations", number_of(index, WEIR_RSP_ITEM));
     }
 }
@@ -243,10 +239,8 @@ static void tell_part(const struct weir_rsp_came *c, uint64_t index, uint32_t pa
 static void tell_parts(const struct weir_rsp_came *c, uint64_t index, uint32_t item,
                        const char *name)
 {
-    uint32_t list = weir_json_get_set(c->json, item, weir_slice_cstr(name));
-    bool is_list = list != WEIR_JSON_NONE && weir_json_type(c->json, list) == WEIR_JSON_ARRAY;
-    uint32_t at = is_list ? weir_json_first(c->json, list) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(c->json, list, at)) {
+    uint32_t at = weir_responses_first_part(c->json, item, name);
+    for (; at != WEIR_JSON_NONE; at = weir_responses_part_after(c->json, item, name, at)) {
         tell_part(c, index, at, name[0] == 's');
     }
 }

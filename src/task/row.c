@@ -7,6 +7,7 @@
 #include "talk/half.h"
 #include "task/called.h"
 #include "task/promise.h"
+#include "task/row_rest.h"
 #include "task/scan.h"
 #include "task/scratch.h"
 #include "task/seen.h"
@@ -19,9 +20,10 @@ struct weir_row_place {
     struct weir_row *row;
     struct weir_row_place_options o;
     struct weir_guard *guard;
-    size_t left_cp; /* of its text, that has left */
-    uint16_t half;  /* see talk/half.h */
-    bool is_over;   /* the guard has said its last */
+    size_t left_cp;            /* of its text, that has left */
+    struct weir_row_rest rest; /* annotate: of its last piece */
+    uint16_t half;             /* see talk/half.h */
+    bool is_over;              /* the guard has said its last */
 };
 
 /* The texts of a line, under judgement, with all that is made for that: a stream has any number of
@@ -93,6 +95,7 @@ static void free_places(struct weir_list *places)
         struct weir_row_place *place = WEIR_LIST_ENTRY(link, struct weir_row_place, link);
         weir_list_remove(&place->link);
         weir_guard_free(place->guard);
+        weir_row_rest_drop(&place->rest);
         free(place);
     }
 }
@@ -294,6 +297,7 @@ static struct weir_row_place *new_place(struct weir_row *row,
     struct weir_row_place *place = weir_mem_zalloc(sizeof *place);
     place->row = row;
     place->o = *options;
+    place->rest.arena.account = row->o.task->arena->account;
     place->guard = weir_guard_new(
         &(struct weir_guard_options){.task = row->o.task,
                                      .plan = row->o.plan,
@@ -388,8 +392,14 @@ bool weir_row_say_text(struct weir_row *row, struct weir_row_place *place,
     return !row->is_over && add_text(place, words->text, json, words->raw);
 }
 
+struct weir_slice weir_row_last(const struct weir_row *row)
+{
+    return weir_buf_slice(&row->text);
+}
+
 bool weir_row_add(struct weir_row *row, struct weir_row_place *place, struct weir_slice text)
 {
+    place->half = 0;
     return !row->is_over && add_text(place, text, WEIR_SLICE(""), WEIR_SLICE(""));
 }
 
@@ -628,8 +638,8 @@ static size_t send_part(const struct item *item, const struct weir_guard_piece *
     return n;
 }
 
-/* Annotate: the piece event by event, with what stands between them; not with lines behind another
- * place's text, which has not left. */
+/* Annotate: the piece event by event, with the lines that stand between them, up to something of
+ * another place: the rest of the piece waits until that has left. */
 static void emit_raw(struct weir_row_place *place, const struct weir_guard_piece *piece)
 {
     struct weir_row *row = place->row;
@@ -637,7 +647,7 @@ static void emit_raw(struct weir_row_place *place, const struct weir_guard_piece
     size_t at_cp = piece->start_cp;
     bool is_mixed = false;
     struct weir_list *link = row->items.next;
-    for (; link != &row->items && at_cp < piece->end_cp; link = link->next) {
+    for (; link != &row->items && at_cp < piece->end_cp && !is_mixed; link = link->next) {
         struct item *item = WEIR_LIST_ENTRY(link, struct item, link);
         if (item->has_left) {
             continue;
@@ -645,10 +655,8 @@ static void emit_raw(struct weir_row_place *place, const struct weir_guard_piece
         if (item->kind != LINE && item->place != place) {
             is_mixed = true;
         } else if (item->kind == LINE) {
-            if (!is_mixed) {
-                send_line(row, item, false);
-                item->has_left = true;
-            }
+            send_line(row, item, false);
+            item->has_left = true;
         } else if (item->kind == TEXT && item->start_cp == item->end_cp) {
             send_empty(row, item);
             item->has_left = true;
@@ -658,15 +666,24 @@ static void emit_raw(struct weir_row_place *place, const struct weir_guard_piece
             item->has_left = at_cp == item->end_cp;
         }
     }
+    WEIR_ASSERT(at_cp > piece->start_cp); /* the first item is one of this place's */
+    place->left_cp = at_cp;
+    if (at_cp < piece->end_cp) {
+        weir_row_rest_keep(&place->rest, piece, rest, at_cp);
+    } else {
+        weir_row_rest_drop(&place->rest);
+    }
 }
 
 static void emit(struct weir_row_place *place, const struct weir_guard_piece *piece)
 {
     struct weir_row *row = place->row;
-    place->left_cp = piece->end_cp;
     if (is_annotating(row) && piece->start_cp != piece->end_cp) {
         emit_raw(place, piece);
-    } else if (piece->text.n != 0 || piece->n_findings != 0) {
+        return;
+    }
+    place->left_cp = piece->end_cp;
+    if (piece->text.n != 0 || piece->n_findings != 0) {
         struct weir_row_text text = {.found = found_of(place, piece),
                                      .text = piece->text,
                                      .is_changed = piece->is_changed,
@@ -686,11 +703,21 @@ static void tell(struct weir_row_place *place, const struct weir_guard_piece *pi
     }
 }
 
+/* What is left of the piece that the guard said last, or the next one. */
+static bool next_piece(struct weir_row_place *place, struct weir_guard_piece *piece)
+{
+    if (place->rest.is_kept && !place->row->is_over) {
+        *piece = place->rest.piece;
+        return true;
+    }
+    return pop(place, piece);
+}
+
 /* Lets go of the place's text up to there, or to its end. False: not yet. */
 static bool let_go(struct weir_row_place *place, size_t until_cp)
 {
     struct weir_guard_piece piece;
-    while (place->left_cp < until_cp && !place->is_over && pop(place, &piece)) {
+    while (place->left_cp < until_cp && !place->is_over && next_piece(place, &piece)) {
         switch (piece.what) {
         case WEIR_GUARD_TEXT:
             emit(place, &piece);

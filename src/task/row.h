@@ -131,7 +131,10 @@ bool weir_row_say_text(struct weir_row *row, struct weir_row_place *place,
 /* Half a character has come: its other half must be joined with it, by weir_row_say. */
 bool weir_row_waits_for_half(const struct weir_row_place *place);
 
-/* The same of a text that is part of a whole answer. */
+/* The text that was said last, until the next call: halves of a character were joined in it. */
+struct weir_slice weir_row_last(const struct weir_row *row);
+
+/* The same of a text; a half that waits is in it. */
 bool weir_row_add(struct weir_row *row, struct weir_row_place *place, struct weir_slice text);
 
 /* Nothing more is said there; what comes behind waits until all of it has left. */

@@ -52,24 +52,9 @@ static void finish_buf(struct stored *st, struct weir_buf *out)
 
 /* ---- a response ---- */
 
-/* What was asked for is not at hand, but the response repeats it. */
-static bool asked_json(const struct weir_json *json)
-{
-    uint32_t text = weir_json_get_set(json, 0, WEIR_SLICE("text"));
-    bool is_object = text != WEIR_JSON_NONE && weir_json_type(json, text) == WEIR_JSON_OBJECT;
-    uint32_t format =
-        is_object ? weir_json_get_set(json, text, WEIR_SLICE("format")) : WEIR_JSON_NONE;
-    is_object = format != WEIR_JSON_NONE && weir_json_type(json, format) == WEIR_JSON_OBJECT;
-    uint32_t type =
-        is_object ? weir_json_get_set(json, format, WEIR_SLICE("type")) : WEIR_JSON_NONE;
-    return type != WEIR_JSON_NONE && weir_json_type(json, type) == WEIR_JSON_STRING &&
-           weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
-}
-
 static void guard_response(struct stored *st)
 {
     struct weir_task_response request = {.completion = st->request, .ids = st->ask.ids};
-    request.completion.asks_json = asked_json(&st->json);
     st->is_over = true;
     weir_task_response_guard(st->task, &request, st->body, st->done, st->ctx);
 }
