@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Hours of load: many streams over all policies, callers that leave, detectors that fail, reloads, few
-descriptors left. Every answer that is complete is compared with what it must say.
+"""Hours of load: many streams over all dialects and policies (soak_kinds.py), callers that leave, detectors
+that fail, reloads, few descriptors left. Every answer that is complete is compared with what it must say.
 
-    bench/soak.py --seconds 3600 --streams 1000 --out build/soak
+    bench/soak.py --seconds 3600 --streams 5000 --rate 1 --out build/soak
 
 writes soak.csv (a line every --every seconds) and soak.svg, its curve, and fails when an answer was
 wrong, a stream was older than it may be, or memory grew by more than 5 % behind the warm-up.
@@ -24,81 +24,24 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import curve
+import soak_kinds
+from soak_kinds import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
-MAIL = "jane@example.org"
-REFUSAL = "I can't help with that."
 LEAVING = 0.10  # of all callers, at some moment of the stream
 DETECTORS_FAILING = 0.01
 USED = 0.90  # of the descriptors
+FOR_DETECTORS = 64  # descriptors
 GROWTH = 0.05
 FIELDS = ["t", "open", "done", "left", "refused", "failed", "wrong", "fds", "rss_kib", "held_bytes", "cpu_s"]
 # Of a stream: its tokens at --rate, and what a busy machine adds.
-SLACK_SECONDS = 120
-
-
-def text_of(dice):
-    words = [f"word{dice.randrange(1000)}" for _ in range(dice.randrange(20, 60))]
-    for _ in range(dice.randrange(3)):
-        words.insert(dice.randrange(len(words)), MAIL)
-    for at in range(9, len(words), 10):
-        words[at] += "."
-    return " ".join(words)
-
-
-class Kind:
-    """A way to ask, and what must come."""
-
-    def __init__(self, route, path, is_stream):
-        self.route, self.path, self.is_stream = route, path, is_stream
-
-    def body(self):
-        asked = {"messages": [{"role": "user", "content": "Hi"}]} if "chat" in self.path else {"prompt": "Hi"}
-        return json.dumps({"model": "m", "stream": self.is_stream, **asked}).encode()
-
-    def expected(self, text):
-        """All of the text, or what of it must be there at least and at most."""
-        if self.route in ("redact", "far"):
-            return text.replace(MAIL, "[email_address]" if self.route == "redact" else "[EmailAddress]")
-        return text
-
-    def is_right(self, text, said):
-        if self.route == "block" and MAIL in text:
-            before = text.split(MAIL)[0] if self.is_stream else ""
-            return said == (f"{before}\n\n{REFUSAL}" if before else REFUSAL)
-        return said == self.expected(text)
-
-
-KINDS = [
-    Kind(route, path, is_stream)
-    for route in ("annotate", "redact", "block", "far")
-    for path in ("/v1/chat/completions", "/v1/completions")
-    for is_stream in (True, True, True, False)
-]
-
-
-def config(model_port, detector_port):
-    model = {"hostname": "127.0.0.1", "port": model_port}
-    detector = {"hostname": "127.0.0.1", "port": detector_port, "max_retries": 0}
-    pii = {"type": "text_contents", "builtin": "regex", "chunker_id": "windows", "params": {"regex": ["email"]}}
-    return {
-        "openai": {"service": model},
-        "chunkers": {"windows": {"builtin": "window", "size": 200, "overlap": 64},
-                     "sentences": {"builtin": "sentence"}},
-        "detectors": {"pii": pii, "far": {"type": "text_contents", "service": detector,
-                                          "chunker_id": "sentences", "default_threshold": 0.1}},
-        "routes": [{"name": "default", "output": {"pii": {}}},
-                   *[{"name": name, "output": {"pii": {}}, "on_detection": name}
-                     for name in ("annotate", "redact", "block")],
-                   {"name": "far", "output": {"far": {}}, "on_detection": "redact"}],
-        "passthrough_headers": ["x-mock-model"],
-    }  # fmt: skip
+SLACK_SECONDS = 60
 
 
 class Program:
     """A server that tells its ports in its log."""
 
-    def __init__(self, command, log, names, limit=None):
+    def __init__(self, command, log, names, limit=None, env=None):
         self.log = log
 
         def limited():
@@ -106,7 +49,8 @@ class Program:
 
         with open(log, "wb") as err:
             self.process = subprocess.Popen([*map(str, command), "--log-format", "json"], stderr=err,
-                                            stdout=subprocess.DEVNULL, preexec_fn=limited if limit else None)  # fmt: skip
+                                            stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})},
+                                            preexec_fn=limited if limit else None)  # fmt: skip
         self.ports = {}
         deadline = time.monotonic() + 60
         while not names <= self.ports.keys():
@@ -132,6 +76,51 @@ class Program:
         return self.process.wait(90)
 
 
+def request(kind, text, rate):
+    headers, body = kind.question(text)
+    headers += [("host", "x"), kind.mock(text, rate), ("connection", "close"), ("content-length", len(body))]
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"POST {kind.path} HTTP/1.1\r\n{lines}\r\n".encode() + body
+
+
+class Call(asyncio.Protocol):
+    """One request; bytes are only kept as they come, which thousands of streams can afford."""
+
+    def __init__(self, loop, question):
+        self.question, self.pieces, self.over = question, [], loop.create_future()
+
+    def connection_made(self, transport):
+        self.transport = transport
+        transport.write(self.question)
+
+    def data_received(self, data):
+        self.pieces.append(data)
+
+    def connection_lost(self, error):
+        if not self.over.done():
+            self.over.set_result(error)
+
+    async def until_over(self, leaves_after):
+        """All that came, or None for who has left."""
+        timer = asyncio.get_running_loop().call_later(leaves_after, self.leave) if leaves_after is not None else None
+        try:
+            error = await self.over
+        finally:
+            if timer:
+                timer.cancel()
+        if error is not None and error is not LEFT:
+            raise error
+        return None if error is LEFT else b"".join(self.pieces)
+
+    def leave(self):
+        if not self.over.done():
+            self.over.set_result(LEFT)
+        self.transport.abort()
+
+
+LEFT = object()
+
+
 class Soak:
     def __init__(self, args):
         self.args = args
@@ -144,27 +133,19 @@ class Soak:
     # --- one caller ---
 
     async def ask(self, port, dice):
-        kind, text = dice.choice(KINDS), text_of(dice)
-        leaves_after = dice.random() * 2 if dice.random() < LEAVING else None
-        mock = json.dumps({"text": text, "rate": self.args.rate})
-        head = (f"POST /{kind.route}{kind.path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
-                f"x-mock-model: {mock}\r\nconnection: close\r\ncontent-length: {len(kind.body())}\r\n\r\n")  # fmt: skip
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        try:
-            writer.write(head.encode() + kind.body())
-            if leaves_after is not None:
-                try:
-                    await asyncio.wait_for(reader.read(-1), leaves_after)
-                except asyncio.TimeoutError:
-                    writer.transport.abort()
-                    self.count["left"] += 1
-                    return
-                self.count["done"] += 1  # it was faster
-                return
-            raw = await reader.read(-1)
-        finally:
-            writer.close()
-        self.judge(kind, text, raw)
+        kind, text = dice.choice(KINDS), soak_kinds.text_of(dice)
+        leaves_after = dice.random() * self.longest() if dice.random() < LEAVING else None
+        loop = asyncio.get_running_loop()
+        _, call = await loop.create_connection(lambda: Call(loop, request(kind, text, self.args.rate)), "127.0.0.1", port)
+        raw = await call.until_over(leaves_after)
+        if raw is None:
+            self.count["left"] += 1
+        else:
+            self.judge(kind, text, raw)
+
+    def longest(self):
+        """Seconds of an answer."""
+        return soak_kinds.WORDS[1] / self.args.rate
 
     def judge(self, kind, text, raw):
         head, _, body = raw.partition(b"\r\n\r\n")
@@ -175,18 +156,18 @@ class Soak:
             return
         if b"chunked" in head:
             body = unchunked(body)
-        said, is_failed = read(body.decode(errors="replace"), kind)
-        if is_failed and kind.route == "far" and MAIL not in said:
-            self.count["failed"] += 1  # its detector: only what was checked has left
+        said, is_failed = kind.read(body.decode(errors="replace"))
+        if is_failed and kind.may_fail(body):
+            self.count["failed"] += 1
         elif status == 200 and not is_failed and kind.is_right(text, said):
             self.count["done"] += 1
         else:
             self.count["wrong"] += 1
-            self.examples.append((kind.route, kind.path, kind.is_stream, status, text, said, raw[-600:]))
+            self.examples.append((kind, status, text, said, raw[-600:]))
 
     async def caller(self, port, number):
         dice = random.Random(f"{self.args.seed} {number}")
-        await asyncio.sleep(dice.random() * 5)
+        await asyncio.sleep(dice.random() * self.longest())
         while not self.is_over:
             self.begun[number] = time.monotonic()
             try:
@@ -248,26 +229,6 @@ def unchunked(body):
     return out
 
 
-def read(body, kind):
-    """(what a client puts together, did it end with an error)"""
-    if not kind.is_stream:
-        told = json.loads(body or "{}")
-        if "error" in told or not told.get("choices"):
-            return "", True
-        choice = told["choices"][0]
-        return (choice.get("message") or {}).get("content") or choice.get("text") or "", False
-    said, is_done, is_failed = "", False, False
-    for line in body.splitlines():
-        if line == "data: [DONE]":
-            is_done = True
-        elif line.startswith("data: "):
-            event = json.loads(line[6:])
-            is_failed = is_failed or "error" in event
-            for choice in event.get("choices", []):
-                said += (choice.get("delta") or {}).get("content") or choice.get("text") or ""
-    return said, is_failed or not is_done
-
-
 def flat(rows):
     """(memory behind the warm-up, memory at the end), means of quarters, in KiB"""
     quarter = max(1, len(rows) // 4)
@@ -279,7 +240,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--streams", type=int, default=500)
-    parser.add_argument("--rate", type=float, default=10, help="tokens a second and stream")
+    parser.add_argument("--rate", type=int, default=10, help="tokens a second and stream")
     parser.add_argument("--every", type=float, default=5, help="seconds between two lines of the CSV")
     parser.add_argument("--reload", type=float, default=60, help="seconds between two reloads")
     parser.add_argument("--workers", type=int, default=2)
@@ -294,13 +255,13 @@ def main():
     model = Program(mock, folder / "model.log", {"mock"})
     detector = Program([*mock, "--fail-rate", DETECTORS_FAILING], folder / "detector.log", {"mock"})
     path = folder / "weir.yaml"
-    path.write_text(json.dumps(config(model.ports["mock"], detector.ports["mock"])))
-    # A descriptor for each caller and its model server, some for detectors, and what the process
-    # keeps for itself (docs/operations.md).
-    limit = int(2.3 * args.streams / USED) + 8 * (args.workers + 1) + 64
+    path.write_text(json.dumps(soak_kinds.config(model.ports["mock"], detector.ports["mock"])))
+    # A descriptor for each caller and its model server, and what the process keeps for itself
+    # (docs/operations.md).
+    limit = int(2 * args.streams / USED) + FOR_DETECTORS + 8 * (args.workers + 1) + 64
     command = [args.build / "weir", "--config", path, "--http-port", 0, "--health-http-port", 0]
     command += ["--host", "127.0.0.1", "--workers", args.workers, "--log-level", "warn"]
-    weir = Program(command, folder / "weir.log", {"api", "health"}, limit)
+    weir = Program(command, folder / "weir.log", {"api", "health"}, limit, soak_kinds.MASK_KEY)
     try:
         rows = asyncio.run(soak.run(weir, args.out / "soak.csv"))
     finally:
@@ -312,7 +273,7 @@ def main():
 
 def verdict(soak, rows, status, args):
     before, after = flat(rows)
-    longest = 60 / args.rate + SLACK_SECONDS
+    longest = soak.longest() + SLACK_SECONDS
     print(f"{soak.count}, oldest {soak.oldest:.1f} s, memory {before / 1024:.1f} to {after / 1024:.1f} MiB,"
           f" descriptors up to {max(row['fds'] for row in rows)}, exit status {status}")  # fmt: skip
     for example in soak.examples[:3]:
