@@ -40,7 +40,7 @@ static const struct weir_pattern patterns[] = {
     {"\\d{3}[-. ]?\\d\\d[-. ]?\\d{4}", false, true},
     {"\\d[A-Z]? ?\\d[A-Z]{2}", true, true},
     {"GIR ?0AA", false, true},
-    {"[A-Z]{2}\\d\\d ?[A-Z0-9]{4} ?[A-Z0-9]{4}", true, true},
+    {"[A-Z]{2}\\d\\d[ -]?[A-Z0-9]{4}[ -]?[A-Z0-9]{4}", true, true},
 };
 static const enum weir_seek_trigger triggers[256] = {
     ['0'] = WEIR_SEEK_TRIGGER, ['1'] = WEIR_SEEK_TRIGGER, ['2'] = WEIR_SEEK_TRIGGER,

@@ -333,9 +333,9 @@ static bool begins_ipv4(struct weir_slice t, size_t at)
 
 bool weir_pii__ipv4(struct weir_seek_look *l)
 {
-    static const char *const versions[] = {"version",  "release",  "build ", "section", "chapter",
-                                           "firmware", "revision", "clause", "ver. ",   "paragraph",
-                                           "oid ",     ",v ",      "\"v8\"", NULL};
+    static const char *const versions[] = {
+        "version", "release",   "build ", "section", "chapter", "firmware", "revision", "clause",
+        "ver. ",   "paragraph", "oid ",   ",v ",     "\"v8\"",  "kernel",   "windows ", NULL};
     struct weir_slice t = l->text;
     size_t from = l->end;
     size_t to = l->end;

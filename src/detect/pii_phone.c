@@ -162,7 +162,8 @@ static size_t extension_end(struct weir_slice t, size_t at)
 
 static bool ends_phone(struct weir_slice t, size_t at)
 {
-    return weir_pii__ends_number(t, at) || extension_end(t, at) > at;
+    bool is_mailbox = weir_ascii_at(t, at) == '@'; /* 1234567890@qq.com */
+    return (weir_pii__ends_number(t, at) && !is_mailbox) || extension_end(t, at) > at;
 }
 
 /* The longest number with a country code: its end, or 0. */
@@ -180,11 +181,14 @@ static size_t international_end(struct weir_slice t, struct written *w, size_t s
 /* ---- numbers without a country code */
 
 static const char *const phone_words[] = {
-    "call",     "phone", "tel",      "mobile",    "cell",   "fax",    "text ",  "contact",
-    "dial",     "sms",   "whatsapp", "number is", "reach ", "móvil",  "handy",  "portable",
-    "celular",  "ring ", "тел",      "Тел",       "電話",   "电话",   "手机",   "전화",
-    "telegram", "viber", "hotline",  "cel ",      "llám",   "numéro", "número", "rufnummer",
-    "mobil",    "gsm",   "puh",      "tlf",       NULL};
+    "call",        "phone",      "tel",        "mobile",       "cell",        "fax",
+    "text ",       "contact",    "dial",       "sms",          "whatsapp",    "number is",
+    "reach ",      "móvil",      "handy",      "portable",     "celular",     "ring ",
+    "тел",         "Тел",        "電話",       "电话",         "手机",        "전화",
+    "telegram",    "viber",      "hotline",    "cel ",         "llám",        "numéro",
+    "número",      "rufnummer",  "mobil",      "gsm",          "puh",         "tlf",
+    "reached",     "my number",  "new number", "meine nummer", "mijn nummer", "mit nummer",
+    "mitt nummer", "min nummer", NULL};
 
 static bool has_sizes(const struct written *w, const char *sizes)
 {
@@ -210,12 +214,14 @@ static bool is_american(const struct written *w, bool is_told)
     bool has_one = w->n == 11 && w->digits[0] == '1' && w->n_groups > 1 && w->sizes[0] == 1;
     const char *area = w->digits + has_one;
     bool is_bare = w->n_groups == 1;
-    if (w->n != (size_t)(has_one ? 11 : 10) || area[0] == '0' || area[3] == '0' ||
-        !(is_bare || is_any_of(w, shapes))) {
+    bool is_plain = has_sizes(w, "334") || has_sizes(w, "1334");
+    bool is_shaped = is_plain && w->has_hard; /* whether or not it was given out */
+    if (w->n != (size_t)(has_one ? 11 : 10) || !(is_bare || is_any_of(w, shapes)) ||
+        (area[0] == '0' && !(is_shaped && has_one)) ||
+        (area[3] == '0' && !(is_shaped && area[0] >= '2'))) {
         return false;
     }
     bool is_given_out = area[0] >= '2' && area[3] >= '2';
-    bool is_plain = has_sizes(w, "334") || has_sizes(w, "1334");
     return is_told || (is_plain && (w->has_hard || is_given_out)) || (!is_bare && w->has_bracket);
 }
 
@@ -231,8 +237,9 @@ static bool is_trunk(const struct written *w)
             return false;
         }
     }
+    bool is_mobile = has_sizes(w, "444") && w->digits[1] == '8'; /* Indonesia */
     return w->digits[0] == '0' && w->digits[1] != '0' && w->n_groups >= 2 && is_area &&
-           (is_long || is_short) && !is_any_of(w, others);
+           (is_long || is_short || is_mobile) && !is_any_of(w, others);
 }
 
 static bool is_year(const char *digits)

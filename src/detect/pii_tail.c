@@ -131,7 +131,7 @@ static size_t iban_start(struct weir_slice t)
     size_t from = t.n;
     for (size_t at = t.n; at > stop; at--) {
         char c = t.p[at - 1];
-        if (!weir_ascii_is_alnum(c) && c != ' ') {
+        if (!weir_ascii_is_alnum(c) && c != ' ' && c != '-') {
             break;
         }
         bool is_begun = at + 2 < t.n && weir_ascii_is_alpha(c) && weir_ascii_is_alpha(t.p[at]) &&

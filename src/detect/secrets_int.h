@@ -11,17 +11,18 @@
  */
 
 enum weir_secret_class {
-    WEIR_SECRET_ALNUM,     /* A-Z a-z 0-9 */
-    WEIR_SECRET_UPPER,     /* A-Z 0-9 */
-    WEIR_SECRET_CAPS,      /* the same, and letters alone will do */
-    WEIR_SECRET_HEX,       /* 0-9 a-f A-F */
-    WEIR_SECRET_WORD,      /* alphanumeric and _ */
-    WEIR_SECRET_URL,       /* alphanumeric, _ and - */
-    WEIR_SECRET_URL_DOT,   /* and . */
-    WEIR_SECRET_URL_SLASH, /* and / */
-    WEIR_SECRET_URL_EQUAL, /* and = */
-    WEIR_SECRET_DOLLAR,    /* alphanumeric and $ */
-    WEIR_SECRET_BASE64,    /* alphanumeric, + / = */
+    WEIR_SECRET_ALNUM,      /* A-Z a-z 0-9 */
+    WEIR_SECRET_UPPER,      /* A-Z 0-9 */
+    WEIR_SECRET_CAPS,       /* the same, and letters alone will do */
+    WEIR_SECRET_HEX,        /* 0-9 a-f A-F */
+    WEIR_SECRET_WORD,       /* alphanumeric and _ */
+    WEIR_SECRET_URL,        /* alphanumeric, _ and - */
+    WEIR_SECRET_URL_DOT,    /* and . */
+    WEIR_SECRET_URL_SLASH,  /* and / */
+    WEIR_SECRET_URL_EQUAL,  /* and = */
+    WEIR_SECRET_DOLLAR,     /* alphanumeric and $ */
+    WEIR_SECRET_BASE64,     /* alphanumeric, + / = */
+    WEIR_SECRET_BASE64_URL, /* alphanumeric, + / = _ - */
 };
 
 /* `prefix` and then min to max characters of a class, no word around it. A prefix that ends with =

@@ -279,9 +279,11 @@ static bool judge_url(struct weir_seek_look *l)
         return false;
     }
     is_found(l, from, i, "basic_auth_url");
+    struct weir_slice user = weir_slice_sub(t, l->end, colon);
     struct weir_slice password = weir_slice_sub(t, colon + 1, at);
+    bool is_same = weir_slice_eq(user, password); /* guest:guest, which keeps nobody out */
     bool is_syntax = weir_slice_find(weir_slice_sub(t, l->end, at), '[') < at - l->end;
-    return password.n >= MIN_LOGIN && !is_syntax && !weir_secrets__is_dull(password) &&
+    return password.n >= MIN_LOGIN && !is_same && !is_syntax && !weir_secrets__is_dull(password) &&
            (!is_example_host(weir_slice_sub(t, at + 1, i)) || weir_secrets__looks_chosen(password));
 }
 
@@ -554,6 +556,17 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     TOKEN("credential"),
     {{"(?:admin|master|service|account|server|deploy|crypt|shared|storage|hmac|jwt|webhook|"
       "application|license|subscription|root|session)[_ -]?key",
+      true, true},
+     weir_secrets__assignment,
+     {WEIR_SECRETS_ASSIGNED, 0}},
+    {{"(?:adafruit|alchemy|algolia|amplitude|anthropic|asana|azure|beamer|binance|bittrex|"
+      "cloudflare|codecov|cohere|coinbase|confluent|contentful|datadog|discord|drone|dropbox|"
+      "etherscan|etsy|facebook|fastly|finicity|finnhub|flickr|freshbooks|github|gitlab|gitter|"
+      "google|heroku|hubspot|infura|intercom|jfrog|kraken|kucoin|launchdarkly|linkedin|looker|"
+      "mailchimp|mailgun|mapbox|mattermost|meraki|messagebird|mixpanel|netlify|newrelic|nytimes|"
+      "okta|openai|openweather|opsgenie|pagerduty|plaid|privateai|rapidapi|segment|sendbird|"
+      "sendgrid|sentry|shodan|sidekiq|slack|snyk|sonar|squarespace|stripe|sumologic|telegram|"
+      "travis|trello|twilio|twitch|twitter|virustotal|yandex|zendesk)[_ -]?key",
       true, true},
      weir_secrets__assignment,
      {WEIR_SECRETS_ASSIGNED, 0}},

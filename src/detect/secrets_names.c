@@ -4,7 +4,14 @@
 
 #include <string.h>
 
-enum { MAX_VALUE = 1024, MAX_BLANKS = 4, MIN_PASSWORD = 6, MAX_NESTED = 32, MAX_ENDING = 4 };
+enum {
+    MAX_VALUE = 1024,
+    MAX_BLANKS = 4,
+    MAX_COLUMN = 24,
+    MIN_PASSWORD = 6,
+    MAX_NESTED = 32,
+    MAX_ENDING = 4
+};
 
 /* What binds a value to its name, the weaker the more the value has to say. */
 enum sign {
@@ -29,6 +36,17 @@ static size_t skip_blanks(struct weir_slice t, size_t at)
         at++;
     }
     return at;
+}
+
+/* Signs that stand below each other, in a column of their own, have many blanks before them. */
+static size_t skip_to_column(struct weir_slice t, size_t at)
+{
+    size_t to = at;
+    while (to - at < MAX_COLUMN && weir_ascii_at(t, to) == ' ') {
+        to++;
+    }
+    char c = weir_ascii_at(t, to);
+    return to - at > MAX_BLANKS && (c == '=' || c == ':') ? to : at;
 }
 
 static bool is_quote(char c)
@@ -165,13 +183,28 @@ static bool ends_member(struct weir_slice t, size_t at)
     return end == at + 1 || weir_ascii_at(t, end) == '=';
 }
 
-/* Behind a name in quotes: "NAME" value="…", "NAME", "value": "…", "NAME", "…". */
+static size_t skip_white(struct weir_slice t, size_t at)
+{
+    enum { MAX_WHITE = 64 };
+    size_t stop = at + MAX_WHITE;
+    while (at < stop && weir_ascii_is_space(weir_ascii_at(t, at))) {
+        at++;
+    }
+    return at;
+}
+
+/* Behind a name in quotes: "NAME" value="…", "NAME", "value": "…", "NAME", "…", "NAME" { default */
 static enum sign skip_member(struct weir_slice t, size_t *at)
 {
     size_t i = skip_blanks(t, *at);
     if (follows(t, i, "value=")) {
         *at = i + strlen("value=");
         return SIGN_ASSIGNED;
+    }
+    if (weir_ascii_at(t, i) == '{') {
+        i = skip_white(t, i + 1);
+        *at = follows(t, i, "default") ? i + strlen("default") : *at;
+        return SIGN_NONE; /* the sign comes behind it */
     }
     if (weir_ascii_at(t, i) != ',') {
         return SIGN_NONE;
@@ -195,7 +228,7 @@ static bool begins_operator(char c)
     return c == ':' || c == '?' || c == '.' || c == '+' || c == '|';
 }
 
-/* = := ::= ?= .= += ||= and ==, =>, -> and :, without the blanks around: bytes, or 0. */
+/* = := ::= ?= .= += ||= and ==, ===, =>, -> and :, without the blanks around: bytes, or 0. */
 static size_t operator_length(struct weir_slice t, size_t at)
 {
     size_t n = 0;
@@ -207,7 +240,8 @@ static size_t operator_length(struct weir_slice t, size_t at)
         return is_arrow ? 2 : weir_ascii_at(t, at) == ':';
     }
     char next = weir_ascii_at(t, at + n + 1);
-    return n + 1 + (next == '=' || next == '>');
+    bool is_third = next == '=' && weir_ascii_at(t, at + n + 2) == '=';
+    return n + 1 + (next == '=' || next == '>') + is_third;
 }
 
 static bool is_type_byte(char c)
@@ -220,14 +254,14 @@ static bool is_type_byte(char c)
 static size_t skip_type(struct weir_slice t, size_t at)
 {
     enum { REACH = 40 };
-    static const char *const bare[] = {"string ", "[]byte ", "str ", NULL};
+    static const char *const bare[] = {"string ", "[]byte ", "str ", "As String ", NULL};
     char c = weir_ascii_at(t, at);
     size_t from = at + (c == '?');
     bool has_colon = weir_ascii_at(t, from) == ':' && weir_ascii_at(t, from + 1) != '=';
     char next = weir_ascii_lower(weir_ascii_at(t, at + 1));
-    bool is_bare =
-        c == '[' || c == '?' ||
-        (c == ' ' && (next == 's' || next == '[') && length_of_any(t, at + 1, bare) != 0);
+    bool is_bare = c == '[' || c == '?' ||
+                   (c == ' ' && (next == 's' || next == '[' || next == 'a') &&
+                    length_of_any(t, at + 1, bare) != 0);
     if (!has_colon && !is_bare) {
         return at;
     }
@@ -237,16 +271,6 @@ static size_t skip_type(struct weir_slice t, size_t at)
     }
     size_t n_sign = weir_ascii_at(t, to) == ':' ? 0 : operator_length(t, to);
     return n_sign != 0 && is_quote(weir_ascii_at(t, skip_blanks(t, to + n_sign))) ? to : at;
-}
-
-static size_t skip_white(struct weir_slice t, size_t at)
-{
-    enum { MAX_WHITE = 64 };
-    size_t stop = at + MAX_WHITE;
-    while (at < stop && weir_ascii_is_space(weir_ascii_at(t, at))) {
-        at++;
-    }
-    return at;
 }
 
 /* <key>password</key> <string>…, <name>…</name> <value>…: to the text, or 0. */
@@ -309,7 +333,8 @@ static enum sign skip_bracket(struct weir_slice t, size_t end, size_t *at, size_
         return SIGN_NONE; /* most of prose */
     }
     bool is_bound = is_closed || (i > end && is_option(t, end));
-    bool is_next = i == end + 1 && i == *at + 1 && t.p[end] == ' ' && weir_ascii_is_alnum(c);
+    bool is_next =
+        i == end + 1 && i == *at + 1 && t.p[end] == ' ' && (weir_ascii_is_alnum(c) || is_quote(c));
     *at = is_closed ? skip_white(t, i + 1) : i;
     return is_bound ? SIGN_ASSIGNED : is_next ? SIGN_NEXT : SIGN_NONE;
 }
@@ -333,7 +358,7 @@ static enum sign skip_sign(struct weir_slice t, size_t end, size_t *at, bool may
         *at = value_line;
         return SIGN_ASSIGNED;
     }
-    size_t i = skip_type(t, *at);
+    size_t i = skip_to_column(t, skip_type(t, *at));
     i = skip_blanks(t, may_have_owner ? skip_owner(t, i) : i);
     size_t n_verb = verb_length(t, i);
     if (n_verb != 0) {
@@ -348,15 +373,16 @@ static enum sign skip_sign(struct weir_slice t, size_t end, size_t *at, bool may
     return skip_bracket(t, end, at, i);
 }
 
-/* What some languages put around a text: []byte("…"), b"…", @"…". */
+/* What some languages put around a text: []byte("…"), {"…"}, b"…", @"…". */
 static size_t skip_wrapper(struct weir_slice t, size_t at)
 {
     static const char *const calls[] = {"[]byte(", "Buffer.from(", "SecretStr(", "bytes(",
                                         "String(", "new String(",  NULL};
     size_t n = length_of_any(t, at, calls);
+    n += n == 0 && (weir_ascii_at(t, at) == '{' || weir_ascii_at(t, at) == '(');
     at += is_quote(weir_ascii_at(t, at + n)) ? n : 0;
     char c = weir_ascii_at(t, at);
-    bool is_marked = c == 'b' || c == 'r' || c == 'u' || c == '@' || c == 'L';
+    bool is_marked = c == 'b' || c == 'r' || c == 'u' || c == 'f' || c == '@' || c == 'L';
     return at + (is_marked && is_quote(weir_ascii_at(t, at + 1)));
 }
 
@@ -466,7 +492,7 @@ static bool is_name_of_secret(const struct weir_seek_look *l, size_t end)
     struct weir_slice name = weir_slice_sub(t, from, end);
     bool is_inside = weir_ascii_before(t, from) == ':' &&
                      (weir_ascii_before(t, from - 1) == ':' || weir_ascii_at(t, end) == ':');
-    bool is_token = weir_ascii_contains(name, "token");
+    bool is_token = weir_ascii_contains(name, "token") && !weir_ascii_contains(name, "pagerduty");
     for (const char *const *m = marks; is_token && *m != NULL; m++) {
         if (weir_ascii_contains(name, *m)) {
             return false;

@@ -26,7 +26,7 @@ static const char *const class_names[] = {
     [WEIR_SECRET_WORD] = "word",      [WEIR_SECRET_URL] = "url",
     [WEIR_SECRET_URL_DOT] = "url.",   [WEIR_SECRET_URL_SLASH] = "url/",
     [WEIR_SECRET_URL_EQUAL] = "url=", [WEIR_SECRET_DOLLAR] = "alnum$",
-    [WEIR_SECRET_BASE64] = "base64",
+    [WEIR_SECRET_BASE64] = "base64",  [WEIR_SECRET_BASE64_URL] = "base64_",
 };
 
 static struct weir_secret_shapes made; /* as long as the process */

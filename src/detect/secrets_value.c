@@ -29,6 +29,8 @@ bool weir_secrets__has(enum weir_secret_class class, char c)
         return weir_ascii_is_alnum(c) || c == '$';
     case WEIR_SECRET_BASE64:
         return weir_ascii_is_alnum(c) || c == '+' || c == '/' || c == '=';
+    case WEIR_SECRET_BASE64_URL:
+        return weir_ascii_is_alnum(c) || (c != '\0' && strchr("+/=_-", c) != NULL);
     }
     return false;
 }
@@ -127,7 +129,7 @@ bool weir_secrets__is_dull(struct weir_slice password)
            strchr("<$*{[%", password.p[0]) != NULL || weir_secrets__is_placeholder(password);
 }
 
-enum { MIN_IN_SENTENCE = 8, MIN_TOKEN = 16 };
+enum { MIN_IN_SENTENCE = 8, MIN_TOKEN = 14 };
 
 struct makeup {
     size_t n_digits;
@@ -235,6 +237,19 @@ static bool is_scrambled(struct weir_slice s, const struct makeup *m)
            m->n_letters < 3 * count_words(s);
 }
 
+/* Some part between the dots that nobody would call a member. */
+static bool has_drawn_part(struct weir_slice s)
+{
+    enum { LEAST = 20 };
+    while (s.p != NULL) {
+        struct weir_slice part = weir_slice_cut(&s, '.');
+        if (part.n >= LEAST && !weir_secrets__is_identifier(part)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* user.password2, e.target.value: code that has the secret elsewhere. */
 static bool is_member_path(struct weir_slice s)
 {
@@ -249,7 +264,7 @@ static bool is_member_path(struct weir_slice s)
         begins = c == '.';
         n_dots += begins;
     }
-    return n_dots > 0 && !begins;
+    return n_dots > 0 && !begins && !has_drawn_part(s);
 }
 
 bool weir_secrets__is_uuid(struct weir_slice s)
@@ -326,12 +341,20 @@ bool weir_secrets__is_reference(struct weir_slice value, bool is_quoted)
                      : is_reference(value) || is_tag(value) || is_member_path(value);
 }
 
+/* A contract or an account of a block chain, which is public. */
+static bool is_chain_address(struct weir_slice s)
+{
+    enum { DIGITS = 40 };
+    return s.n == DIGITS + 2 && s.p[0] == '0' && s.p[1] == 'x' &&
+           weir_secrets__run(s, 2, WEIR_SECRET_HEX, DIGITS) == s.n;
+}
+
 bool weir_secrets__looks_like_token(struct weir_slice value)
 {
     struct makeup m = make_up(value);
     bool is_drawn = m.n_digits > 0 ? m.n_letters > 0 && !is_wordy(value) : is_scrambled(value, &m);
     return value.n >= MIN_TOKEN && is_drawn && m.n_foreign == 0 &&
-           !weir_secrets__is_identifier(value) && !is_sequence(value) &&
+           !weir_secrets__is_identifier(value) && !is_sequence(value) && !is_chain_address(value) &&
            weir_slice_find(value, ',') == value.n && !weir_secrets__is_placeholder(value) &&
            weir_secrets__entropy(value) >= 3.0;
 }

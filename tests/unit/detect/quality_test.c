@@ -26,14 +26,14 @@ static const struct set sets[] = {
     {"regex", "regex",
      "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"phone\",\"us-ssn\","
      "\"uk-post-code\",\"iban\"]}",
-     0.98, 0.95, false},
+     0.98, 0.98, false},
     {"regex_ids", "regex",
      "{\"regex\":[\"es-nif\",\"es-nie\",\"pl-pesel\",\"it-fiscal-code\",\"in-aadhaar\",\"in-pan\","
      "\"uk-nhs\",\"uk-nino\",\"ca-sin\",\"de-tax-id\",\"fr-nir\",\"br-cpf\",\"br-cnpj\",\"ch-ahv\","
      "\"nl-bsn\",\"se-personnummer\",\"au-tfn\",\"au-abn\",\"bitcoin-address\","
      "\"ethereum-address\",\"mac-address\",\"bic\",\"vin\"]}",
      0.98, 0.98, false},
-    {"secrets", "secrets", "{}", 0.98, 0.95, false},
+    {"secrets", "secrets", "{}", 0.985, 0.98, false},
     {"links", "links", "{\"allow\":[\"allowed.test\"]}", 0.98, 0.95, false},
     {"unicode", "unicode", "{}", 0.98, 0.95, false},
     {"keywords", "keywords",

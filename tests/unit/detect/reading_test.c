@@ -70,7 +70,7 @@ static struct reader readers[] = {
     {"links", "links", "{\"allow\":[\"allowed.test\"]}", {{0}, NULL, {0}, NULL, 0}},
 };
 
-enum { N_READERS = sizeof readers / sizeof readers[0], MAX_TEXTS = 8192 };
+enum { N_READERS = sizeof readers / sizeof readers[0], MAX_TEXTS = 16384 };
 
 static struct weir_arena arena;
 static struct weir_slice texts[MAX_TEXTS];
