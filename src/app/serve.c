@@ -1,9 +1,14 @@
 #include "app/serve.h"
 
+#include "base/mem.h"
+#include "io/heap.h"
 #include "server/server.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+/* A body of the usual limit with its JSON, and what runs beside it. */
+enum { RESERVE_BYTES = 64 * 1024 * 1024 };
 
 struct weir_server_options weir_serve_options(const struct weir_args *args)
 {
@@ -42,6 +47,8 @@ struct weir_server_options weir_serve_options(const struct weir_args *args)
 
 int weir_serve(const struct weir_args *args)
 {
+    weir_mem_keep_reserve(RESERVE_BYTES);
+    weir_heap_share();
     weir_log_setup(&(struct weir_log_options){
         .fd = STDERR_FILENO,
         .level = args->quiet ? WEIR_LOG_LEVEL_ERROR : args->log_level,

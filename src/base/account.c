@@ -1,5 +1,7 @@
 #include "base/account.h"
 
+#include "base/mem.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -33,8 +35,12 @@ static size_t left(size_t max, size_t used)
     return used < max ? max - used : 0;
 }
 
+/* Nothing where the system itself has no more. */
 static size_t left_of_process(void)
 {
+    if (weir_mem_is_short()) {
+        return 0;
+    }
     return left(atomic_load_explicit(&limit, memory_order_relaxed), weir_account_total());
 }
 
@@ -48,11 +54,13 @@ size_t weir_account_room(const struct weir_account *a)
 bool weir_account__make_room(const struct weir_account *a, size_t n)
 {
     size_t own = a != NULL ? left(a->max, a->bytes) : SIZE_MAX;
-    if (relief.fn == NULL || n > own) {
+    if (n > own) {
         return false;
     }
-    relief.fn(relief.ctx);
-    return n <= weir_account_room(a);
+    if (relief.fn != NULL) {
+        relief.fn(relief.ctx);
+    }
+    return weir_mem_recover() && n <= weir_account_room(a);
 }
 
 void weir_account_set_relief(void (*fn)(void *ctx), void *ctx)
@@ -63,6 +71,9 @@ void weir_account_set_relief(void (*fn)(void *ctx), void *ctx)
 
 const char *weir_account_full_words(const struct weir_account *a)
 {
+    if (weir_mem_is_short()) {
+        return "the server has no more memory: try again";
+    }
     bool is_own = a != NULL && left(a->max, a->bytes) < left_of_process();
     return is_own ? "this connection makes the server hold too much: half of "
                     "limits.max_held_bytes_total"

@@ -12,9 +12,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/patterns.h"
+#include "detect/pcre_heap.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -237,8 +236,8 @@ int weir_custom_scan(const struct weir_custom *c, struct weir_slice text, int64_
                      struct weir_found *found, const char **why)
 {
     struct run r = {.c = c, .text = text, .found = found, .why = why};
-    r.data = pcre2_match_data_create(1, NULL);
-    r.limits = pcre2_match_context_create(NULL);
+    r.data = pcre2_match_data_create(1, weir_pcre_heap_get());
+    r.limits = pcre2_match_context_create(weir_pcre_heap_get());
     pcre2_set_match_limit(r.limits, MATCH_LIMIT);
     pcre2_set_heap_limit(r.limits, HEAP_KIB);
     int rc = run_all(&r, budget_us);
@@ -296,8 +295,8 @@ int weir_custom_read(const struct weir_custom *c, const struct weir_reader_text 
         .c = c, .text = t->text, .from_byte = t->from_byte, .found = out->found, .why = &out->why};
     size_t at = *at_byte - t->from_byte;
     size_t low = 0;
-    r.data = pcre2_match_data_create(1, NULL);
-    r.limits = pcre2_match_context_create(NULL);
+    r.data = pcre2_match_data_create(1, weir_pcre_heap_get());
+    r.limits = pcre2_match_context_create(weir_pcre_heap_get());
     pcre2_set_match_limit(r.limits, MATCH_LIMIT);
     pcre2_set_heap_limit(r.limits, HEAP_KIB);
     int rc = read_on(&r, t->is_end, &at, &low);
@@ -323,8 +322,8 @@ struct weir_custom_tester *weir_custom_tester_new(int64_t budget_us)
 {
     struct weir_custom_tester *t = weir_mem_zalloc(sizeof *t);
     t->end_us = cpu_us() + budget_us;
-    t->data = pcre2_match_data_create(1, NULL);
-    t->limits = pcre2_match_context_create(NULL);
+    t->data = pcre2_match_data_create(1, weir_pcre_heap_get());
+    t->limits = pcre2_match_context_create(weir_pcre_heap_get());
     t->stack = pcre2_jit_stack_create(32768, TEST_STACK_BYTES, NULL);
     pcre2_set_match_limit(t->limits, TEST_MATCH_LIMIT);
     pcre2_set_heap_limit(t->limits, HEAP_KIB);

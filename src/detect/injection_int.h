@@ -6,9 +6,8 @@
 #include "base/slice.h"
 #include "detect/fold.h"
 #include "detect/patterns.h"
+#include "detect/pcre_heap.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

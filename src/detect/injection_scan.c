@@ -140,8 +140,8 @@ static int add_hit(struct weir_injection_scan *s, unsigned rule, size_t from, si
 static void prepare_matching(struct weir_injection_scan *s)
 {
     if (s->data == NULL) {
-        s->data = pcre2_match_data_create(1, NULL);
-        s->limits = pcre2_match_context_create(NULL);
+        s->data = pcre2_match_data_create(1, weir_pcre_heap_get());
+        s->limits = pcre2_match_context_create(weir_pcre_heap_get());
         pcre2_set_match_limit(s->limits, MATCH_LIMIT);
     }
 }

@@ -12,10 +12,9 @@
  */
 #include "base/err.h"
 #include "base/mem.h"
+#include "detect/pcre_heap.h"
 #include "detect/protocol_int.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 #include <stdlib.h>
 
 enum {
@@ -53,7 +52,7 @@ struct weir_judge_pattern *weir_judge_pattern_new(struct weir_slice pattern, str
     }
     struct weir_judge_pattern *p = weir_mem_zalloc(sizeof *p);
     p->code = code;
-    p->context = pcre2_match_context_create(NULL);
+    p->context = pcre2_match_context_create(weir_pcre_heap_get());
     pcre2_set_match_limit(p->context, MATCH_LIMIT);
     return p;
 }
@@ -71,7 +70,7 @@ void weir_judge_pattern_free(struct weir_judge_pattern *p)
 static bool find_word(const struct weir_judge_pattern *p, struct weir_slice said,
                       struct weir_slice *word)
 {
-    pcre2_match_data *match = pcre2_match_data_create(GROUPS, NULL);
+    pcre2_match_data *match = pcre2_match_data_create(GROUPS, weir_pcre_heap_get());
     int rc = pcre2_match(p->code, (PCRE2_SPTR)said.p, said.n, 0, 0, match, p->context);
     bool is_found = rc == GROUPS;
     if (is_found) {

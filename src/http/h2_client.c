@@ -104,14 +104,12 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 
 static nghttp2_session *new_session(struct weir_http_up *up)
 {
-    nghttp2_session_callbacks *cb;
+    nghttp2_session_callbacks *cb = weir_h2__callbacks();
     nghttp2_option *option = weir_h2__options();
     nghttp2_session *session;
-    int rc = nghttp2_session_callbacks_new(&cb);
-    WEIR_ASSERT(rc == 0);
     weir_h2__set_stream_callbacks(cb);
     nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
-    rc = nghttp2_session_client_new2(&session, cb, up, option);
+    int rc = nghttp2_session_client_new3(&session, cb, up, option, weir_h2__memory());
     WEIR_ASSERT(rc == 0);
     nghttp2_option_del(option);
     nghttp2_session_callbacks_del(cb);

@@ -334,18 +334,16 @@ static int on_stream_close(nghttp2_session *session, int32_t stream_id, uint32_t
 
 static nghttp2_session *new_session(struct weir_http_conn *c)
 {
-    nghttp2_session_callbacks *cb;
+    nghttp2_session_callbacks *cb = weir_h2__callbacks();
     nghttp2_option *option = weir_h2__options();
     nghttp2_session *session;
-    int rc = nghttp2_session_callbacks_new(&cb);
-    WEIR_ASSERT(rc == 0);
     nghttp2_session_callbacks_set_on_begin_headers_callback(cb, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_sent);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data_chunk);
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_stream_close);
-    rc = nghttp2_session_server_new2(&session, cb, c, option);
+    int rc = nghttp2_session_server_new3(&session, cb, c, option, weir_h2__memory());
     WEIR_ASSERT(rc == 0);
     nghttp2_option_del(option);
     nghttp2_session_callbacks_del(cb);

@@ -28,6 +28,8 @@ bool weir_h2__is_flood(struct weir_h2_calm *calm, const nghttp2_frame *frame, ui
 /* Options for a new session, to be deleted by the caller. Windows are given back by hand. The
  * serving side remembers closed streams, as many as may be open: frames on them are errors. */
 nghttp2_option *weir_h2__options(void);
+nghttp2_session_callbacks *weir_h2__callbacks(void); /* empty */
+nghttp2_mem *weir_h2__memory(void);                  /* of every session */
 
 static inline nghttp2_nv weir_h2__nv(struct weir_slice name, struct weir_slice value)
 {

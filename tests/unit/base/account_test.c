@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/bufq.h"
+#include "base/mem.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -32,6 +33,25 @@ static void test_sums(void **state)
     weir_account_sub(&b, 1);
     weir_account_sub(&a, 100);
     assert_int_equal(weir_account_total(), before);
+}
+
+/* While the reserve is in use nobody is given room; who asks sets it aside again, if that works. */
+static void test_memory_is_short(void **state)
+{
+    (void)state;
+    struct weir_account a = {0};
+    weir_mem_keep_reserve(1 << 20);
+    assert_false(weir_mem_is_short());
+    assert_int_equal(weir_account_room(&a), SIZE_MAX);
+    weir_mem_make_room();
+    weir_mem_make_room();
+    assert_true(weir_mem_is_short());
+    assert_int_equal(weir_account_room(&a), 0);
+    assert_string_equal(weir_account_full_words(&a), "the server has no more memory: try again");
+    assert_true(weir_account_has_room(&a, 1));
+    assert_false(weir_mem_is_short());
+    assert_int_equal(weir_account_room(&a), SIZE_MAX);
+    assert_true(weir_mem_recover());
 }
 
 static void test_share(void **state)
@@ -179,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_share),
+        cmocka_unit_test(test_memory_is_short),
         cmocka_unit_test_teardown(test_room, no_limit),
         cmocka_unit_test(test_buf),
         cmocka_unit_test(test_bufq),
