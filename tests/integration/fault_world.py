@@ -10,9 +10,11 @@ import re
 import ssl
 from dataclasses import dataclass, field
 
+import fault_dialects
 import grpcpeer
 import harness
 import peers
+import responses
 from faults import FaultPeer, FaultProxy, event_answer, json_answer
 
 SECRET = "sesame-4711"
@@ -26,7 +28,9 @@ DETECTORS = {
     "doc": {"type": "text_context_doc", "default_threshold": 0.1},
     "gen": {"type": "text_generation", "default_threshold": 0.1},
 }
+KEYS = {"MATRIX_IDS": responses.SECRET, "MATRIX_MASK": "a key of the matrix, long enough"}
 LIMITS = {"max_service_body_bytes": 65536, "max_event_bytes": 65536, "max_held_bytes_per_stream": 65536}
+NEW_IDS = re.compile(r'(?<=")(msg|modr)[_-][0-9a-f]{16,}(?=")')  # made for each answer
 D_LINES = '{"detectors":{"far":{}},"content":"One fine day. Write"}\n{"content":" to ' + SECRET + ' now. Then"}\n'
 
 
@@ -38,6 +42,7 @@ class Endpoint:
     waits_for: str  # which services, in this order
     checks_output: bool = True  # words of the answer must have been looked at
     policy: str = ""  # of a route; "" under /api
+    method: str = "POST"
 
     @property
     def is_stream(self):
@@ -51,16 +56,32 @@ class Endpoint:
     def is_openai(self):
         return "completions" in self.path
 
+    @property
+    def dialect(self):
+        """Of errors and streams; "" for all but the two that have their own."""
+        return next((name for name in ("messages", "responses") if f"/v1/{name}" in self.path), "")
+
+    @property
+    def is_spoken(self):
+        """A model server answers it with text that it says now."""
+        return self.method == "POST" and (self.is_openai or self.path.endswith(("/v1/messages", "/v1/responses")))
+
     def request(self):
-        """(body, content type)"""
+        """(body, headers)"""
+        if self.method != "POST" or not self.body:
+            return None, {}
         if isinstance(self.body, str):
-            return self.body.encode(), "application/x-ndjson"
-        body = {**self.body, "stream": True} if self.is_stream and self.is_openai else self.body
-        return json.dumps(body).encode(), "application/json"
+            return self.body.encode(), {"content-type": "application/x-ndjson"}
+        body = {**self.body, "stream": True} if self.is_stream and self.is_spoken else self.body
+        return json.dumps(body).encode(), {"content-type": "application/json"}
 
 
 ASK = {"model": "m", "messages": [{"role": "user", "content": "Hi there."}]}
 ASK_TEXT = {"model": "m", "prompt": "Hi there."}
+ASK_MESSAGE = {**ASK, "max_tokens": 100}
+ASK_RESPONSE = {"model": "m", "input": "Hi there.", "store": False}
+ASKED = {"chat": ("/v1/chat/completions", ASK), "text": ("/v1/completions", ASK_TEXT),
+         "messages": ("/v1/messages", ASK_MESSAGE), "responses": ("/v1/responses", ASK_RESPONSE)}  # fmt: skip
 OUTPUT = {"detectors": {"output": {"far": {}}}}
 INPUT = {"detectors": {"input": {"far": {}}}}
 FAR = {"far": {}}
@@ -69,16 +90,36 @@ ALL = "model detector chunker"
 
 
 def on_routes():
-    for policy in ("annotate", "redact", "block"):
-        for word, path, body in (("chat", "/v1/chat/completions", ASK), ("text", "/v1/completions", ASK_TEXT)):
+    for policy in ("annotate", "redact", "block", "mask"):
+        for word, (path, body) in ASKED.items():
             for mode in ("unary", "stream"):
                 yield Endpoint(f"{policy} {word} {mode}", f"/{policy}{path}", body, ALL, policy=policy)
-    for mode in ("unary", "stream"):
-        yield Endpoint(f"asked chat {mode}", "/asked/v1/chat/completions", ASK, ALL, False, "asked")
+    for policy in ("asked", "beside"):
+        for word in ("chat", "messages", "responses"):
+            path, body = ASKED[word]
+            for mode in ("unary", "stream"):
+                yield Endpoint(f"{policy} {word} {mode}", f"/{policy}{path}", body, ALL, False, policy)
+    for word in ("chat", "messages", "responses"):
+        path, body = ASKED[word]
+        yield Endpoint(f"after {word} stream", f"/after{path}", body, ALL, policy="after")
     questions = {"embeddings": {"input": "Hi."}, "rerank": {"query": "Hi.", "documents": ["a."]},
-                 "score": {"text_1": "Hi.", "text_2": "a."}}  # fmt: skip
+                 "score": {"text_1": "Hi.", "text_2": "a."}, "messages/count_tokens": ASK,
+                 "responses/input_tokens": {"input": "Hi there."}}  # fmt: skip
     for word, body in questions.items():
         yield Endpoint(f"asked {word}", f"/asked/v1/{word}", {"model": "m", **body}, ALL, False, "asked")
+    yield Endpoint("asked moderations", "/asked/v1/moderations", {"input": "Hi there."}, "detector chunker", False, "asked")
+
+
+def on_stored_responses():
+    """What a model server keeps; looked at again when it is fetched."""
+    for policy in ("annotate", "redact", "block"):
+        path = f"/{policy}{fault_dialects.stored_path(policy)}"
+        yield Endpoint(f"{policy} stored", path, {}, ALL, policy=policy, method="GET")
+        yield Endpoint(f"{policy} stored stream", f"{path}?stream=true", {}, ALL, policy=policy, method="GET")
+        yield Endpoint(f"{policy} cancelled", f"{path}/cancel", {}, ALL, policy=policy)
+        yield Endpoint(f"{policy} deleted", path, {}, "model", False, policy, "DELETE")
+    path = f"/redact{fault_dialects.stored_path('redact')}/input_items"
+    yield Endpoint("redact input items", path, {}, ALL, policy="redact", method="GET")
 
 
 def on_the_api():
@@ -101,7 +142,7 @@ def on_the_api():
     yield Endpoint("G", peers.GENERATED, body, "detector", False)
 
 
-ENDPOINTS = {e.name: e for e in [*on_routes(), *on_the_api()]}
+ENDPOINTS = {e.name: e for e in [*on_routes(), *on_stored_responses(), *on_the_api()]}
 
 
 # --- what healthy services say ---
@@ -127,11 +168,15 @@ def text_events():
 MODEL_ANSWERS = {
     "/v1/chat/completions": (lambda: json_answer(peers.chat_completion(TEXT)), chat_events),
     "/v1/completions": (lambda: json_answer(peers.completion(TEXT)), text_events),
+    "/v1/messages": (lambda: fault_dialects.whole_message(TEXT), lambda: fault_dialects.message_events(PIECES)),
+    "/v1/responses": (lambda: fault_dialects.whole_response(TEXT), lambda: fault_dialects.response_events(PIECES)),
     "/tokenize": (lambda: json_answer({"count": 7, "max_model_len": 100, "tokens": [1] * 7}), None),
 }
 
 
 def model_answer(request):
+    if request.path.startswith(f"/v1/responses/{fault_dialects.STORED}"):
+        return fault_dialects.stored_answer(request, TEXT, PIECES)
     whole, stream = MODEL_ANSWERS.get(request.path, (lambda: json_answer({"data": [1.5], "model": "m"}), None))
     return stream() if stream and request.json().get("stream") else whole()
 
@@ -176,9 +221,11 @@ class Ending:
     headers: dict = field(default_factory=dict)
 
 
-def error_of(told, status, is_route):
-    if not is_route:
+def error_of(told, status, endpoint):
+    if not endpoint.is_route:
         return told["code"], told["details"]
+    if endpoint.dialect == "messages":
+        return fault_dialects.error_of_messages(told, status)
     assert told["error"].keys() == {"message", "type", "param", "code"}, told
     return status, told["error"]["type"], told["error"]["code"]
 
@@ -207,11 +254,13 @@ def read_stream(endpoint, answer):
     ends = [data for _, data in found].count("[DONE]")
     found = [(name, text) for name, text in found if text == "[DONE]" or is_json(text)]
     data = [json.loads(text) for _, text in found if text != "[DONE]"]
+    if endpoint.dialect:
+        return fault_dialects.read_stream(endpoint, answer, list(zip([name for name, _ in found], data)))
     texts, findings, error = "", [], None
     for (name, _), event in zip([e for e in found if e[1] != "[DONE]"], data):
         assert error is None, f"something behind an error: {answer.raw}"
         if name == "error" or set(event) == {"error"}:
-            error = error_of(event, 200, endpoint.is_route)
+            error = error_of(event, 200, endpoint)
             continue
         answer.is_begun = True
         for choice in event.get("choices", []):
@@ -248,7 +297,7 @@ class Stage:
         tree = self.tree(certs)
         if extra:
             extra(tree, self)
-        self.w = servers(tree, args=["--workers", "1", *args], env=env)
+        self.w = servers(tree, args=["--workers", "1", *args], env={**KEYS, **(env or {})})
         self.connection = None
         self.baselines = {}
         self.at_rest = None
@@ -264,6 +313,10 @@ class Stage:
 
     def tree(self, certs):
         routes = [{"name": p, "output": FAR, "on_detection": p} for p in ("annotate", "redact", "block")]
+        masked = {"on_detection": "mask", "mask": {"key_env": "MATRIX_MASK", "scope": "route"}}
+        beside = {"on_detection": "block", "history_findings": "block", "input_check": "beside"}
+        routes += [{"name": "mask", "input": FAR, "output": FAR, **masked}, {"name": "beside", "input": FAR, **beside},
+                   {"name": "after", "output": FAR, "output_check": "after"}]  # fmt: skip
         return {
             "openai": {"service": self.service("model", certs)},
             "generation": {"provider": "tgis", "service": self.service("generation", None)},
@@ -272,6 +325,7 @@ class Stage:
                           for name, one in DETECTORS.items()},
             "routes": [{"name": "default", "unguarded": "all"}, *routes, {"name": "asked", "input": FAR, "on_detection": "block"}],
             "limits": LIMITS,
+            "id_key_env": "MATRIX_IDS",
         }  # fmt: skip
 
     def close(self):
@@ -285,13 +339,13 @@ class Stage:
 
     def ask(self, endpoint):
         """The whole answer, on a kept connection where the server keeps it."""
-        body, kind = endpoint.request()
+        body, headers = endpoint.request()
         for attempt in range(2):
             is_new = self.connection is None
             if is_new:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.w.api_port, timeout=harness.PATIENCE)
             try:
-                self.connection.request("POST", endpoint.path, body, {"content-type": kind})
+                self.connection.request(endpoint.method, endpoint.path, body, headers)
                 answer = self.connection.getresponse()
                 return self.read(endpoint, answer)
             except (ConnectionError, http.client.RemoteDisconnected):
@@ -307,17 +361,20 @@ class Stage:
             self.connection = None
         ending = Ending(answer.status, raw, headers=dict(answer.headers))
         if answer.status != 200:
-            ending.error = error_of(json.loads(raw), answer.status, endpoint.is_route)
+            ending.error = error_of(json.loads(raw), answer.status, endpoint)
         elif answer.headers["content-type"] == "text/event-stream":
             read_stream(endpoint, ending)
         else:
-            ending.said = json.loads(raw)
+            ending.said = json.loads(NEW_IDS.sub(r"\1", raw))
         return ending
 
     def baseline(self, endpoint):
         """What it says when nothing fails."""
         if endpoint.name not in self.baselines:
-            ending = self.ask(endpoint)
+            for _ in range(5):  # in haste even a service that is well may be late
+                ending = self.ask(endpoint)
+                if ending.error is None:
+                    break
             assert ending.error is None, ending.raw
             self.baselines[endpoint.name] = ending.said
         return self.baselines[endpoint.name]

@@ -3,13 +3,17 @@
 `gather` is stricter than any client: numbers, order, and that everything that was said in deltas is
 repeated word for word in `*.done`, in its item and in the last event."""
 
+import base64
 import copy
+import hashlib
+import hmac
 import json
 import re
 
 from service import Service, reply
 
 PATH = "/v1/responses"
+SECRET = "a secret of at least sixteen"  # of ids that routes hand out
 USAGE = {"input_tokens": 7, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
          "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 12}  # fmt: skip
 ENDINGS = ("response.completed", "response.incomplete", "response.failed")
@@ -308,6 +312,18 @@ def findings(carrier, side="output"):
     """[(output_index, content_index, channel, detection)] of an event or a response."""
     return [(entry.get("output_index"), entry.get("content_index"), entry.get("channel"), one["detection"])
             for entry in carrier.get("detections", {}).get(side, []) for one in entry["results"]]  # fmt: skip
+
+
+# --- ids of stored responses ---
+
+
+def tagged(id, route="redact", key="", server="default", secret=SECRET):
+    """The id as a route hands it out."""
+    parts = [b"weir response id", *[part.encode() for part in (route, key, id, server)]]
+    text = b"".join(b"%d:%s" % (len(part), part) for part in parts)
+    tag = hmac.new(secret.encode(), text, hashlib.sha256).digest()[:16]
+    server = server.replace(".", "~")  # a point ends a name
+    return f"{id}.{server}.{base64.urlsafe_b64encode(tag).decode().rstrip('=')}"
 
 
 # --- a server ---

@@ -14,7 +14,7 @@ from otlp import GrpcCollector
 from test_fault_matrix import INVALID, TIMEOUT, UNREACHABLE, Cell, chosen, is_complete, recovers, seed, unseen
 
 ROUTES = [e for e in ENDPOINTS.values() if e.is_route]
-SPOKEN = [e for e in ROUTES if e.is_openai]
+SPOKEN = [e for e in ROUTES if e.is_spoken]
 HASTE = {"connect_timeout": 0.5, "first_byte_timeout": 0.5, "idle_timeout": 0.5}
 
 

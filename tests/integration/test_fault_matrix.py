@@ -12,6 +12,7 @@ import random
 import subprocess
 from dataclasses import dataclass
 
+import fault_dialects
 import harness
 import pytest
 from fault_world import ENDPOINTS, SECRET, WORDS, Stage
@@ -104,6 +105,8 @@ def expected(cell, endpoint):
         endings = of_the_api(service, fault, endpoint)
     else:
         endings = {GUARDS[service]} if service in GUARDS else of_the_model(fault, endpoint)
+    if endpoint.dialect == "messages":
+        endings = {fault_dialects.as_messages(ending) for ending in endings}
     return endings | ({None} if is_over_before(service, fault, endpoint) else set())
 
 
@@ -111,8 +114,16 @@ def is_over_before(service, fault, endpoint):
     """The answer may be complete although the peer fails: it is not needed any more."""
     if service == "model" and endpoint.is_stream:
         # [DONE] is the end of a stream; what nobody looks at is passed on byte for byte.
-        return fault.point == "terminator" or (fault.kind == "nonsense" and not endpoint.checks_output)
+        # Messages and Responses are blocked as a whole: nobody waits for the rest.
+        is_blocked = endpoint.policy == "block" and endpoint.dialect and fault.point == "end"
+        is_passed = fault.kind == "nonsense" and not endpoint.checks_output
+        return fault.point == "terminator" or is_blocked or is_passed
+    if service == "chunker" and endpoint.policy == "after":
+        # Every chunk has been told and answered for: all that is missing is that there are no more.
+        return fault.point == "terminator"
     # A finding in the second sentence blocks the answer, whatever would come behind it.
+    if service == "detector" and endpoint.policy == "block" and endpoint.dialect:
+        return fault.nth == 1  # sentences are asked for at once: the third may be the one that fails
     return service == "chunker" and endpoint.policy == "block" and fault.point in ("second", "terminator")
 
 
@@ -195,9 +206,9 @@ def judge(stage, cell, endpoint, ending, whole):
 
 def unseen(stage, endpoint, ending):
     """Words that left although no detector has answered for them."""
-    if endpoint.policy in ("redact", "block") and SECRET in ending.raw:
+    if endpoint.policy in ("redact", "block", "mask") and SECRET in ending.raw:
         return "what was found has left"
-    if not endpoint.checks_output:
+    if not endpoint.checks_output or endpoint.policy == "after":  # so many characters may have left
         return None
     seen = " ".join(request.body.decode() for request in list(stage.detector.told))
     left = [word for word in WORDS if word in ending.raw and word not in seen]

@@ -1,9 +1,6 @@
 """Responses that a model server keeps, behind routes: ids with the route's own tag, what is fetched
 looked at like an answer, and everything asked of the provider that has it."""
 
-import base64
-import hashlib
-import hmac
 import json
 
 import harness
@@ -12,20 +9,10 @@ import openapi
 import pytest
 import responses
 from policies import FALLBACK, MAIL, config
-from responses import PATH
+from responses import PATH, SECRET, tagged
 
-SECRET = "a secret of at least sixteen"
 KEYS = {"TEAM_A": "key-of-team-a", "TEAM_B": "key-of-team-b"}
 SAID = f"Write to {MAIL} now."
-
-
-def tagged(id, route="redact", key="", server="default", secret=SECRET):
-    """The id as a route hands it out."""
-    parts = [b"weir response id", *[part.encode() for part in (route, key, id, server)]]
-    text = b"".join(b"%d:%s" % (len(part), part) for part in parts)
-    tag = hmac.new(secret.encode(), text, hashlib.sha256).digest()[:16]
-    server = server.replace(".", "~")  # a point ends a name
-    return f"{id}.{server}.{base64.urlsafe_b64encode(tag).decode().rstrip('=')}"
 
 
 @pytest.fixture(scope="module")
