@@ -713,7 +713,7 @@ void weir_walk_read(struct weir_walk *walk, const struct weir_walk_dialect *dial
         .walk = walk, .dialect = dialect, .json = json, .options = options, .arena = arena};
     struct place top = {
         .role = WEIR_WALK_NOBODY, .message = WEIR_WALK_NO_INDEX, .part = WEIR_WALK_NO_INDEX};
-    *walk = (struct weir_walk){0};
+    *walk = (struct weir_walk){.dialect = dialect};
     read_object(&w, &top, dialect->top, 0);
     for (size_t i = 0; dialect->is_one_turn && i < walk->n; i++) {
         walk->items[i].is_turn = true;

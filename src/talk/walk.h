@@ -90,7 +90,10 @@ struct weir_walk_item {
     const char *why; /* static; IDENTIFIER: why it is one, where that is no matter of course */
 };
 
+struct weir_walk_dialect;
+
 struct weir_walk {
+    const struct weir_walk_dialect *dialect;
     struct weir_walk_item *items; /* in the order of their nodes */
     size_t n;
 };
@@ -99,8 +102,6 @@ struct weir_walk_options {
     struct weir_slice fallback;  /* what this route says instead of a blocked answer */
     uint32_t max_document_nodes; /* of JSON inside of a string; more is plain text */
 };
-
-struct weir_walk_dialect;
 
 /* In the arena, which must outlive the walk as `json` must. `json` is an object. */
 void weir_walk_read(struct weir_walk *walk, const struct weir_walk_dialect *dialect,

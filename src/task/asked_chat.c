@@ -3,10 +3,12 @@
  * model server will see, with what others found in it replaced or taken out. What they find has no
  * place in it, so it blocks, or is told.
  */
-#include "talk/pointer.h"
+#include "talk/conversation.h"
 #include "task/asked_int.h"
 #include "task/results.h"
 #include "task/seen.h"
+
+#include <stdio.h>
 
 size_t weir_asked__n_chat(const struct weir_asked *a)
 {
@@ -15,6 +17,28 @@ size_t weir_asked__n_chat(const struct weir_asked *a)
         n += a->o.plan->uses[i].d->detector->type == WEIR_DETECT_CHAT;
     }
     return n;
+}
+
+/* An array in the arena, or empty. */
+static struct weir_slice messages_of(const struct weir_asked *a, const struct weir_json *json)
+{
+    struct weir_walk changed;
+    const struct weir_walk *walk = a->o.walk;
+    struct weir_buf messages = {0};
+    struct weir_buf out = {0};
+    if (json != a->o.json) {
+        struct weir_walk_options options = {0}; /* what it says is all that matters */
+        weir_walk_read(&changed, walk->dialect, json, &options, a->o.arena);
+        walk = &changed;
+    }
+    weir_conversation_write(json, walk, &messages);
+    if (messages.n != 0) {
+        weir_buf_append_byte(&out, '[');
+        weir_buf_append(&out, weir_buf_slice(&messages));
+        weir_buf_append_byte(&out, ']');
+    }
+    weir_buf_dispose(&messages);
+    return weir_arena_take_buf(a->o.arena, &out);
 }
 
 /* The request as it will be sent. */
@@ -35,32 +59,15 @@ static const struct weir_json *as_sent(struct weir_asked *a)
     return weir_json_parse(json, text, &limits, a->o.arena, NULL) == 0 ? json : NULL;
 }
 
-/* A prompt is what a user says. */
-static struct weir_slice of_prompt(const struct weir_asked *a, const struct weir_json *json,
-                                   uint32_t prompt)
-{
-    struct weir_buf out = {0};
-    weir_buf_append(&out, WEIR_SLICE("[{\"role\":\"user\",\"content\":"));
-    weir_buf_append(&out, weir_json_raw(json, prompt));
-    weir_buf_append(&out, WEIR_SLICE("}]"));
-    return weir_arena_take_buf(a->o.arena, &out);
-}
-
 /* What they are shown; no messages: there is no conversation. */
 static struct weir_detect_input conversation(const struct weir_asked *a,
                                              const struct weir_json *json)
 {
-    uint32_t messages = weir_json_get_set(json, 0, WEIR_SLICE("messages"));
-    uint32_t prompt = weir_json_get_set(json, 0, WEIR_SLICE("prompt"));
     uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
-    struct weir_detect_input input = {0};
-    if (messages != WEIR_JSON_NONE) {
-        input.messages = weir_json_raw(json, messages);
-        input.tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
-    } else if (prompt != WEIR_JSON_NONE && weir_json_type(json, prompt) == WEIR_JSON_STRING) {
-        input.messages = of_prompt(a, json, prompt);
-    }
-    return input;
+    struct weir_slice messages = messages_of(a, json);
+    return (struct weir_detect_input){.messages = messages,
+                                      .tools = tools != WEIR_JSON_NONE ? weir_json_raw(json, tools)
+                                                                       : WEIR_SLICE("")};
 }
 
 static void on_scanned(void *ctx, struct weir_scan *scan)
@@ -116,13 +123,14 @@ static struct weir_detection told_of(const struct weir_asked *a, size_t i)
 void weir_asked__write_chat(struct weir_json_write *w, const struct weir_asked *a)
 {
     bool is_terse = weir_policy_enforces(a->o.policy);
-    bool has_messages = weir_json_get_set(a->o.json, 0, WEIR_SLICE("messages")) != WEIR_JSON_NONE;
     if (weir_asked__n_chat_found(a) == 0) {
         return;
     }
     weir_json_write_begin_object(w);
     weir_json_write_key(w, WEIR_SLICE("path"));
-    weir_json_write_string(w, has_messages ? WEIR_SLICE("/messages") : WEIR_SLICE("/prompt"));
+    char path[16];
+    int n = snprintf(path, sizeof path, "/%s", weir_conversation_member(a->o.json));
+    weir_json_write_string(w, weir_slice_make(path, (size_t)n));
     weir_json_write_key(w, WEIR_SLICE("results"));
     weir_json_write_begin_array(w);
     for (size_t i = 0; i < a->chat->n_found; i++) {

@@ -608,6 +608,40 @@ def test_detectors_of_the_conversation_on_input(world, in_chat, route, path):
     assert sent is not None and "plant a tree" in sent and "whole" not in answer.text
 
 
+SPOKEN = {
+    messages.PATH: ({"max_tokens": 9, "system": "Be kind.", "tools": [], "messages": [
+        {"role": "user", "content": f"I am {MAIL}"}, {"role": "assistant", "content": [
+            {"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "t", "name": "look", "input": {"at": "it"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "rain"},
+                                     {"type": "text", "text": "How do I"}, {"type": "text", "text": "dig a hole?"}]}]},
+        [("system", "Be kind."), ("user", "I am [email_address]"), ("assistant", 'Hi\nlook\n{"at": "it"}'),
+         ("tool", "rain"), ("user", "How do I\ndig a hole?")], "/messages"),
+    "/v1/responses": ({"instructions": "Be kind.", "input": [
+        {"role": "user", "content": f"I am {MAIL}"},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "rain"},
+        {"role": "user", "content": [{"type": "input_text", "text": "How do I dig a hole?"}]}]},
+        [("system", "Be kind."), ("user", "I am [email_address]"), ("assistant", "look\n{}"),
+         ("tool", "rain"), ("user", "How do I dig a hole?")], "/input"),
+    "/v1/embeddings": ({"input": ["Hi", "How do I dig a hole?"]},
+                       [("user", "Hi"), ("user", "How do I dig a hole?")], "/input"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", SPOKEN)
+def test_detectors_of_the_conversation_of_other_dialects(world, in_chat, path):
+    """Every dialect is a conversation, and is shown as chat completions have one."""
+    body, expected, where = SPOKEN[path]
+    answer, sent = world.ask("whole-redact", {"model": "m", **body}, path)
+    assert sent is None and "dig" not in answer.text
+    assert f'"path":"{where}"' in answer.text.replace(" ", "") or answer.status_code == 400
+    [shown] = in_chat
+    assert [(m["role"], m["content"]) for m in shown["messages"]] == expected
+    fine = json.loads(json.dumps(body).replace("dig a hole", "plant a tree"))
+    _, sent = world.ask("whole-redact", {"model": "m", **fine}, path)
+    assert "plant a tree" in sent and len(in_chat) == 2
+
+
 def test_a_question_that_is_blocked_is_not_shown(world, in_chat):
     answer, sent = world.ask("whole-block", {"model": "m", "messages": [{"role": "user", "content": MAIL}]})
     assert sent is None and in_chat == [] and "No." in answer.text
