@@ -202,6 +202,7 @@ struct weir_conf_use {
     uint32_t channels; /* when.channels of an answer: bits of enum weir_conf_channel; 0: all */
     uint32_t roles;    /* when.roles: whose text of a question it looks at; 0: everybody's */
     struct weir_conf_list allow; /* patterns of values that are no finding; `*` is anything */
+    bool only_annotates;         /* its own on_detection, whatever the route does */
 };
 
 /* How a route says that it has blocked something. */

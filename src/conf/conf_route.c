@@ -207,11 +207,23 @@ static void read_allow(struct weir_conf_reader *r, const struct weir_conf_node *
     }
 }
 
+/* What it does is the route's business: of its own it may only annotate. Whether another word is
+ * the route's is known when all of that was read (check_own_actions). */
+static void read_own_action(struct weir_conf_reader *r, const struct weir_conf_node *params,
+                            struct weir_conf_use *use)
+{
+    const struct weir_conf_node *n = weir_conf__get(params, "on_detection");
+    if (n != NULL && !weir_conf__is_null(n)) {
+        int word = weir_conf__want_word(r, n, "on_detection", action_words);
+        use->only_annotates = word == WEIR_CONF_ANNOTATE;
+    }
+}
+
 static struct weir_slice read_params(struct weir_conf_reader *r, const struct weir_conf_node *n,
                                      const struct weir_conf_detector *d)
 {
-    static const char *const ours[] = {"threshold", "when", "allow", NULL};
-    static const char *const fewer[] = {"threshold", "when", NULL};
+    static const char *const ours[] = {"threshold", "when", "on_detection", "allow", NULL};
+    static const char *const fewer[] = {"threshold", "when", "on_detection", NULL};
     return weir_conf__json(r, n, has_own_allow(d) ? fewer : ours);
 }
 
@@ -246,6 +258,7 @@ static bool read_use(struct weir_conf_reader *r, const struct weir_conf_member *
     read_threshold(r, m->value, &use->threshold);
     read_when(r, m->value, use);
     read_allow(r, m->value, use);
+    read_own_action(r, m->value, use);
     use->params = read_params(r, m->value, use->detector);
     return true;
 }
@@ -484,6 +497,55 @@ static void warn_of_idle_keys(struct weir_conf_reader *r, const struct weir_conf
     }
 }
 
+/* A detector's own `on_detection` is `annotate`, or the route's. */
+static void check_own_actions(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                              const struct weir_conf_route *route, const char *side)
+{
+    const struct weir_conf_node *map = weir_conf__get(n, side);
+    bool is_map = map != NULL && map->kind == WEIR_CONF_MAPPING;
+    for (size_t i = 0; is_map && i < map->n; i++) {
+        const struct weir_conf_node *params = map->members[i].value;
+        const struct weir_conf_node *own =
+            params->kind == WEIR_CONF_MAPPING ? weir_conf__get(params, "on_detection") : NULL;
+        bool is_word = own != NULL && own->kind == WEIR_CONF_SCALAR && !weir_conf__is_null(own);
+        for (int word = WEIR_CONF_BLOCK; is_word && word <= WEIR_CONF_MASK; word++) {
+            if (weir_slice_eq_cstr(own->text, action_words[word]) &&
+                (enum weir_conf_action)word != route->on_detection) {
+                weir_conf__error(
+                    r, own,
+                    "detector %s cannot `%s` on a route that has `on_detection: %s`: it may "
+                    "`annotate`, or do what the route does",
+                    weir_conf__name(r, map->members[i].key->text), action_words[word],
+                    action_words[route->on_detection]);
+            }
+        }
+    }
+}
+
+/* Is there one that does what the route does? */
+static bool has_judge(const struct weir_conf_use *uses, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!uses[i].only_annotates && uses[i].detector->mode != WEIR_CONF_SHADOW) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void warn_of_idle_action(struct weir_conf_reader *r, const struct weir_conf_node *n,
+                                const struct weir_conf_route *route)
+{
+    bool is_any = has_judge(route->input, route->n_input) ||
+                  has_judge(route->output, route->n_output) || route->canary.is_on;
+    bool names_any = route->n_input + route->n_output != 0;
+    if (route->on_detection != WEIR_CONF_ANNOTATE && names_any && !is_any) {
+        weir_conf__warn(r, n,
+                        "route %s has `on_detection: %s`, and each of its detectors annotates",
+                        weir_conf__name(r, route->name.s), action_words[route->on_detection]);
+    }
+}
+
 static void check_mask(struct weir_conf_reader *r, const struct weir_conf_node *n,
                        const struct weir_conf_route *route)
 {
@@ -496,8 +558,10 @@ static void check_mask(struct weir_conf_reader *r, const struct weir_conf_node *
         weir_conf__error(r, n, "route %s masks and has no key: write `mask: {key_env: VARIABLE}`",
                          weir_conf__name(r, route->name.s));
     }
-    if (!names_detectors(r, n, "input") || !names_detectors(r, n, "output")) {
-        weir_conf__error(r, n, "route %s masks and needs detectors for `input` and for `output`",
+    if (!has_judge(route->input, route->n_input) || !has_judge(route->output, route->n_output)) {
+        weir_conf__error(r, n,
+                         "route %s masks and needs detectors for `input` and for `output` that do "
+                         "not only annotate",
                          weir_conf__name(r, route->name.s));
     }
 }
@@ -515,6 +579,9 @@ static void check_route(struct weir_conf_reader *r, const struct weir_conf_node 
                          weir_conf__name(r, route->name.s));
     }
     warn_of_idle_keys(r, n, route);
+    warn_of_idle_action(r, n, route);
+    check_own_actions(r, n, route, "input");
+    check_own_actions(r, n, route, "output");
     check_mask(r, n, route);
     weir_conf__check_timing(r, n, route);
     const struct weir_conf_node *redact_with = weir_conf__get(n, "redact_with");

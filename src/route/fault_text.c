@@ -131,7 +131,7 @@ static void start(struct look *l, struct weir_task_ctx *task)
     for (size_t i = 0; i < l->n_texts; i++) {
         if (l->texts[i].n != 0) {
             struct weir_scan_group *group = weir_scan_add_group(scan, WEIR_RESULTS_NONE);
-            weir_scan_add_text(group, &l->output, l->texts[i]);
+            weir_scan_add_text(group, weir_plan_judging(&l->output), l->texts[i]);
             l->groups[i] = group;
         }
     }
@@ -143,7 +143,8 @@ void weir_fault_text_look(struct weir_http_stream *s, const struct weir_fault *f
 {
     struct weir_request *request = weir_request_of(s);
     const struct weir_guarded *g = request->guarded;
-    bool is_enforced = g != NULL && weir_policy_enforces(&g->policy) && g->output.n != 0;
+    bool is_enforced =
+        g != NULL && weir_policy_enforces(&g->policy) && weir_plan_judging(&g->output)->n != 0;
     bool has_text = fault->message.n + fault->code.n + fault->param.n + fault->n_fields != 0;
     if (!is_enforced || !has_text || !is_of_model(fault)) {
         done(ctx, fault);

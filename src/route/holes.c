@@ -11,15 +11,27 @@ static void add(struct weir_buf *out, const char *what, struct weir_slice of)
     weir_buf_append(out, of);
 }
 
-/* Detectors that look at some roles or channels only, or for some models. Ids are printable, but a
- * header's list is cut at commas and semicolons. */
-static void add_when(struct weir_buf *out, const struct weir_conf_use *use)
+/* Ids are printable, but a header's list is cut at commas and semicolons. */
+static void add_detector(struct weir_buf *out, const char *what, const struct weir_conf_use *use)
 {
-    add(out, "when:", WEIR_SLICE(""));
+    add(out, what, WEIR_SLICE(""));
     struct weir_slice id = use->detector->id.s;
     for (size_t i = 0; i < id.n; i++) {
         unsigned char c = (unsigned char)id.p[i];
         weir_buf_append_byte(out, c <= ' ' || c >= 0x7f || c == ',' || c == ';' ? '_' : (char)c);
+    }
+}
+
+/* One that looks at some roles or channels only, or for some models; and one that only annotates
+ * where the route does more. */
+static void add_use(struct weir_buf *out, const struct weir_conf_route *route,
+                    const struct weir_conf_use *use)
+{
+    if (use->roles != 0 || use->channels != 0 || use->models.n != 0) {
+        add_detector(out, "when:", use);
+    }
+    if (use->only_annotates && route->on_detection != WEIR_CONF_ANNOTATE) {
+        add_detector(out, "annotate:", use);
     }
 }
 
@@ -39,14 +51,10 @@ struct weir_slice weir_holes_of(const struct weir_conf_route *route, struct weir
         add(&out, "input_scope:turn", WEIR_SLICE(""));
     }
     for (size_t i = 0; i < route->n_input; i++) {
-        if (route->input[i].roles != 0 || route->input[i].models.n != 0) {
-            add_when(&out, &route->input[i]);
-        }
+        add_use(&out, route, &route->input[i]);
     }
     for (size_t i = 0; i < route->n_output; i++) {
-        if (route->output[i].channels != 0 || route->output[i].models.n != 0) {
-            add_when(&out, &route->output[i]);
-        }
+        add_use(&out, route, &route->output[i]);
     }
     struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
     weir_buf_dispose(&out);

@@ -31,7 +31,8 @@ static void write_input(const struct weir_guarded *g, struct weir_buf *out)
     if (g->policy.asks_beside) {
         add_word(out, &n, "beside");
     }
-    for (size_t i = 0; g->input.n != 0 && i < sizeof roles / sizeof roles[0]; i++) {
+    bool is_guarded = weir_plan_judging(&g->input)->n != 0;
+    for (size_t i = 0; is_guarded && i < sizeof roles / sizeof roles[0]; i++) {
         if ((g->conf->input_roles & roles[i].bit) != 0) {
             add_word(out, &n, roles[i].word);
         }
@@ -48,7 +49,7 @@ static void write_output(const struct weir_guarded *g, struct weir_buf *out)
         n++;
     }
     for (size_t i = 0; i <= WEIR_CHANNEL_TOOLS; i++) {
-        if (weir_plan_on(&g->output, (enum weir_channel)i)->n == 0) {
+        if (weir_plan_on(weir_plan_judging(&g->output), (enum weir_channel)i)->n == 0) {
             continue;
         }
         add_word(out, &n, weir_channel_name((enum weir_channel)i));

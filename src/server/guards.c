@@ -151,7 +151,7 @@ static uint32_t channels_of(uint32_t conf)
 
 static const struct weir_slice *texts_of(struct builder *b, const struct weir_conf_list *list);
 
-static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
+static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode, bool enforces,
                                 const struct weir_conf_use *uses, size_t n)
 {
     struct weir_plan_use *made = weir_arena_array(b->arena, n, sizeof *made);
@@ -181,7 +181,9 @@ static struct weir_plan plan_of(struct builder *b, enum weir_conf_mode mode,
         use->models = texts_of(b, &uses[i].models);
         use->n_models = uses[i].models.n;
         use->is_remote = uses[i].detector->builtin.s.p == NULL;
-        use->is_late = use->is_remote && !use->d->reads_along && !weir_path_is_whole(use);
+        use->only_tells = enforces && uses[i].only_annotates;
+        use->is_late =
+            use->is_remote && !use->only_tells && !use->d->reads_along && !weir_path_is_whole(use);
         if (uses[i].allow.n != 0) {
             use->d = allowing_of(b, use->d, &uses[i]);
         }
@@ -361,10 +363,12 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
 {
     g->conf = conf;
     g->models = scope_of(b, conf);
-    g->input = plan_of(b, WEIR_CONF_ENFORCE, conf->input, conf->n_input);
-    g->output = plan_of(b, WEIR_CONF_ENFORCE, conf->output, conf->n_output);
-    g->shadow_input = plan_of(b, WEIR_CONF_SHADOW, conf->input, conf->n_input);
-    g->shadow_output = plan_of(b, WEIR_CONF_SHADOW, conf->output, conf->n_output);
+    bool enforces = conf->on_detection != WEIR_CONF_ANNOTATE;
+    g->input = plan_of(b, WEIR_CONF_ENFORCE, enforces, conf->input, conf->n_input);
+    g->output = plan_of(b, WEIR_CONF_ENFORCE, enforces, conf->output, conf->n_output);
+    g->shadow_input = plan_of(b, WEIR_CONF_SHADOW, false, conf->input, conf->n_input);
+    g->shadow_output = plan_of(b, WEIR_CONF_SHADOW, false, conf->output, conf->n_output);
+    weir_plan_split(&g->input, b->arena);
     add_canary(b, conf, &g->output);
     expose(b, conf, &g->output);
     check_beside(b, conf, &g->input);

@@ -6,6 +6,7 @@
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
+#include <string.h>
 
 void weir_restore_init(struct weir_restore *r, const struct weir_mask *mask,
                        const struct weir_linkwatch_hosts *hosts, bool is_json)
@@ -92,7 +93,7 @@ static void on_token(void *ctx, struct weir_slice text, const struct weir_mask_e
 static void begin(struct weir_restore *r, struct weir_buf *out)
 {
     r->out = out;
-    if (r->n_shifts != 0) {
+    if (r->n_shifts != 0 && !r->keeps_shifts) {
         r->base = r->shifts[r->n_shifts - 1];
         r->n_shifts = 0;
     }
@@ -116,11 +117,35 @@ void weir_restore_take_back(struct weir_restore *r, size_t n)
     held->n -= n < held->n ? n : held->n;
 }
 
+/* How many of them are not behind that place. */
+static size_t shifts_until(const struct weir_restore *r, size_t at_cp)
+{
+    size_t from = 0;
+    size_t to = r->n_shifts;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (r->shifts[middle].in_cp <= at_cp) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return from;
+}
+
+void weir_restore_forget(struct weir_restore *r, size_t until_cp)
+{
+    size_t n = shifts_until(r, until_cp);
+    if (n > r->n_shifts / 2) {
+        r->base = r->shifts[n - 1];
+        r->n_shifts -= n;
+        memmove(r->shifts, r->shifts + n, r->n_shifts * sizeof *r->shifts);
+    }
+}
+
 size_t weir_restore_map(const struct weir_restore *r, size_t at_cp)
 {
-    struct weir_restore_shift last = r->base;
-    for (size_t i = 0; i < r->n_shifts && r->shifts[i].in_cp <= at_cp; i++) {
-        last = r->shifts[i];
-    }
+    size_t n = shifts_until(r, at_cp);
+    struct weir_restore_shift last = n != 0 ? r->shifts[n - 1] : r->base;
     return at_cp >= last.in_cp ? at_cp - last.in_cp + last.out_cp : at_cp;
 }

@@ -31,7 +31,8 @@ struct weir_restore { /* all-zero but for mask, hosts and is_json is the beginni
     size_t in_cp; /* of the text that is done with */
     size_t out_cp;
     struct weir_restore_shift base;    /* the last one before the last feed … */
-    struct weir_restore_shift *shifts; /* … and those of it */
+    struct weir_restore_shift *shifts; /* … and those of it, or … */
+    bool keeps_shifts;                 /* … all that were not forgotten */
     size_t n_shifts;
     size_t cap_shifts;
     size_t n_restored; /* tokens, in all */
@@ -54,7 +55,9 @@ static inline bool weir_restore_holds(const struct weir_restore *r)
     return r->scan.held.n != 0;
 }
 
-/* Where a place of the text stands in what leaves: one of the last feed, or before it. */
+/* Where a place of the text stands in what leaves: one of the last feed, or before it. `forget`,
+ * where shifts are kept: none before that place is asked for any more. */
 size_t weir_restore_map(const struct weir_restore *r, size_t at_cp);
+void weir_restore_forget(struct weir_restore *r, size_t until_cp);
 
 #endif

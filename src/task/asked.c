@@ -245,10 +245,22 @@ static void view_seams(struct weir_asked *a)
     weir_buf_dispose(&s.text);
 }
 
+static struct weir_asked *new_teller(const struct weir_asked_options *options)
+{
+    struct weir_policy_teller *policy = weir_arena_zalloc(options->arena, sizeof *policy);
+    struct weir_asked_options o = *options;
+    weir_policy_teller_init(policy, options->policy);
+    o.policy = &policy->policy;
+    o.plan = options->plan->telling;
+    return weir_asked_new(&o);
+}
+
 struct weir_asked *weir_asked_new(const struct weir_asked_options *options)
 {
     struct weir_asked *a = weir_arena_zalloc(options->arena, sizeof *a);
     a->o = *options;
+    a->o.plan = weir_plan_judging(options->plan);
+    a->teller = options->plan->telling != NULL ? new_teller(options) : NULL;
     for (size_t i = 0; i < options->walk->n; i++) {
         view_item(a, i);
     }
@@ -258,7 +270,8 @@ struct weir_asked *weir_asked_new(const struct weir_asked_options *options)
 
 size_t weir_asked_n_texts(const struct weir_asked *a)
 {
-    return a->n_views + weir_asked__n_chat(a);
+    return a->n_views + weir_asked__n_chat(a) +
+           (a->teller != NULL ? weir_asked__n_chat(a->teller) : 0);
 }
 
 /* ---- asking ---- */
@@ -302,6 +315,10 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     if (weir_scan_fault(scan) == NULL) {
         weir_asked__collect(a);
         weir_asked__judge(a);
+        if (a->teller != NULL) {
+            weir_asked__collect(a->teller);
+            weir_asked__judge(a->teller);
+        }
         if (weir_asked__start_chat(a)) { /* services all of them */
             on_local(a, a->n_hits);
             return;
@@ -334,6 +351,9 @@ void weir_asked_start(struct weir_asked *a, struct weir_task_ctx *task, weir_sca
     a->task = task;
     a->scan = weir_scan_new(task, on_scanned, a);
     weir_asked__add(a, a->scan);
+    if (a->teller != NULL) {
+        weir_asked__add(a->teller, a->scan);
+    }
     weir_scan_on_local(a->scan, on_local, a);
     weir_scan_start(a->scan);
 }

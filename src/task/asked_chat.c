@@ -70,19 +70,43 @@ static struct weir_detect_input conversation(const struct weir_asked *a,
                                                                        : WEIR_SLICE("")};
 }
 
+static void take_chat(struct weir_asked *a)
+{
+    if (a->chat->n_found != 0) {
+        a->outcome = weir_policy_on_input(a->o.policy)->enforces ? WEIR_POLICY_BLOCKED
+                                                                 : WEIR_POLICY_ANNOTATED;
+    }
+}
+
 static void on_scanned(void *ctx, struct weir_scan *scan)
 {
     struct weir_asked *a = ctx;
-    if (weir_scan_fault(scan) == NULL && a->chat->n_found != 0) {
-        a->outcome =
-            weir_policy_enforces(a->o.policy) ? WEIR_POLICY_BLOCKED : WEIR_POLICY_ANNOTATED;
+    if (weir_scan_fault(scan) == NULL) {
+        take_chat(a);
+        if (a->teller != NULL) {
+            take_chat(a->teller);
+        }
     }
     a->on_done(a->ctx, scan);
 }
 
+/* Asks those of them that are for `a`, in a group of their own. */
+static void add_chat(struct weir_asked *a, struct weir_scan *scan,
+                     const struct weir_detect_input *input)
+{
+    a->chat = weir_scan_add_group(scan, WEIR_RESULTS_NONE);
+    for (size_t i = 0; i < a->o.plan->n; i++) {
+        const struct weir_plan_use *use = &a->o.plan->uses[i];
+        if (use->d->detector->type == WEIR_DETECT_CHAT) {
+            weir_scan_add_whole(a->chat, use, input);
+        }
+    }
+}
+
 bool weir_asked__start_chat(struct weir_asked *a)
 {
-    if (weir_asked__n_chat(a) == 0 || a->outcome == WEIR_POLICY_BLOCKED) {
+    size_t n_told = a->teller != NULL ? weir_asked__n_chat(a->teller) : 0;
+    if (weir_asked__n_chat(a) + n_told == 0 || a->outcome == WEIR_POLICY_BLOCKED) {
         return false;
     }
     const struct weir_json *json = as_sent(a);
@@ -92,12 +116,9 @@ bool weir_asked__start_chat(struct weir_asked *a)
         return false;
     }
     a->scan = weir_scan_new(a->task, on_scanned, a);
-    a->chat = weir_scan_add_group(a->scan, WEIR_RESULTS_NONE);
-    for (size_t i = 0; i < a->o.plan->n; i++) {
-        const struct weir_plan_use *use = &a->o.plan->uses[i];
-        if (use->d->detector->type == WEIR_DETECT_CHAT) {
-            weir_scan_add_whole(a->chat, use, &input);
-        }
+    add_chat(a, a->scan, &input);
+    if (a->teller != NULL) {
+        add_chat(a->teller, a->scan, &input);
     }
     weir_scan_start(a->scan);
     return true;

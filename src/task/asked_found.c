@@ -445,7 +445,7 @@ void weir_asked__judge(struct weir_asked *a)
         a->outcome = WEIR_POLICY_PASSED;
         return;
     }
-    const struct weir_policy_rules *rules = weir_policy_rules_of(policy->action);
+    const struct weir_policy_rules *rules = weir_policy_on_input(policy);
     struct weir_policy_hit sum = {policy, .can_replace = identifier == NULL, .is_asked = is_asked};
     enum weir_policy_fate fate = rules->question(&sum);
     bool is_blocked = fate == WEIR_POLICY_STOPPED || fate == WEIR_POLICY_REFUSED;
@@ -471,12 +471,13 @@ void weir_asked__collect(struct weir_asked *a)
 
 size_t weir_asked_n_found(const struct weir_asked *a)
 {
-    return a->n_hits + weir_asked__n_chat_found(a);
+    size_t n_told = a->teller != NULL ? weir_asked_n_found(a->teller) : 0;
+    return a->n_hits + weir_asked__n_chat_found(a) + n_told;
 }
 
 enum weir_policy_outcome weir_asked_outcome(const struct weir_asked *a)
 {
-    return a->outcome;
+    return a->teller != NULL ? weir_policy_stronger(a->outcome, a->teller->outcome) : a->outcome;
 }
 
 const struct weir_fault *weir_asked_fault(const struct weir_asked *a)

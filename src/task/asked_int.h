@@ -82,6 +82,9 @@ struct weir_asked {
     size_t n_places;
     enum weir_policy_outcome outcome;
     const struct weir_fault *fault;
+    /* The same question for detectors that only tell: views, findings and places of its own, and a
+     * policy by which they lead to nothing. NULL: all judge. */
+    struct weir_asked *teller;
 };
 
 static inline const struct weir_walk_item *weir_asked__item(const struct weir_asked *a,

@@ -364,6 +364,9 @@ static bool seek(struct weir_asked *a)
 void weir_asked__mask(struct weir_asked *a)
 {
     drop_tokens(a);
+    if (a->o.policy->only_tells) {
+        return; /* the map is for what does not leave */
+    }
     bool is_sought = a->n_hits == 0 || seek(a);
     if (is_sought && fill_map(a)) {
         count_foreign(a);

@@ -125,13 +125,21 @@ static void write_place(struct weir_asked_telling *t, const struct weir_asked_pl
     weir_json_write_end_object(t->w);
 }
 
-void weir_asked_visit(const struct weir_asked *a, weir_asked_visit_fn fn, void *ctx)
+static void visit_own(const struct weir_asked *a, weir_asked_visit_fn fn, void *ctx)
 {
     for (size_t i = 0; i < a->n_places; i++) {
         const struct weir_detection *told = weir_asked__told(a, &a->places[i]);
         for (size_t k = 0; k < a->places[i].n; k++) {
             fn(ctx, weir_asked__item(a, &a->hits[a->places[i].first]), &told[k]);
         }
+    }
+}
+
+void weir_asked_visit(const struct weir_asked *a, weir_asked_visit_fn fn, void *ctx)
+{
+    visit_own(a, fn, ctx);
+    if (a->teller != NULL) {
+        visit_own(a->teller, fn, ctx);
     }
 }
 
@@ -151,21 +159,32 @@ void weir_asked_note(const struct weir_asked *a, const struct weir_policy *polic
                      enum weir_policy_outcome outcome)
 {
     struct noting n = {policy, {WEIR_POLICY_INPUT, "content", outcome}};
-    weir_asked_visit(a, note_one, &n);
+    visit_own(a, note_one, &n);
     weir_asked__note_chat(a, policy);
+    if (a->teller != NULL) {
+        weir_asked_note(a->teller, policy, WEIR_POLICY_ANNOTATED);
+    }
 }
 
-void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)
+static void write_own(struct weir_json_write *w, const struct weir_asked *a)
 {
     struct weir_asked_telling t = {
         .w = w, .a = a, .outer = {.json = a->o.json, .arena = a->o.arena}};
-    weir_json_write_begin_array(w);
     for (size_t i = 0; i < a->n_places; i++) {
         write_place(&t, &a->places[i]);
     }
     weir_asked__write_chat(w, a);
-    weir_json_write_end_array(w);
     weir_buf_dispose(&t.path);
+}
+
+void weir_asked_write(struct weir_json_write *w, const struct weir_asked *a)
+{
+    weir_json_write_begin_array(w);
+    write_own(w, a);
+    if (a->teller != NULL) {
+        write_own(w, a->teller);
+    }
+    weir_json_write_end_array(w);
 }
 
 /* ---- replaced ---- */

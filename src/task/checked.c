@@ -62,7 +62,7 @@ const struct weir_fault *weir_checked_fault(const struct weir_checked *g)
 size_t weir_checked_held(const struct weir_checked *g)
 {
     return g->tools.n_bytes + g->unknown.n + weir_logprobs_bytes(&g->content_logprobs) +
-           weir_logprobs_bytes(&g->refusal_logprobs);
+           weir_logprobs_bytes(&g->refusal_logprobs) + weir_guard_told_bytes(g->guard);
 }
 
 /* ---- failing ---- */
@@ -422,6 +422,12 @@ int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p)
         g->is_blocked = true;
         return 0;
     }
+}
+
+int weir_checked_pop_told(struct weir_checked *g, struct weir_checked_piece *p)
+{
+    *p = (struct weir_checked_piece){0};
+    return weir_guard_pop_told(g->guard, &p->piece);
 }
 
 struct weir_checked_no weir_checked_no(const struct weir_checked *g, bool is_alone)

@@ -92,6 +92,9 @@ struct weir_checked_piece {
 };
 int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p);
 
+/* What detectors that only tell have found, as weir_guard_pop_told. */
+int weir_checked_pop_told(struct weir_checked *g, struct weir_checked_piece *p);
+
 const struct weir_fault *weir_checked_fault(const struct weir_checked *g);
 
 /* What is told of the audio, as JSON members: it leaves with the next that is said of it, once. */

@@ -95,7 +95,8 @@ void weir_cs__enforce_free(struct weir_cs_choice *choice)
 
 bool weir_cs__enforce_is_done(const struct weir_cs_choice *choice)
 {
-    return weir_guard_is_done(choice->enforced->checked.guard);
+    return weir_guard_is_done(choice->enforced->checked.guard) &&
+           (choice->enforced->checked.is_blocked || choice->enforced->has_finished);
 }
 
 static void fail(struct weir_cs_choice *choice)
@@ -765,20 +766,39 @@ static void clear(struct weir_cs_choice *choice, const struct weir_checked_piece
     if (piece->is_changed) {
         weir_cs__note_outcome(cs, WEIR_POLICY_REDACTED);
     }
+    e->is_clear = true;
+    e->warnings = has_calls ? WEIR_SLICE("") : warnings_of(p);
+    weir_tools_dispose(&e->checked.tools);
+    weir_buf_dispose(&calls);
+    account(choice);
+}
+
+/* What ends the choice, when nothing more is told of it. */
+static void end_clear(struct weir_cs_choice *choice)
+{
+    struct weir_cs_enforced *e = choice->enforced;
+    e->has_finished = true;
     if (e->checked.finish.n != 0) {
         send_out(choice,
                  &(struct weir_talk_out){.envelope = e->envelope,
                                          .finish = weir_buf_slice(&e->checked.finish),
                                          .stop_reason = weir_buf_slice(&e->checked.stop_reason),
                                          .usage = weir_buf_slice(&e->usage),
-                                         .warnings = has_calls ? WEIR_SLICE("") : warnings_of(p)});
+                                         .warnings = e->warnings});
     }
     if (e->checked.filters.n != 0) {
         send_out(choice, &(struct weir_talk_out){.envelope = e->envelope});
     }
-    weir_tools_dispose(&e->checked.tools);
-    weir_buf_dispose(&calls);
-    account(choice);
+}
+
+/* Findings that lead to nothing, in an event of their own: the text they are of has left. */
+static void tell(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
+{
+    send_out(choice, &(struct weir_talk_out){
+                         .envelope = choice->enforced->envelope,
+                         .detections = write_found(choice, &p->piece, &choice->cs->scratch->kept),
+                         .warnings = warnings_of(p)});
+    weir_cs__note_outcome(choice->cs, WEIR_POLICY_ANNOTATED);
 }
 
 static void take_piece(struct weir_cs_choice *choice, const struct weir_checked_piece *p)
@@ -800,11 +820,24 @@ void weir_cs__enforce_drain(struct weir_cs_choice *choice)
 {
     struct weir_cs *cs = choice->cs;
     struct weir_checked_piece p;
+    struct weir_cs_enforced *e = choice->enforced;
     int rc = 0;
-    while (!cs->stream.is_over && (rc = weir_checked_pop(&choice->enforced->checked, &p)) == 0) {
+    while (!cs->stream.is_over && (rc = weir_checked_pop(&e->checked, &p)) == 0) {
         take_piece(choice, &p);
+    }
+    while (rc == WEIR_EAGAIN && !cs->stream.is_over &&
+           (rc = weir_checked_pop_told(&e->checked, &p)) == 0) {
+        tell(choice, &p);
+        rc = WEIR_EAGAIN;
     }
     if (rc != 0 && rc != WEIR_EAGAIN && !cs->stream.is_over) {
         fail(choice);
+        return;
+    }
+    if (e->is_clear && !e->has_finished && !cs->stream.is_over && weir_guard_is_told(e->checked.guard)) {
+        end_clear(choice);
+    }
+    if (cs->request.output.telling != NULL) {
+        account(choice);
     }
 }

@@ -117,9 +117,7 @@ void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
 
 void weir_cs__note_outcome(struct weir_cs *cs, enum weir_policy_outcome outcome)
 {
-    if (cs->outcome != WEIR_POLICY_BLOCKED && outcome != WEIR_POLICY_PASSED) {
-        cs->outcome = outcome;
-    }
+    cs->outcome = weir_policy_stronger(cs->outcome, outcome);
 }
 
 /* ---- reading on or not ---- */

@@ -46,6 +46,9 @@ struct weir_cs_enforced {
     struct weir_list held[WEIR_CHANNEL_TEXTS]; /* events whose text the guard has, per channel */
     struct weir_list waiting;       /* events that leave when the choice is known to be clean */
     bool is_clean;                  /* it is, or what is sent is ours */
+    bool is_clear;                  /* all has left but what ends it, which waits for … */
+    bool has_finished;              /* … detectors that only tell; then it leaves, with … */
+    struct weir_slice warnings;     /* … these, constants */
     struct weir_envelope *envelope; /* of the last event */
     struct weir_buf usage;          /* that came with the finish_reason: JSON */
     uint64_t usage_frame;           /* when it came */

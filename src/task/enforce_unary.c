@@ -46,6 +46,7 @@ struct said {
     bool has_rest;
     bool is_fed; /* the guard has all */
     bool is_changed;
+    bool is_told; /* something was found that is only told */
     bool is_done;
 };
 
@@ -325,8 +326,9 @@ static enum weir_policy_outcome outcome_of(const struct run *r, bool *is_all_blo
             outcome = WEIR_POLICY_BLOCKED;
         } else if (r->choices[i].is_changed && outcome != WEIR_POLICY_BLOCKED) {
             outcome = WEIR_POLICY_REDACTED;
-        } else if (r->n_text_found != 0 && outcome == WEIR_POLICY_PASSED &&
-                   !weir_policy_on_output(policy_of(r))->enforces) {
+        } else if (outcome == WEIR_POLICY_PASSED &&
+                   (r->choices[i].is_told ||
+                    (r->n_text_found != 0 && !weir_policy_on_output(policy_of(r))->enforces))) {
             outcome = WEIR_POLICY_ANNOTATED;
         }
     }
@@ -367,6 +369,8 @@ static void take_piece(struct said *c, const struct weir_checked_piece *p)
     const struct weir_guard_piece *piece = &p->piece;
     struct weir_buf *found = &c->found[piece->channel];
     bool is_calls = piece->channel == WEIR_CHANNEL_TOOLS;
+    weir_buf_append(found,
+                    piece->entries.n != 0 && found->n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
     weir_buf_append(found, piece->entries);
     for (size_t i = 0; i < piece->n_findings && !is_calls; i++) {
         weir_results_append(found, WEIR_RESULTS_TERSE, piece->findings[i], found->n != 0);
@@ -386,12 +390,23 @@ static void take_piece(struct said *c, const struct weir_checked_piece *p)
     }
 }
 
+/* The next piece, or what is only told. */
+static int pop(struct said *c, struct weir_checked_piece *p)
+{
+    int rc = weir_checked_pop(&c->checked, p);
+    if (rc == WEIR_EAGAIN) {
+        rc = weir_checked_pop_told(&c->checked, p);
+        c->is_told = c->is_told || rc == 0;
+    }
+    return rc;
+}
+
 static void drain(struct said *c)
 {
     struct run *r = c->run;
     struct weir_checked_piece p;
     int rc = 0;
-    while (!r->is_over && (rc = weir_checked_pop(&c->checked, &p)) == 0) {
+    while (!r->is_over && (rc = pop(c, &p)) == 0) {
         take_piece(c, &p);
         if (r->n_found > WEIR_FOUND_MAX) {
             fail(r, &TOO_MUCH);
@@ -400,9 +415,10 @@ static void drain(struct said *c)
     if (r->is_over) {
         return;
     }
+    const struct weir_guard *guard = c->checked.guard;
     if (rc != WEIR_EAGAIN) {
         fail(r, weir_checked_fault(&c->checked));
-    } else if (weir_guard_is_done(c->checked.guard) && !c->is_done) {
+    } else if (weir_guard_is_done(guard) && weir_guard_is_told(guard) && !c->is_done) {
         c->is_done = true;
         r->n_done++;
     }

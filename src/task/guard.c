@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "io/loop.h"
 #include "task/called.h"
+#include "task/guard_told.h"
 #include "task/guard_values.h"
 #include "task/redact.h"
 #include "task/scan.h"
@@ -38,7 +39,8 @@ struct weir_guard {
     bool is_kept_told;          /* what that held back has left */
     struct weir_scan *scan;     /* what is looked at when the choice has ended; NULL: nothing yet */
     struct weir_scan_group *groups[N_GROUPS];
-    struct weir_called *called; /* the tool calls; NULL: none, or not yet */
+    struct weir_called *called;         /* the tool calls; NULL: none, or not yet */
+    struct weir_guard_told told_beside; /* by those that only tell */
     struct weir_buf out;
     /* Of the piece popped last. */
     struct weir_detection *told;
@@ -73,6 +75,7 @@ static void drop_channels(struct weir_guard *g)
         weir_path_free(g->channels[i].path);
         g->channels[i].path = NULL;
         weir_buf_dispose(&g->channels[i].whole);
+        weir_redact_dispose(&g->channels[i].redact);
     }
 }
 
@@ -80,23 +83,51 @@ static void on_drop(struct weir_post *post)
 {
     struct weir_guard *g = WEIR_LIST_ENTRY(post, struct weir_guard, drop);
     weir_scan_cancel(g->scan);
+    weir_guard_told_dispose(&g->told_beside);
     drop_channels(g);
     g->options.on_progress(g->options.ctx); /* a chunker that was full holds nobody any more */
+}
+
+static void on_path(void *ctx)
+{
+    struct weir_guard *g = ctx;
+    if (!g->is_blocked) {
+        g->options.on_progress(g->options.ctx);
+    }
+}
+
+static void open_told(struct weir_guard *g)
+{
+    struct weir_guard_options options = g->options;
+    options.on_progress = on_path;
+    options.ctx = g;
+    weir_guard_told_open(&g->told_beside, &options);
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        g->channels[i].redact.keeps_runs = g->told_beside.guard != NULL;
+    }
+}
+
+static bool only_tells(const struct weir_guard *g)
+{
+    return g->options.policy != NULL && g->options.policy->only_tells;
 }
 
 struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
 {
     struct weir_guard *g = weir_mem_zalloc(sizeof *g);
     g->options = *options;
-    g->holds_all = weir_path_has_whole(options->plan);
+    open_told(g);
+    g->options.plan = weir_plan_judging(options->plan);
+    g->holds_all = weir_path_has_whole(g->options.plan);
     g->releasing = NO_CHANNEL;
     g->drop.fn = on_drop;
     if (options->policy != NULL && options->policy->map != NULL) {
-        g->values.unmask =
-            weir_unmask_new(&(struct weir_unmask_options){.mask = options->policy->map,
-                                                          .policy = options->policy->mask,
-                                                          .is_json = options->keeps_json,
-                                                          .keeps_tokens = options->keeps_tokens});
+        g->values.unmask = weir_unmask_new(
+            &(struct weir_unmask_options){.mask = options->policy->map,
+                                          .policy = options->policy->mask,
+                                          .is_json = options->keeps_json,
+                                          .keeps_tokens = options->keeps_tokens,
+                                          .keeps_places = g->told_beside.guard != NULL});
     }
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         weir_buf_init(&g->channels[i].whole, options->max_held_bytes);
@@ -114,6 +145,7 @@ void weir_guard_free(struct weir_guard *g)
     }
     weir_loop_unpost(&g->drop);
     weir_scan_cancel(g->scan);
+    weir_guard_told_dispose(&g->told_beside);
     drop_channels(g);
     weir_buf_dispose(&g->out);
     weir_keep_json_dispose(&g->keep);
@@ -129,14 +161,6 @@ void weir_guard_free(struct weir_guard *g)
 
 /* ---- text ---- */
 
-static void on_path(void *ctx)
-{
-    struct weir_guard *g = ctx;
-    if (!g->is_blocked) {
-        g->options.on_progress(g->options.ctx);
-    }
-}
-
 static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel)
 {
     struct channel *c = &g->channels[channel];
@@ -146,6 +170,7 @@ static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel
             .plan = weir_plan_on(g->options.plan, channel),
             .strategy = weir_gather_strategy_find(WEIR_SLICE("aligned")),
             .max_held_bytes = g->options.max_held_bytes,
+            .leaves_nothing = only_tells(g),
             .exposes_nothing = g->options.exposes_nothing || g->options.is_unary,
             .choice = g->options.choice,
             .channel = channel,
@@ -169,7 +194,7 @@ static void note_whole(const struct weir_guard *g, enum weir_task_step_kind kind
                        enum weir_channel channel, size_t start_cp)
 {
     const struct weir_task_trace *trace = g->options.task->trace;
-    if (trace != NULL) {
+    if (trace != NULL && !only_tells(g)) {
         trace->note(trace, &(struct weir_task_step){.kind = kind,
                                                     .choice = g->options.choice,
                                                     .channel = channel,
@@ -205,6 +230,10 @@ int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t fr
         return 0;
     }
     WEIR_ASSERT(!g->has_ended || text.n == 0);
+    int rc = weir_guard_told_push(&g->told_beside, channel, frame, text);
+    if (rc != 0) {
+        return rc;
+    }
     if (g->values.unmask != NULL && text.n != 0) {
         if (!weir_utf8_is_valid(text)) {
             return WEIR_EBAD;
@@ -237,7 +266,9 @@ size_t weir_guard_length_cp(const struct weir_guard *g, enum weir_channel channe
 
 struct weir_slice weir_guard_whole(const struct weir_guard *g, enum weir_channel channel)
 {
-    return weir_buf_slice(&g->channels[channel].whole);
+    const struct weir_guard *teller = g->told_beside.guard;
+    return g->holds_all || teller == NULL ? weir_buf_slice(&g->channels[channel].whole)
+                                          : weir_guard_whole(teller, channel);
 }
 
 /* ---- the end of a choice ---- */
@@ -323,6 +354,7 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
     if (g->is_blocked || g->has_stop || g->has_ended) {
         return;
     }
+    weir_guard_told_end(&g->told_beside, ending);
     if (g->values.unmask != NULL) {
         push_rest(g);
         weir_unmask_count_calls(g->values.unmask, ending->calls);
@@ -504,7 +536,7 @@ static void tell(struct weir_guard *g, struct weir_slice text, struct weir_guard
 {
     piece->what = WEIR_GUARD_TEXT;
     piece->text = text;
-    if (g->values.unmask != NULL) {
+    if (g->values.unmask != NULL || only_tells(g)) {
         piece->taken_back_cp = 0;
         keep_told(g, piece);
         add_stretch(g, text, false);
@@ -609,11 +641,13 @@ static bool is_refused(struct weir_guard *g, struct weir_guard_piece *piece)
     }
     *piece = (struct weir_guard_piece){
         .channel = WEIR_CHANNEL_WHOLE, .findings = group->found, .n_findings = group->n_found};
-    if (!weir_policy_enforces(g->options.policy)) {
+    if (weir_policy_enforces(g->options.policy)) {
+        keep_told(g, piece);
+    }
+    if (!weir_policy_enforces(g->options.policy) || only_tells(g)) {
         g->groups[WEIR_CHANNEL_WHOLE] = NULL; /* told once */
         return true;
     }
-    keep_told(g, piece);
     block(g, piece);
     return true;
 }
@@ -767,6 +801,70 @@ bool weir_guard_is_done(const struct weir_guard *g)
     return (g->is_blocked || g->is_clear) && !g->values.has_last;
 }
 
+/* ---- what is only told ---- */
+
+/* Spans are those of the text that has left. */
+static void move_told(struct weir_guard *g)
+{
+    struct weir_guard_told *t = &g->told_beside;
+    enum weir_channel channel = t->piece.channel;
+    struct weir_redact *redact = &g->channels[channel].redact;
+    for (size_t i = 0; i < t->piece.n_findings; i++) {
+        struct weir_detection *d = &t->findings[i];
+        if (!d->has_span) {
+            continue;
+        }
+        d->start_cp = weir_redact_map(redact, d->start_cp, false);
+        d->end_cp = weir_redact_map(redact, d->end_cp, true);
+        if (g->values.unmask != NULL) {
+            d->start_cp = weir_unmask_map(g->values.unmask, channel, d->start_cp);
+            d->end_cp = weir_unmask_map(g->values.unmask, channel, d->end_cp);
+        }
+    }
+    if (g->values.unmask != NULL) {
+        weir_unmask_forget_places(g->values.unmask, channel,
+                                  weir_redact_map(redact, t->piece.start_cp, false));
+    }
+    weir_redact_forget(redact, t->piece.start_cp);
+}
+
+int weir_guard_pop_told(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    struct weir_guard_told *t = &g->told_beside;
+    int rc = g->is_blocked || g->has_stop ? WEIR_EAGAIN : weir_guard_told_next(t);
+    if (rc != 0) {
+        if (rc != WEIR_EAGAIN) {
+            g->fault = *weir_guard_fault(t->guard);
+        }
+        return rc;
+    }
+    bool is_text = t->piece.channel < WEIR_CHANNEL_TEXTS;
+    if (!g->is_clear && (!is_text || g->channels[t->piece.channel].left_cp < t->piece.end_cp)) {
+        return WEIR_EAGAIN;
+    }
+    if (is_text) {
+        move_told(g);
+    }
+    *piece = (struct weir_guard_piece){.what = WEIR_GUARD_TEXT,
+                                       .channel = t->piece.channel,
+                                       .findings = t->piece.findings,
+                                       .n_findings = t->piece.n_findings,
+                                       .entries = t->piece.entries};
+    t->has_piece = false;
+    return 0;
+}
+
+bool weir_guard_is_told(const struct weir_guard *g)
+{
+    const struct weir_guard_told *t = &g->told_beside;
+    return g->is_blocked || t->guard == NULL || (g->is_clear && t->is_over && !t->has_piece);
+}
+
+size_t weir_guard_told_bytes(const struct weir_guard *g)
+{
+    return g->told_beside.n_bytes;
+}
+
 /* ---- the promise ---- */
 
 bool weir_guard_has_judged(struct weir_guard *g, const struct weir_guard_piece *piece)
@@ -808,7 +906,9 @@ bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls, struct we
 
 enum weir_path_wait weir_guard_waits(const struct weir_guard *g)
 {
+    const struct weir_guard *teller = g->told_beside.guard;
     enum weir_path_wait most = g->is_scanning ? WEIR_PATH_ON_DETECTOR : WEIR_PATH_IDLE;
+    most = most == WEIR_PATH_IDLE && teller != NULL ? weir_guard_waits(teller) : most;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         const struct channel *c = &g->channels[i];
         enum weir_path_wait one = c->path != NULL ? weir_path_waits(c->path) : WEIR_PATH_IDLE;

@@ -25,6 +25,9 @@
  *
  * A unary answer goes through the same guard, pushed at once: so it says what a streamed one would
  * have said. Where several channels are ready, models' reasoning leaves before what they say.
+ *
+ * Detectors that only tell (weir_plan_use.only_tells) have no part in any of this: what they find
+ * comes by weir_guard_pop_told, behind the text it is of, and perhaps behind BLOCKED or CLEAR.
  */
 struct weir_guard;
 
@@ -107,6 +110,16 @@ const struct weir_fault *weir_guard_fault(const struct weir_guard *guard);
 
 /* Pop has returned BLOCKED or CLEAR: nothing more will leave. */
 bool weir_guard_is_done(const struct weir_guard *guard);
+
+/*
+ * What detectors that only tell have found in text that has left: 0 and a TEXT piece without text,
+ * whose findings are told as all are, or as weir_guard_pop. All was told: after CLEAR, when they
+ * have looked at everything, and after BLOCKED, which is the last that is told of a choice.
+ * `told_bytes`: so much of what was pushed waits for them alone.
+ */
+int weir_guard_pop_told(struct weir_guard *guard, struct weir_guard_piece *piece);
+bool weir_guard_is_told(const struct weir_guard *guard);
+size_t weir_guard_told_bytes(const struct weir_guard *guard);
 
 /*
  * The promise (task/promise.h), checked where something leaves and computed without the decisions

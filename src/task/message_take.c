@@ -478,6 +478,7 @@ static void take_ending(const struct came *c, uint32_t object)
         weir_buf_append_byte(&json, '\n');
         weir_messages_write_stop(c->json, object, true, &json);
         judge.line.json = weir_buf_slice(&json);
+        weir_row_wait(m->base.row);
     }
     weir_row_judge(m->base.row, &judge);
     if (!m->base.enforces) {

@@ -235,6 +235,7 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     path->channel = options->channel;
     path->on_progress = options->on_progress;
     path->ctx = options->ctx;
+    path->leaves_nothing = options->leaves_nothing;
     path->is_told = path->task->env->compat.believes_chunker && has_one_chunker(path->plan);
     path->left_bytes = WEIR_PATH__STEP_BYTES;
     path->step.fn = on_step;
@@ -273,7 +274,7 @@ void weir_path__note(const struct weir_path *path, const struct weir_task_step *
 static void note_holder(struct weir_path *path, const struct weir_path_segment *seg)
 {
     const struct weir_path_lane *least = NULL;
-    for (size_t i = 0; i < seg->n_lanes && !path->is_late; i++) {
+    for (size_t i = 0; i < seg->n_lanes && !path->leaves_nothing; i++) {
         const struct weir_path_lane *lane = &seg->lanes[i];
         least = least == NULL || lane->judged_cp < least->judged_cp ? lane : least;
     }
@@ -310,7 +311,7 @@ int weir_path_push(struct weir_path *path, uint64_t frame, struct weir_slice tex
     if (path->late != NULL) {
         rc = weir_path_push(path->late->path, frame, text, NULL);
     }
-    if (path->task->trace != NULL && !path->is_late) {
+    if (path->task->trace != NULL && !path->leaves_nothing) {
         weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_RAW,
                                                        .start_cp = start_cp,
                                                        .end_cp = path->log.end_cp});
@@ -397,7 +398,7 @@ void weir_path_release(struct weir_path *path, size_t end_cp)
 {
     count_held(path, end_cp);
     weir_textlog_trim(&path->log, end_cp);
-    if (path->task->trace != NULL && !path->is_late) {
+    if (path->task->trace != NULL && !path->leaves_nothing) {
         weir_path__note(path, &(struct weir_task_step){.kind = WEIR_TASK_STEP_BATCH,
                                                        .start_cp = path->left_cp,
                                                        .end_cp = end_cp});

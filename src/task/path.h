@@ -42,6 +42,7 @@ struct weir_path_options {
     /* When that much is held back, the owner stops pushing: findings that wait for their batch are
      * bounded by it, text by a little more, for what was under way already. */
     size_t max_held_bytes;
+    bool leaves_nothing;  /* what is popped does not leave: nobody watches it, and nothing waits */
     bool exposes_nothing; /* nothing leaves before all have answered, whatever the plan allows
                              (`late`) */
     uint64_t choice;      /* with `channel`: which path it is, for the watcher (task/trace.h) */

@@ -45,7 +45,7 @@ struct weir_path {
     struct weir_post step;         /* goes on with what was left for another turn */
     struct weir_path_row *leaving; /* told paths: the chunk popped last */
     struct weir_path_late *late;   /* NULL: all hold */
-    bool is_late;                  /* it is the path of those: what leaves it leaves nothing */
+    bool leaves_nothing;           /* see weir_path_options; so it is with the path of those */
 };
 
 struct weir_path_segment;

@@ -34,12 +34,12 @@ void weir_path__late_open(struct weir_path *path, const struct weir_path_options
     o.plan = plan;
     o.strategy = weir_gather_strategy_find(WEIR_SLICE("aligned"));
     o.exposes_nothing = true;
+    o.leaves_nothing = true;
     o.max_held_bytes += plan->max_exposed_cp * MOST_BYTES_PER_CP;
     o.on_progress = on_progress;
     o.ctx = path;
     path->late = weir_mem_zalloc(sizeof *path->late);
     path->late->path = weir_path_new(&o);
-    path->late->path->is_late = true;
     path->late->max_cp = plan->max_exposed_cp;
 }
 

@@ -70,7 +70,7 @@ static void set_late(struct weir_plan *plan, struct weir_arena *arena)
     plan->late = late->n != 0 && plan->max_exposed_cp != 0 ? late : NULL;
 }
 
-void weir_plan_split(struct weir_plan *plan, struct weir_arena *arena)
+static void split_late_and_channels(struct weir_plan *plan, struct weir_arena *arena)
 {
     uint32_t channels = 0;
     set_late(plan, arena);
@@ -92,6 +92,34 @@ void weir_plan_split(struct weir_plan *plan, struct weir_arena *arena)
         set_late(&by_channel[c], arena);
     }
     plan->by_channel = by_channel;
+}
+
+/* Those that only tell, or the others. */
+static const struct weir_plan *part_of(const struct weir_plan *plan, bool only_tells,
+                                       struct weir_arena *arena)
+{
+    struct weir_plan *part = weir_arena_zalloc(arena, sizeof *part);
+    struct weir_plan_use *uses = weir_arena_array(arena, plan->n, sizeof *uses);
+    for (size_t i = 0; i < plan->n; i++) {
+        if (plan->uses[i].only_tells == only_tells) {
+            uses[part->n++] = plan->uses[i];
+        }
+    }
+    part->uses = uses;
+    part->max_exposed_cp = plan->max_exposed_cp;
+    split_late_and_channels(part, arena);
+    return part;
+}
+
+void weir_plan_split(struct weir_plan *plan, struct weir_arena *arena)
+{
+    bool has_telling = false;
+    split_late_and_channels(plan, arena);
+    for (size_t i = 0; i < plan->n; i++) {
+        has_telling = has_telling || plan->uses[i].only_tells;
+    }
+    plan->telling = has_telling ? part_of(plan, true, arena) : NULL;
+    plan->judging = has_telling ? part_of(plan, false, arena) : NULL;
 }
 
 static bool is_for(const struct weir_plan_use *use, struct weir_slice model)

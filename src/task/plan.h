@@ -19,7 +19,8 @@ struct weir_plan_use {
     const struct weir_slice *models; /* of a route: for which it is asked, globs; */
     size_t n_models;                 /* 0: for all */
     bool is_remote;                  /* of a route: it is a service */
-    bool is_late; /* of a route's answer: it may answer for text that has left (`late` below) */
+    bool is_late;    /* of a route's answer: it may answer for text that has left (`late` below) */
+    bool only_tells; /* of a route that enforces: its findings are told, and lead to nothing else */
 };
 
 struct weir_plan {
@@ -30,11 +31,20 @@ struct weir_plan {
     size_t max_exposed_cp; /* … so much of a text may leave unverified; 0: nothing is late */
     /* Where uses look at some channels only: the plan of each, by enum weir_channel; else NULL. */
     const struct weir_plan *by_channel;
+    /* Where some only tell: those, and the others, each as a plan of their own; NULL: none does. */
+    const struct weir_plan *telling;
+    const struct weir_plan *judging;
 };
 
-/* Gives a plan of a route its `late` (if max_exposed_cp is not 0) and `by_channel`, as its uses
- * are. */
+/* Gives a plan of a route its `late` (if max_exposed_cp is not 0), `by_channel`, `telling` and
+ * `judging`, as its uses are. */
 void weir_plan_split(struct weir_plan *plan, struct weir_arena *arena);
+
+/* Those whose findings lead to what the route says. */
+static inline const struct weir_plan *weir_plan_judging(const struct weir_plan *plan)
+{
+    return plan->judging != NULL ? plan->judging : plan;
+}
 
 /* Those who look at a channel of an answer. */
 static inline const struct weir_plan *weir_plan_on(const struct weir_plan *plan,

@@ -73,6 +73,8 @@ struct weir_policy {
     bool asks_beside;              /* annotate, block: the model is asked while services still look
                                       at the question (task/beside.h) */
     bool blocks_history;           /* block: findings that are not in the turn block, too */
+    bool only_tells;               /* a copy of the route's, for those of its detectors whose
+                                      findings are told as on this route and do nothing else */
     const struct weir_policy_mask *mask; /* redact: as tokens that come back; NULL: not so */
     struct weir_metric_counter outcomes[WEIR_POLICY_SIDES][WEIR_POLICY_OUTCOMES];
     struct weir_metric_counter dropped; /* members nobody here knows */
@@ -119,6 +121,13 @@ struct weir_policy_rules {
     enum weir_policy_outcome outcome; /* of a side with findings that nothing stopped */
 };
 
+/* A route's policy for those of its detectors that only tell: policy_annotate.c. */
+struct weir_policy_teller {
+    struct weir_policy policy;
+    struct weir_policy_mask mask;
+};
+void weir_policy_teller_init(struct weir_policy_teller *t, const struct weir_policy *p);
+
 extern const struct weir_policy_rules weir_policy_annotate; /* policy_annotate.c … */
 extern const struct weir_policy_rules weir_policy_block;
 extern const struct weir_policy_rules weir_policy_redact;
@@ -140,10 +149,17 @@ static inline bool weir_policy_enforces(const struct weir_policy *p)
     return p != NULL && weir_policy_rules_of(p->action)->enforces;
 }
 
+/* What findings in a question lead to. */
+static inline const struct weir_policy_rules *weir_policy_on_input(const struct weir_policy *p)
+{
+    return weir_policy_rules_of(p->only_tells ? WEIR_POLICY_ANNOTATE : p->action);
+}
+
 /* What findings in an answer lead to. */
 static inline const struct weir_policy_rules *weir_policy_on_output(const struct weir_policy *p)
 {
-    return weir_policy_rules_of(p->mask != NULL ? p->mask->unknown_output : p->action);
+    bool is_masking = p->mask != NULL && !p->only_tells;
+    return is_masking ? weir_policy_rules_of(p->mask->unknown_output) : weir_policy_on_input(p);
 }
 
 /* May findings in an answer change it or end it? */
@@ -158,6 +174,17 @@ static inline enum weir_policy_fate weir_policy_judge_answer(const struct weir_p
 {
     struct weir_policy_hit hit = {.policy = p, .can_replace = can_replace};
     return weir_policy_on_output(p)->answer(&hit);
+}
+
+/* What became of a side of which both are true. */
+static inline enum weir_policy_outcome weir_policy_stronger(enum weir_policy_outcome a,
+                                                            enum weir_policy_outcome b)
+{
+    static const int ranks[WEIR_POLICY_OUTCOMES] = {[WEIR_POLICY_PASSED] = 0,
+                                                    [WEIR_POLICY_ANNOTATED] = 1,
+                                                    [WEIR_POLICY_REDACTED] = 2,
+                                                    [WEIR_POLICY_BLOCKED] = 3};
+    return ranks[b] > ranks[a] ? b : a;
 }
 
 /* Counts what became of a side. `p` NULL: counts nowhere. */

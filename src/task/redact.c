@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A finding, and which of the piece's it is. */
 struct ranked {
@@ -114,6 +115,67 @@ static void swallow(struct weir_redact *r, struct weir_slice text, struct weir_b
     }
 }
 
+/* ---- where what was said stands in what leaves ---- */
+
+void weir_redact_dispose(struct weir_redact *r)
+{
+    free(r->runs);
+    r->runs = NULL;
+    r->n_runs = 0;
+    r->cap_runs = 0;
+}
+
+static void keep_run(struct weir_redact *r, const struct weir_redact_run *run)
+{
+    if (r->n_runs == r->cap_runs) {
+        r->cap_runs = r->cap_runs != 0 ? r->cap_runs * 2 : 8;
+        r->runs = weir_mem_realloc(r->runs, r->cap_runs * sizeof *r->runs);
+    }
+    r->runs[r->n_runs++] = *run;
+}
+
+/* How many of them begin before that place. */
+static size_t runs_before(const struct weir_redact *r, size_t at_cp)
+{
+    size_t from = 0;
+    size_t to = r->n_runs;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (r->runs[middle].start_cp < at_cp) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return from;
+}
+
+size_t weir_redact_map(const struct weir_redact *r, size_t at_cp, bool is_end)
+{
+    size_t n = runs_before(r, is_end ? at_cp : at_cp + 1);
+    if (n == 0) {
+        return at_cp;
+    }
+    const struct weir_redact_run *run = &r->runs[n - 1];
+    if (at_cp < run->end_cp) {
+        return is_end ? run->end_out : run->start_out;
+    }
+    return run->end_out + (at_cp - run->end_cp);
+}
+
+/* The last one before that place stays: what is behind it is counted from its end. */
+void weir_redact_forget(struct weir_redact *r, size_t until_cp)
+{
+    size_t n = runs_before(r, until_cp);
+    size_t n_gone = n != 0 ? n - 1 : 0;
+    if (n_gone > r->n_runs / 2) {
+        r->n_runs -= n_gone;
+        memmove(r->runs, r->runs + n_gone, r->n_runs * sizeof *r->runs);
+    }
+}
+
+/* ---- replacing ---- */
+
 static void begin_run(struct weir_redact *r, struct weir_slice with, const struct weir_detection *d,
                       struct weir_buf *out)
 {
@@ -122,6 +184,10 @@ static void begin_run(struct weir_redact *r, struct weir_slice with, const struc
     size_t n_cp = weir_utf8_count(weir_buf_slice(&filled));
     r->run_start_out = r->out_cp;
     r->run_end_out = r->out_cp + n_cp;
+    if (r->keeps_runs) {
+        keep_run(
+            r, &(struct weir_redact_run){d->start_cp, d->end_cp, r->run_start_out, r->run_end_out});
+    }
     if (r->keep != NULL) {
         weir_keep_json_begin(r->keep, weir_buf_slice(&filled));
     } else {
@@ -155,6 +221,9 @@ bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
             spans[ranked[i].at] = (struct weir_redact_span){r->run_start_out, r->run_end_out};
         }
         r->until_cp = d->end_cp > r->until_cp ? d->end_cp : r->until_cp;
+        if (r->n_runs != 0) {
+            r->runs[r->n_runs - 1].end_cp = r->until_cp;
+        }
         swallow(r, take_until(&w, r->until_cp < end_cp ? r->until_cp : end_cp), out);
         is_changed = true;
     }

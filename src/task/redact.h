@@ -22,6 +22,13 @@
  * detector id. A run that passes the piece's end is replaced where it begins; the rest of it is
  * swallowed later. So the pieces joined are what the whole text would have become.
  */
+struct weir_redact_run { /* what was replaced, and what stands there */
+    size_t start_cp;
+    size_t end_cp;
+    size_t start_out;
+    size_t end_out;
+};
+
 struct weir_redact {
     size_t until_cp; /* the run that was replaced last ends here; 0: none */
     /* The same in the text that leaves: how much of it there is, and where that run stands. */
@@ -34,7 +41,13 @@ struct weir_redact {
     struct weir_keep_json *keep; /* the text is JSON and stays that; NULL: it is any text. Spans in
                                     what leaves are then those of the first replacement, at most so
                                     many code points too early as are held back */
+    bool keeps_runs;             /* for weir_redact_map: */
+    struct weir_redact_run *runs;
+    size_t n_runs;
+    size_t cap_runs;
 };
+
+void weir_redact_dispose(struct weir_redact *r);
 
 /* Has the finding a span that can be replaced? */
 static inline bool weir_redact_can(const struct weir_detection *d)
@@ -67,6 +80,12 @@ bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
 
 /* The text has ended: appends what was held back. */
 void weir_redact_end(struct weir_redact *r, struct weir_buf *out);
+
+/* Where a place of the text that has been replaced stands in what leaves: of one in a run the
+ * beginning of what stands there, or its end. `forget`: none before that place is asked for any
+ * more. */
+size_t weir_redact_map(const struct weir_redact *r, size_t at_cp, bool is_end);
+void weir_redact_forget(struct weir_redact *r, size_t until_cp);
 
 /* Appends `with`, its places filled from the finding. */
 void weir_redact_fill(struct weir_buf *out, struct weir_slice with, const struct weir_detection *d);

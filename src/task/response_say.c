@@ -158,6 +158,7 @@ void weir_rsp__take_ending(const struct weir_rsp_came *c, const char *type, uint
         }
         return;
     }
+    weir_row_wait(m->base.row);
     if (m->asked == NULL) {
         judge_repeated(c, response);
     }

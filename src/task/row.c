@@ -21,9 +21,11 @@ struct weir_row_place {
     struct weir_row_place_options o;
     struct weir_guard *guard;
     size_t left_cp;            /* of its text, that has left */
+    size_t told_held;          /* what waits for detectors that only tell, as counted */
     struct weir_row_rest rest; /* annotate: of its last piece */
     uint16_t half;             /* see talk/half.h */
     bool is_over;              /* the guard has said its last */
+    bool has_left;             /* it was closed, and only waits for those detectors */
 };
 
 /* The texts of a line, under judgement, with all that is made for that: a stream has any number of
@@ -41,6 +43,7 @@ struct judged {
     struct weir_tools tools;
     size_t n_held; /* counts among what the row holds until the answer is there */
     bool is_done;
+    bool only_tells; /* no line waits for it */
 };
 
 enum kind { LINE, TEXT, CLOSE, JUDGED, WAIT };
@@ -66,7 +69,8 @@ struct item {
 
 struct weir_row {
     struct weir_row_options o;
-    struct weir_policy blocking; /* the route's, as a place has it that blocks */
+    struct weir_policy_teller telling; /* the route's, for detectors that only tell */
+    struct weir_policy blocking;       /* the route's, as a place has it that blocks */
     struct weir_policy_mask blocking_mask;
     struct weir_list items;
     struct weir_list places;   /* that have not left, asides included */
@@ -151,6 +155,7 @@ struct weir_row *weir_row_new(const struct weir_row_options *options)
 {
     struct weir_row *row = weir_mem_zalloc(sizeof *row);
     row->o = *options;
+    weir_policy_teller_init(&row->telling, options->policy);
     row->blocking = *options->policy;
     row->blocking.action = is_annotating(row) ? WEIR_POLICY_ANNOTATE : WEIR_POLICY_BLOCK;
     if (options->policy->mask != NULL) {
@@ -223,8 +228,20 @@ static void fail_promise(struct weir_row_place *place, const char *what)
     fail(place->row, &fault);
 }
 
+/* What waits for detectors that only tell: text, and places that are kept for them alone. */
+static void count_told(struct weir_row_place *place)
+{
+    enum { PLACE_BYTES = 8192 }; /* what one costs with its guards, about */
+    size_t now = weir_guard_told_bytes(place->guard) + (place->has_left ? PLACE_BYTES : 0);
+    place->row->held_bytes += now;
+    place->row->held_bytes -= place->told_held;
+    place->told_held = now;
+}
+
 static void retire(struct weir_row_place *place)
 {
+    place->row->held_bytes -= place->told_held;
+    place->told_held = 0;
     weir_list_remove(&place->link);
     weir_list_append(&place->row->done, &place->link);
     weir_loop_post(place->row->o.task->loop, &place->row->sweep);
@@ -346,6 +363,7 @@ static bool add_text(struct weir_row_place *place, struct weir_slice text, struc
     if (text.n != 0 && !push(place, text)) {
         return false;
     }
+    count_told(place);
     if (place->o.is_aside || (text.n == 0 && json.n == 0)) {
         return true;
     }
@@ -461,10 +479,12 @@ static void start(struct judged *judged)
     weir_scan_start(judged->scan);
 }
 
-/* NULL: there is no text in it. */
-static struct judged *start_judging(struct weir_row *row, const struct weir_row_judge *judge)
+/* By the detectors of this plan. NULL: there is no text in it. */
+static struct judged *start_judging(struct weir_row *row, const struct weir_row_judge *judge,
+                                    const struct weir_plan *plan)
 {
     struct judged *judged = new_judged(row, &judge->line);
+    judged->only_tells = plan == row->o.plan->telling;
     for (size_t i = 0; i < judge->n_texts; i++) {
         if (judge->texts[i].n == 0) {
             continue;
@@ -475,7 +495,7 @@ static struct judged *start_judging(struct weir_row *row, const struct weir_row_
         }
         judged->n_held += judge->texts[i].n;
         /* What is under judgement must not move. */
-        weir_scan_add_text(judged->group, weir_plan_on(row->o.plan, WEIR_CHANNEL_TOOLS),
+        weir_scan_add_text(judged->group, weir_plan_on(plan, WEIR_CHANNEL_TOOLS),
                            weir_arena_dup(&judged->arena, judge->texts[i]));
     }
     if (judged->scan == NULL) {
@@ -503,7 +523,12 @@ static void add_judged(struct weir_row *row, const struct weir_row_line *line,
 
 void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
 {
-    struct judged *judged = row->is_over ? NULL : start_judging(row, judge);
+    const struct weir_plan *plan = row->o.plan;
+    if (!row->is_over && plan->telling != NULL) {
+        (void)start_judging(row, judge, plan->telling);
+    }
+    struct judged *judged =
+        row->is_over ? NULL : start_judging(row, judge, weir_plan_judging(plan));
     add_judged(row, &judge->line, judged, judge->rule);
 }
 
@@ -516,6 +541,28 @@ static size_t text_bytes(const struct weir_tools *tools)
     return n;
 }
 
+/* The call as `plan` says. `tools` are those of the judged one, or those they were copied from. */
+static void start_call(struct judged *judged, const struct weir_plan *plan,
+                       const struct weir_policy *policy, const struct weir_tools *tools)
+{
+    struct weir_row *row = judged->row;
+    judged->called = weir_called_new(
+        &(struct weir_called_options){.arena = &judged->arena,
+                                      .plan = weir_plan_on(plan, WEIR_CHANNEL_TOOLS),
+                                      .policy = policy,
+                                      .mask = policy->map,
+                                      .choice = judged->number,
+                                      .tools = tools});
+    judged->scan = weir_scan_new(&judged->task, on_judged, judged);
+    if (weir_called_add(judged->called, judged->scan)) {
+        judged->n_held = text_bytes(tools);
+        start(judged);
+    } else { /* it says nothing at all */
+        judged->is_done = true;
+        weir_list_append(&row->judging, &judged->link);
+    }
+}
+
 void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struct weir_tools *tools)
 {
     struct judged *judged = new_judged(row, line);
@@ -525,21 +572,12 @@ void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struc
         free_judged(judged);
         return;
     }
-    judged->called = weir_called_new(
-        &(struct weir_called_options){.arena = &judged->arena,
-                                      .plan = weir_plan_on(row->o.plan, WEIR_CHANNEL_TOOLS),
-                                      .policy = row->o.policy,
-                                      .mask = row->o.policy->map,
-                                      .choice = line->number,
-                                      .tools = &judged->tools});
-    judged->scan = weir_scan_new(&judged->task, on_judged, judged);
-    if (weir_called_add(judged->called, judged->scan)) {
-        judged->n_held = text_bytes(&judged->tools);
-        start(judged);
-    } else { /* it says nothing at all */
-        judged->is_done = true;
-        weir_list_append(&row->judging, &judged->link);
+    if (row->o.plan->telling != NULL) {
+        struct judged *told = new_judged(row, line);
+        told->only_tells = true;
+        start_call(told, row->o.plan->telling, &row->telling.policy, &judged->tools);
     }
+    start_call(judged, weir_plan_judging(row->o.plan), row->o.policy, &judged->tools);
     add_judged(row, line, judged, WEIR_ROW_BLOCKS);
 }
 
@@ -756,8 +794,10 @@ static const struct weir_detection *const *told_of(struct judged *judged)
 
 static struct weir_row_found judged_found(struct judged *judged)
 {
-    struct weir_row_found found = {
-        .number = judged->number, .channel = WEIR_CHANNEL_TOOLS, .tag = judged->tag};
+    struct weir_row_found found = {.number = judged->number,
+                                   .channel = WEIR_CHANNEL_TOOLS,
+                                   .tag = judged->tag,
+                                   .only_told = judged->only_tells};
     if (judged->called != NULL) {
         found.findings = weir_called_found(judged->called)->items;
         found.n_findings = weir_called_found(judged->called)->n;
@@ -882,13 +922,18 @@ static bool let_go_judged(struct weir_row *row, const struct item *item)
     return is_good;
 }
 
-/* Annotate: true when nothing is under judgement any more. */
+/* Lines that nothing waits for: true when none of them is under judgement any more. */
 static bool tell_judged(struct weir_row *row)
 {
     struct weir_list *link = row->judging.next;
+    bool is_all = true;
     while (link != &row->judging && !row->is_over) {
         struct judged *judged = WEIR_LIST_ENTRY(link, struct judged, link);
         link = link->next;
+        if (!judged->only_tells && !is_annotating(row)) {
+            continue;
+        }
+        is_all = is_all && judged->is_done;
         if (judged->is_done && is_answered(judged)) {
             struct weir_row_found found = judged_found(judged);
             if (found.n_findings != 0) {
@@ -897,7 +942,42 @@ static bool tell_judged(struct weir_row *row)
             }
         }
     }
-    return weir_list_is_empty(&row->judging);
+    return is_all;
+}
+
+/* What detectors that only tell have found in the place. */
+static void drain_told(struct weir_row_place *place)
+{
+    struct weir_row *row = place->row;
+    struct weir_guard_piece piece;
+    int rc = WEIR_EAGAIN;
+    while (!row->is_over && (rc = weir_guard_pop_told(place->guard, &piece)) == 0) {
+        struct weir_row_found found = found_of(place, &piece);
+        found.only_told = true;
+        row->o.ops->found(row->o.ctx, &found);
+    }
+    if (!row->is_over && rc != WEIR_EAGAIN) {
+        fail(row, weir_guard_fault(place->guard));
+    }
+    count_told(place);
+}
+
+/* True: nothing more is told of any place that has left. */
+static bool drain_all_told(struct weir_row *row)
+{
+    struct weir_list *link = row->places.next;
+    bool is_all = true;
+    while (link != &row->places && !row->is_over) {
+        struct weir_row_place *place = WEIR_LIST_ENTRY(link, struct weir_row_place, link);
+        link = link->next;
+        drain_told(place);
+        bool is_told = weir_guard_is_told(place->guard);
+        is_all = is_all && (is_told || !place->has_left);
+        if (place->has_left && is_told && !row->is_over) {
+            retire(place);
+        }
+    }
+    return is_all;
 }
 
 /* What is found in asides, as it becomes known. True: nothing is under way there any more. */
@@ -920,7 +1000,11 @@ static bool drain_asides(struct weir_row *row)
             retire(place);
         }
     }
-    if (is_annotating(row) && !row->is_over) {
+    bool has_telling = row->o.plan->telling != NULL;
+    if (has_telling && !row->is_over) {
+        is_all = drain_all_told(row) && is_all;
+    }
+    if ((is_annotating(row) || has_telling) && !row->is_over) {
         is_all = tell_judged(row) && is_all;
     }
     return is_all && !row->is_over;
@@ -945,7 +1029,12 @@ static bool let_go_item(struct weir_row *row, const struct item *item)
         if (!let_go(item->place, SIZE_MAX)) {
             return false;
         }
-        retire(item->place);
+        item->place->has_left = true;
+        if (weir_guard_is_told(item->place->guard)) {
+            retire(item->place);
+        } else {
+            count_told(item->place);
+        }
         return true;
     case JUDGED:
         return let_go_judged(row, item);

@@ -25,7 +25,8 @@
  * What lines say is their owner's business: this knows when they may leave.
  *
  * Where the route annotates, a place may be an aside: it is looked at and holds nothing back; what
- * is found in it is told before the row's end. So are the findings of judged lines.
+ * is found in it is told before the row's end. So are the findings of judged lines, and on any
+ * route those of detectors that only tell.
  *
  * A whole answer goes through the same row, given at once.
  */
@@ -39,6 +40,7 @@ struct weir_row_found {
     int tag;                   /* … with this tag */
     const struct weir_detection *const *findings;
     size_t n_findings;
+    bool only_told; /* by a detector whose findings lead to nothing else */
 };
 
 struct weir_row_text {
@@ -164,8 +166,8 @@ void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge);
 void weir_row_call(struct weir_row *row, const struct weir_row_line *line,
                    struct weir_tools *tools);
 
-/* What comes behind waits until everything that was found in asides has been told. All places must
- * have been closed. */
+/* What comes behind waits until everything that was found in asides, and by detectors that only
+ * tell, has been told. All places must have been closed. */
 void weir_row_wait(struct weir_row *row);
 
 /* Nothing more comes. */

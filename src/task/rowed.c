@@ -25,9 +25,7 @@ void weir_rowed_fail_model(struct weir_rowed *r, const char *why)
 
 void weir_rowed_note_outcome(struct weir_rowed *r, enum weir_policy_outcome outcome)
 {
-    if (r->outcome != WEIR_POLICY_BLOCKED && outcome != WEIR_POLICY_PASSED) {
-        r->outcome = outcome;
-    }
+    r->outcome = weir_policy_stronger(r->outcome, outcome);
 }
 
 void weir_rowed_check_held(struct weir_rowed *r, int rc)
@@ -365,7 +363,8 @@ void weir_rowed_on_found(void *ctx, const struct weir_row_found *found)
 {
     struct weir_rowed *r = ctx;
     weir_rowed_keep_found(r, found);
-    weir_rowed_note_outcome(r, r->enforces ? WEIR_POLICY_REDACTED : WEIR_POLICY_ANNOTATED);
+    bool is_changed = r->enforces && !found->only_told;
+    weir_rowed_note_outcome(r, is_changed ? WEIR_POLICY_REDACTED : WEIR_POLICY_ANNOTATED);
 }
 
 void weir_rowed_on_failed(void *ctx, const struct weir_fault *fault)

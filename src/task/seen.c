@@ -147,13 +147,8 @@ void weir_seen_note_outcome(struct weir_seen *seen, enum weir_policy_side side,
 
 enum weir_policy_outcome weir_seen_action(const struct weir_seen *seen)
 {
-    static const int weights[WEIR_POLICY_OUTCOMES] = {[WEIR_POLICY_PASSED] = 0,
-                                                      [WEIR_POLICY_ANNOTATED] = 1,
-                                                      [WEIR_POLICY_REDACTED] = 2,
-                                                      [WEIR_POLICY_BLOCKED] = 3};
-    enum weir_policy_outcome in = seen->outcome[WEIR_POLICY_INPUT];
-    enum weir_policy_outcome out = seen->outcome[WEIR_POLICY_OUTPUT];
-    return weights[in] >= weights[out] ? in : out;
+    return weir_policy_stronger(seen->outcome[WEIR_POLICY_INPUT],
+                                seen->outcome[WEIR_POLICY_OUTPUT]);
 }
 
 /* ---- what it cost ---- */

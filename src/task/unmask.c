@@ -30,6 +30,7 @@ struct weir_unmask *weir_unmask_new(const struct weir_unmask_options *o)
         c->scan.mask = o->mask;
         c->scan.is_json = is_json;
         weir_restore_init(&c->restore, o->mask, &o->policy->hosts, is_json);
+        c->restore.keeps_shifts = o->keeps_places;
     }
     return u;
 }
@@ -258,6 +259,11 @@ bool weir_unmask_flush(struct weir_unmask *u, enum weir_channel channel, struct 
 size_t weir_unmask_map(const struct weir_unmask *u, enum weir_channel channel, size_t at_cp)
 {
     return weir_restore_map(&u->channels[channel].restore, at_cp);
+}
+
+void weir_unmask_forget_places(struct weir_unmask *u, enum weir_channel channel, size_t until_cp)
+{
+    weir_restore_forget(&u->channels[channel].restore, until_cp);
 }
 
 void weir_unmask_count_calls(struct weir_unmask *u, const struct weir_tools *calls)

@@ -49,6 +49,7 @@ struct weir_unmask_options {
     const struct weir_policy_mask *policy;
     bool is_json;      /* the content is JSON */
     bool keeps_tokens; /* none becomes a value */
+    bool keeps_places; /* for weir_unmask_map of text that left earlier */
 };
 
 struct weir_unmask *weir_unmask_new(const struct weir_unmask_options *options);
@@ -94,8 +95,10 @@ void weir_unmask_leave(struct weir_unmask *u, enum weir_channel channel, struct 
 /* What waits in the channel, when nothing follows. True: there was something. */
 bool weir_unmask_flush(struct weir_unmask *u, enum weir_channel channel, struct weir_buf *out);
 
-/* Where a place of the guard's text stands in what leaves; of the text that left last. */
+/* Where a place of the guard's text stands in what leaves; of the text that left last. `forget`,
+ * where places are kept: none before that place is asked for any more. */
 size_t weir_unmask_map(const struct weir_unmask *u, enum weir_channel channel, size_t at_cp);
+void weir_unmask_forget_places(struct weir_unmask *u, enum weir_channel channel, size_t until_cp);
 
 /* Tool calls: counts foreign tokens in them; and, when they have been judged, puts values into
  * their arguments. */

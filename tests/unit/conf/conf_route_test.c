@@ -235,7 +235,7 @@ static void test_mask(void **state)
                  "bytes\n");
     expect_route("name: a, input: {pii: {}}, on_detection: mask, mask: {key_env: MASK_KEY}",
                  "c.yaml:11: error: route `a` masks and needs detectors for `input` and for "
-                 "`output`\n");
+                 "`output` that do not only annotate\n");
     expect_route("name: a, input: {pii: {}}, output: {pii: {}}, on_detection: mask, "
                  "mask: {key_env: MASK_KEY, restore_hosts: ['https://a.example']}",
                  "c.yaml:11: error: `restore_hosts` has `https://a.example`, which is not a host: "
@@ -267,6 +267,33 @@ static void test_when(void **state)
     expect_route("name: a, output: {chat: {when: {channels: [content]}}}",
                  "c.yaml:11: error: detector `chat` looks at the whole answer: it has no "
                  "`channels`\n");
+}
+
+static void test_own_action(void **state)
+{
+    (void)state;
+    struct loaded l = load_clean(HEAD "- name: a\n"
+                                      "  on_detection: redact\n"
+                                      "  input: {pii: {on_detection: redact}}\n"
+                                      "  output: {pii: {on_detection: annotate}}\n");
+    const struct weir_conf_route *r = &l.conf->routes[0];
+    assert_false(r->input[0].only_annotates);
+    assert_true(r->output[0].only_annotates);
+    assert_string_equal(r->output[0].params.p, "{}");
+    drop(&l);
+    expect_route("name: a, on_detection: redact, output: {pii: {on_detection: block}}",
+                 "c.yaml:11: error: detector `pii` cannot `block` on a route that has "
+                 "`on_detection: redact`: it may `annotate`, or do what the route does\n");
+    expect_route("name: a, output: {pii: {on_detection: mask}}",
+                 "c.yaml:11: error: detector `pii` cannot `mask` on a route that has "
+                 "`on_detection: annotate`: it may `annotate`, or do what the route does\n");
+    expect_route("name: a, on_detection: block, output: {pii: {on_detection: annotate}}",
+                 "c.yaml:11: warning: route `a` has `on_detection: block`, and each of its "
+                 "detectors annotates\n");
+    expect_route("name: a, on_detection: mask, input: {pii: {}}, "
+                 "output: {pii: {on_detection: annotate}}, mask: {key_env: MASK_KEY, scope: route}",
+                 "c.yaml:11: error: route `a` masks and needs detectors for `input` and for "
+                 "`output` that do not only annotate\n");
 }
 
 static void test_canary(void **state)
@@ -350,19 +377,13 @@ static void test_routes_without_a_model_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_timing),
-        cmocka_unit_test(test_canary),
-        cmocka_unit_test(test_when),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_guarding),
-        cmocka_unit_test(test_detectors),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_redact_with),
-        cmocka_unit_test(test_without_effect),
-        cmocka_unit_test(test_mask),
-        cmocka_unit_test(test_routes_without_a_model_server),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_timing),      cmocka_unit_test(test_canary),
+        cmocka_unit_test(test_when),        cmocka_unit_test(test_own_action),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_mask),        cmocka_unit_test(test_routes_without_a_model_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

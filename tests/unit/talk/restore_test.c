@@ -270,13 +270,36 @@ static void test_places(void **state)
     weir_restore_dispose(&r);
 }
 
+/* Of all that has left, where somebody asks later. */
+static void test_places_that_are_kept(void **state)
+{
+    (void)state;
+    struct weir_restore r;
+    struct weir_buf out = {0};
+    weir_restore_init(&r, mask, &hosts, false);
+    r.keeps_shifts = true;
+    for (size_t i = 0; i < 3; i++) { /* 25 become 17, thrice */
+        weir_restore_feed(&r, WEIR_SLICE(MAIL " "), &out);
+    }
+    assert_int_equal(weir_restore_map(&r, 0), 0);
+    assert_int_equal(weir_restore_map(&r, 25), 17);
+    assert_int_equal(weir_restore_map(&r, 74), 50);
+    weir_restore_forget(&r, 49);
+    assert_int_equal(weir_restore_map(&r, 49), 33);
+    assert_int_equal(weir_restore_map(&r, 74), 50);
+    weir_restore_forget(&r, 75);
+    assert_int_equal(weir_restore_map(&r, 75), 51);
+    weir_buf_dispose(&out);
+    weir_restore_dispose(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spellings), cmocka_unit_test(test_not_tokens),
         cmocka_unit_test(test_links),     cmocka_unit_test(test_json),
         cmocka_unit_test(test_empty_map), cmocka_unit_test(test_held),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places),    cmocka_unit_test(test_places_that_are_kept),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

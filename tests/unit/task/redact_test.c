@@ -123,13 +123,46 @@ static void test_without_span(void **state)
     weir_buf_dispose(&out);
 }
 
+/* Where a place of the text stands in what has left, for what was found elsewhere and later. */
+static void test_places(void **state)
+{
+    (void)state;
+    /* 0123456789 becomes 0[a]45[bc]9 */
+    struct weir_detection found[] = {
+        {.has_span = true, .start_cp = 1, .end_cp = 3, .detection = WEIR_SLICE("a")},
+        {.has_span = true, .start_cp = 3, .end_cp = 4, .detection = WEIR_SLICE("x")},
+        {.has_span = true, .start_cp = 6, .end_cp = 9, .detection = WEIR_SLICE("bc")}};
+    const struct weir_detection *pointers[] = {&found[0], &found[1], &found[2]};
+    struct weir_redact r = {.keeps_runs = true};
+    struct weir_buf out = {0};
+    struct weir_redact_piece in = {WEIR_SLICE("01234567"), 0, pointers, 3};
+    weir_redact_piece(&r, WEIR_SLICE("[{detection}]"), &in, &out);
+    in = (struct weir_redact_piece){WEIR_SLICE("89"), 8, NULL, 0};
+    weir_redact_piece(&r, WEIR_SLICE("[{detection}]"), &in, &out);
+    assert_string_equal(weir_buf_cstr(&out), "0[a]45[bc]9");
+    static const size_t starts[] = {0, 1, 1, 1, 4, 5, 6, 6, 6, 10, 11};
+    static const size_t ends[] = {0, 1, 4, 4, 4, 5, 6, 10, 10, 10, 11};
+    for (size_t i = 0; i <= 10; i++) {
+        assert_int_equal(weir_redact_map(&r, i, false), starts[i]);
+        assert_int_equal(weir_redact_map(&r, i, true), ends[i]);
+    }
+    weir_redact_forget(&r, 6);
+    for (size_t i = 6; i <= 10; i++) {
+        assert_int_equal(weir_redact_map(&r, i, false), starts[i]);
+        assert_int_equal(weir_redact_map(&r, i, true), ends[i]);
+    }
+    weir_redact_forget(&r, 10);
+    assert_int_equal(weir_redact_map(&r, 10, true), ends[10]);
+    weir_redact_dispose(&r);
+    weir_buf_dispose(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_whose_words),
-        cmocka_unit_test(test_templates),
-        cmocka_unit_test(test_without_span),
+        cmocka_unit_test(test_runs),      cmocka_unit_test(test_whose_words),
+        cmocka_unit_test(test_templates), cmocka_unit_test(test_without_span),
+        cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
