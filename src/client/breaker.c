@@ -1,6 +1,9 @@
 #include "client/breaker.h"
 
+#include "base/hash.h"
+
 enum { CLOSED, OPEN, HALF_OPEN }; /* as the gauge says them */
+enum { NOBODY, UNNAMED, FIRST };  /* who tries it; from FIRST on requests with an id */
 
 static bool has_failed_often(const struct weir_breaker *b)
 {
@@ -11,26 +14,42 @@ void weir_breaker_init(struct weir_breaker *b)
 {
     atomic_init(&b->n_failed, 0);
     atomic_init(&b->rest_ms, 0);
-    atomic_init(&b->is_on_trial, false);
+    atomic_init(&b->trial, 0);
     b->state = (struct weir_metric_gauge){0};
     b->n_opened = (struct weir_metric_counter){0};
 }
 
-bool weir_breaker_is_awake(const struct weir_breaker *b, uint64_t now_ms)
+uint64_t weir_breaker_who(struct weir_slice request_id)
 {
-    return !has_failed_often(b) ||
-           (now_ms >= atomic_load_explicit(&b->rest_ms, memory_order_relaxed) &&
-            !atomic_load_explicit(&b->is_on_trial, memory_order_relaxed));
+    struct weir_hash hash;
+    weir_hash_begin(&hash);
+    weir_hash_add(&hash, request_id);
+    uint64_t who = weir_hash_end(&hash).words[0];
+    return request_id.n == 0 || who < FIRST ? UNNAMED : who;
 }
 
-bool weir_breaker_claim(struct weir_breaker *b)
+/* Does the trial belong to this request? */
+static bool is_own(uint64_t trial, uint64_t who)
 {
-    bool is_taken = false;
+    return trial == who && who != UNNAMED;
+}
+
+bool weir_breaker_is_awake(const struct weir_breaker *b, uint64_t who, uint64_t now_ms)
+{
+    uint64_t trial = atomic_load_explicit(&b->trial, memory_order_relaxed);
+    return !has_failed_often(b) ||
+           (now_ms >= atomic_load_explicit(&b->rest_ms, memory_order_relaxed) &&
+            (trial == NOBODY || is_own(trial, who)));
+}
+
+bool weir_breaker_claim(struct weir_breaker *b, uint64_t who)
+{
+    uint_least64_t trial = NOBODY;
     if (!has_failed_often(b)) {
         return true;
     }
-    if (!atomic_compare_exchange_strong(&b->is_on_trial, &is_taken, true)) {
-        return false;
+    if (!atomic_compare_exchange_strong(&b->trial, &trial, who)) {
+        return is_own(trial, who);
     }
     weir_metric_set(b->state, HALF_OPEN);
     return true;
@@ -50,7 +69,7 @@ void weir_breaker_settle(struct weir_breaker *b, enum weir_breaker_outcome outco
     } else if (outcome == WEIR_BREAKER_STOPPED && has_failed_often(b)) {
         weir_metric_set(b->state, OPEN);
     }
-    atomic_store(&b->is_on_trial, false);
+    atomic_store(&b->trial, NOBODY);
 }
 
 void weir_breaker_count(struct weir_breaker *b, struct weir_slice detector_id)

@@ -100,11 +100,17 @@ static void break_off(struct remote_call *c)
 
 /* ---- the breaker ---- */
 
+bool weir_detect_let_in(struct weir_breaker *b, const struct weir_detect_env *env)
+{
+    const struct weir_log_ctx *log = env->context != NULL ? env->context->log : NULL;
+    uint64_t who = weir_breaker_who(log != NULL ? log->request_id : WEIR_SLICE(""));
+    return weir_breaker_is_awake(b, who, weir_loop_now_ms(env->loop)) && weir_breaker_claim(b, who);
+}
+
 static bool let_in(struct remote_call *c)
 {
     struct weir_breaker *b = remote_of(c)->breaker;
-    c->is_let_in = b == NULL || (weir_breaker_is_awake(b, weir_loop_now_ms(c->env.loop)) &&
-                                 weir_breaker_claim(b));
+    c->is_let_in = b == NULL || weir_detect_let_in(b, &c->env);
     return c->is_let_in;
 }
 

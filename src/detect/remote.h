@@ -39,4 +39,7 @@ void weir_detect_remote_set(struct weir_detect_remote *r, const struct weir_prot
  * has at most. `send` is set here. */
 void weir_detect_remote_batch(struct weir_detect_remote *r, const struct weir_desk_options *batch);
 
+/* May the service be asked now, for the request that `env` is of? */
+bool weir_detect_let_in(struct weir_breaker *b, const struct weir_detect_env *env);
+
 #endif

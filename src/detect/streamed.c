@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "detect/answer.h"
 #include "detect/protocol_int.h"
+#include "detect/remote.h"
 #include "io/loop.h"
 #include "wire/json_write.h"
 #include "wire/ndjson.h"
@@ -266,9 +267,7 @@ static void begin(struct weir_streamed *s)
         .answer = WEIR_CALL_STREAM,
     };
     s->has_begun = true;
-    s->is_let_in =
-        d->breaker == NULL || (weir_breaker_is_awake(d->breaker, weir_loop_now_ms(s->o.env.loop)) &&
-                               weir_breaker_claim(d->breaker));
+    s->is_let_in = d->breaker == NULL || weir_detect_let_in(d->breaker, &s->o.env);
     if (s->is_let_in) {
         s->call = weir_call_start(s->o.env.client, &request, &EVENTS, s);
     } else {

@@ -152,11 +152,13 @@ static int pick_first_to_wake(const struct weir_fleet_choice *c)
 int weir_fleet_pick(const struct weir_fleet_choice *c)
 {
     uint64_t asleep = 0;
+    uint64_t who = weir_breaker_who(WEIR_SLICE("")); /* a server is asked once by each */
     for (size_t i = 0; i < c->entry->n_targets; i++) {
-        asleep |= (uint64_t)!weir_breaker_is_awake(c->entry->targets[i].health, c->now_ms) << i;
+        const struct weir_breaker *health = c->entry->targets[i].health;
+        asleep |= (uint64_t)!weir_breaker_is_awake(health, who, c->now_ms) << i;
     }
     int i = pick_awake(c, asleep);
-    while (i >= 0 && !weir_breaker_claim(c->entry->targets[i].health)) {
+    while (i >= 0 && !weir_breaker_claim(c->entry->targets[i].health, who)) {
         asleep |= UINT64_C(1) << i;
         i = pick_awake(c, asleep);
     }

@@ -15,9 +15,15 @@ static int begin(void **state)
     return 0;
 }
 
+static bool ask_as(const char *request_id)
+{
+    uint64_t who = weir_breaker_who(weir_slice_cstr(request_id));
+    return weir_breaker_is_awake(&breaker, who, now_ms) && weir_breaker_claim(&breaker, who);
+}
+
 static bool ask(void)
 {
-    return weir_breaker_is_awake(&breaker, now_ms) && weir_breaker_claim(&breaker);
+    return ask_as("");
 }
 
 static void end(enum weir_breaker_outcome outcome)
@@ -60,6 +66,27 @@ static void test_one_tries_it(void **state)
     assert_true(ask());
     end(WEIR_BREAKER_WORKED);
     assert_true(ask());
+    assert_true(ask());
+}
+
+/* All calls of the request that tries it belong to the trial: a stream asks for each chunk. */
+static void test_one_request_tries_it(void **state)
+{
+    (void)state;
+    fail_often(5);
+    now_ms += WEIR_BREAKER_REST_MS;
+    assert_true(ask_as("a"));
+    assert_false(ask_as("b"));
+    assert_false(ask());
+    assert_true(ask_as("a"));
+    end(WEIR_BREAKER_FAILED); /* its first call: it rests again, for that request, too */
+    assert_false(ask_as("a"));
+    end(WEIR_BREAKER_STOPPED);
+    now_ms += WEIR_BREAKER_REST_MS;
+    assert_true(ask_as("b"));
+    assert_true(ask_as("b"));
+    end(WEIR_BREAKER_WORKED);
+    assert_true(ask_as("c"));
     assert_true(ask());
 }
 
@@ -116,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_it_rests_after_five_in_a_row, begin),
         cmocka_unit_test_setup(test_one_tries_it, begin),
+        cmocka_unit_test_setup(test_one_request_tries_it, begin),
         cmocka_unit_test_setup(test_late_answers, begin),
         cmocka_unit_test_setup(test_metrics, begin),
     };

@@ -208,14 +208,23 @@ static void test_a_list_for_the_others(void **state)
 static struct weir_loop loop;
 static struct weir_breaker breaker;
 
-static void start_guarded(struct seen *seen)
+/* NULL: a request without an id. */
+static void start_guarded_for(struct seen *seen, const char *request_id)
 {
-    struct weir_detect_env env = {.max_body_bytes = 1000, .loop = &loop};
+    struct weir_log_ctx log = {.request_id = request_id != NULL ? weir_slice_cstr(request_id)
+                                                                : WEIR_SLICE("")};
+    struct weir_call_context context = {.log = &log};
+    struct weir_detect_env env = {.max_body_bytes = 1000, .loop = &loop, .context = &context};
     weir_detect_remote_init(&detector, WEIR_SLICE("hap"), WEIR_DETECT_CONTENTS, &target);
     detector.breaker = &breaker;
     *seen = (struct seen){.frees = false};
     seen->call = weir_detect_start(&detector.base, &env, &input, on_done, seen);
     assert_false(seen->call->is_done);
+}
+
+static void start_guarded(struct seen *seen)
+{
+    start_guarded_for(seen, NULL);
 }
 
 static void expect_asked(bool is_asked)
@@ -300,6 +309,29 @@ static void test_who_leaves_gives_the_trial_back(void **state)
     weir_loop_dispose(&loop);
 }
 
+/* The second chunk of a stream that tries it is let in, too; another request is not. */
+static void test_a_trial_is_all_of_a_request(void **state)
+{
+    (void)state;
+    struct seen first;
+    struct seen second;
+    begin_breaker();
+    answer_often(500, "");
+    loop.held_ms += WEIR_BREAKER_REST_MS;
+    start_guarded_for(&first, "a");
+    assert_int_equal(fake_n_calls, 1);
+    start_guarded_for(&second, "b");
+    assert_int_equal(fake_n_calls, 1);
+    uv_run(&loop.uv, UV_RUN_NOWAIT);
+    assert_int_equal(second.call->fault.err, WEIR_EUNREACHABLE);
+    weir_detect_free(second.call);
+    start_guarded_for(&second, "a");
+    assert_int_equal(fake_n_calls, 2);
+    weir_detect_free(second.call);
+    finish(&first);
+    weir_loop_dispose(&loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_it_rests),
         cmocka_unit_test(test_texts_do_not_count),
         cmocka_unit_test(test_who_leaves_gives_the_trial_back),
+        cmocka_unit_test(test_a_trial_is_all_of_a_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
