@@ -6,6 +6,9 @@ import signal
 import threading
 
 import harness
+import messages
+import pytest
+import responses
 import service as services
 from service import HANG, reply
 
@@ -85,6 +88,36 @@ def test_forty_turns_ask_for_each_message_once(weir):
     assert seen["miss"] == sum(detector.asked.values())
     assert seen["hit"] >= sum(2 * turn - 1 for turn in range(1, 40))
     assert 'weir_detector_cache_bytes 0' not in w.health.get("/metrics").text
+
+
+def history_of(path, texts):
+    """The conversation so far, as each API has it."""
+    said = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(texts)]
+    if path == "/v1/responses":
+        return {"model": "m", "input": said}
+    return {"model": "m", "messages": said, "max_tokens": 9}
+
+
+def answer_of(request):
+    if request.path.endswith("/messages"):
+        return reply(messages.whole({"type": "text", "text": "Fine."}))
+    if request.path.endswith("/responses"):
+        return reply(responses.response(responses.message(responses.output_text("Fine."))))
+    return reply(ANSWER)
+
+
+@pytest.mark.parametrize("path", [CHAT, "/v1/messages", "/v1/responses"])
+def test_forty_turns_of_every_api(weir, path):
+    detector = Detector()
+    w = weir(config(services.Service(answer_of), detector), args=["--workers", "1"])
+    texts = []
+    for turn in range(40):
+        texts.append(f"question {turn} is {'bad' if turn % 7 == 3 else 'good'}")
+        answer = w.api.post(path, json=history_of(path, texts))
+        assert answer.status_code == 200, answer.text
+        texts.append(f"answer {turn}")
+    assert set(detector.asked) >= set(texts[:-1])
+    assert max(detector.asked.values()) == 1, detector.asked.most_common(3)
 
 
 def test_it_can_be_turned_off(weir):
