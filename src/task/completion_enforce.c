@@ -834,7 +834,8 @@ void weir_cs__enforce_drain(struct weir_cs_choice *choice)
         fail(choice);
         return;
     }
-    if (e->is_clear && !e->has_finished && !cs->stream.is_over && weir_guard_is_told(e->checked.guard)) {
+    if (e->is_clear && !e->has_finished && !cs->stream.is_over &&
+        weir_guard_is_told(e->checked.guard)) {
         end_clear(choice);
     }
     if (cs->request.output.telling != NULL) {
