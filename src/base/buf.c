@@ -71,13 +71,8 @@ int weir_buf_append_byte(struct weir_buf *b, char c)
 
 int weir_buf_append_u64(struct weir_buf *b, uint64_t n)
 {
-    char digits[20]; /* as many as 2^64 - 1 has */
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + n % 10);
-        n /= 10;
-    } while (n != 0);
-    return weir_buf_append(b, weir_slice_make(digits + at, sizeof digits - at));
+    char digits[WEIR_SLICE_U64_MOST];
+    return weir_buf_append(b, weir_slice_of_u64(n, digits));
 }
 
 int weir_buf_printf(struct weir_buf *b, const char *fmt, ...)

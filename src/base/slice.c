@@ -91,3 +91,13 @@ bool weir_slice_eq_secret(struct weir_slice a, struct weir_slice b)
     }
     return diff == 0;
 }
+
+struct weir_slice weir_slice_of_u64(uint64_t n, char digits[WEIR_SLICE_U64_MOST])
+{
+    size_t at = WEIR_SLICE_U64_MOST;
+    do {
+        digits[--at] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n != 0);
+    return weir_slice_make(digits + at, WEIR_SLICE_U64_MOST - at);
+}

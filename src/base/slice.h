@@ -75,6 +75,10 @@ struct weir_slice weir_slice_cut(struct weir_slice *rest, char sep);
 /* Digits only, at least one, no sign, no overflow: 0 or WEIR_EINVAL. */
 int weir_slice_u64(struct weir_slice s, uint64_t *out);
 
+/* The other way round; `digits` is where they are written. */
+enum { WEIR_SLICE_U64_MOST = 20 }; /* digits, as many as 2^64 - 1 has */
+struct weir_slice weir_slice_of_u64(uint64_t n, char digits[WEIR_SLICE_U64_MOST]);
+
 /* Same time whatever the content: for keys and tokens. Lengths are not secret. */
 bool weir_slice_eq_secret(struct weir_slice a, struct weir_slice b);
 

@@ -4,7 +4,7 @@
 
 enum {
     MAX_ERROR_BYTES = 64 * 1024, /* a longer body holds no message */
-    WINDOW_BYTES = 128,
+    WINDOW_BYTES = 64,
     MAX_NODES = 16 * 1024 * 1024, /* of a whole answer: log-probabilities of many choices fit */
 };
 

@@ -182,68 +182,110 @@ void weir_stream_gate_release(struct weir_stream_gate *g, struct weir_slice *sta
 
 /* ---- numbers ---- */
 
-/* Is it plainly there, once, with that number? */
-static bool has_number(struct weir_slice event, const char *name, uint64_t number)
+static bool is_digit(char c)
 {
-    char text[96];
-    int n = snprintf(text, sizeof text, "\"%s\"", name);
+    return c >= '0' && c <= '9';
+}
+
+/* The rest of the event behind `before`; NULL: it does not begin like that. */
+static const char *skip(const char *p, const char *end, struct weir_slice before)
+{
+    bool is_there = (size_t)(end - p) > before.n && memcmp(p, before.p, before.n) == 0;
+    return is_there ? p + before.n : NULL;
+}
+
+/* {"type":"…","sequence_number":7, as OpenAI and we write it. */
+static bool find_behind_type(struct weir_slice event, struct weir_slice name,
+                             struct weir_slice *digits)
+{
     const char *end = event.p + event.n;
-    const char *at = memmem(event.p, event.n, text, (size_t)n);
-    if (at == NULL || memmem(at + n, (size_t)(end - at - n), text, (size_t)n) != NULL) {
+    const char *p = skip(event.p, end, WEIR_SLICE("{\"type\":\""));
+    p = p != NULL ? memchr(p, '"', (size_t)(end - p)) : NULL;
+    p = p != NULL ? skip(p, end, WEIR_SLICE("\",\"")) : NULL;
+    p = p != NULL ? skip(p, end, name) : NULL;
+    p = p != NULL ? skip(p, end, WEIR_SLICE("\":")) : NULL;
+    const char *start = p;
+    while (p != NULL && p < end && is_digit(*p)) {
+        p++;
+    }
+    bool is_number = p != NULL && p != start && p < end && (*p == ',' || *p == '}');
+    *digits = is_number ? weir_slice_make(start, (size_t)(p - start)) : WEIR_SLICE("");
+    return is_number;
+}
+
+/* Without what it ends with; false: it ends otherwise. */
+static bool cut_end(struct weir_slice *s, struct weir_slice end)
+{
+    bool is_there = s->n >= end.n && memcmp(s->p + s->n - end.n, end.p, end.n) == 0;
+    s->n -= is_there ? end.n : 0;
+    return is_there;
+}
+
+/* ,"sequence_number":7,"type":"…"} as those write it who order members by their names. */
+static bool find_before_type(struct weir_slice event, struct weir_slice name,
+                             struct weir_slice *digits)
+{
+    struct weir_slice rest = event;
+    if (!cut_end(&rest, WEIR_SLICE("\"}"))) {
+        return false;
+    }
+    const char *quote = memrchr(rest.p, '"', rest.n);
+    rest.n = quote != NULL ? (size_t)(quote + 1 - rest.p) : 0;
+    if (!cut_end(&rest, WEIR_SLICE(",\"type\":\""))) {
+        return false;
+    }
+    size_t end = rest.n;
+    while (rest.n != 0 && is_digit(rest.p[rest.n - 1])) {
+        rest.n--;
+    }
+    *digits = weir_slice_sub(event, rest.n, end);
+    return digits->n != 0 && cut_end(&rest, WEIR_SLICE("\":")) && cut_end(&rest, name) &&
+           cut_end(&rest, WEIR_SLICE("\""));
+}
+
+bool weir_stream_find_number(struct weir_slice event, const char *name, struct weir_slice *digits)
+{
+    struct weir_slice n = weir_slice_cstr(name);
+    return find_behind_type(event, n, digits) || find_before_type(event, n, digits);
+}
+
+bool weir_stream_is_number(struct weir_slice digits, uint64_t number)
+{
+    uint64_t value;
+    return weir_slice_u64(digits, &value) == 0 && value == number &&
+           (digits.n == 1 || digits.p[0] != '0');
+}
+
+/* Is it plainly there, once, with that number? */
+static bool has_number(struct weir_slice event, struct weir_slice name, uint64_t number)
+{
+    char quoted[96];
+    int n = snprintf(quoted, sizeof quoted, "\"%.*s\"", (int)name.n, name.p);
+    const char *end = event.p + event.n;
+    const char *at = memmem(event.p, event.n, quoted, (size_t)n);
+    if (at == NULL || memmem(at + n, (size_t)(end - at - n), quoted, (size_t)n) != NULL) {
         return false;
     }
     at += n;
     while (at < end && (*at == ' ' || *at == ':')) {
         at++;
     }
-    n = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-    return end - at > n && memcmp(at, text, (size_t)n) == 0 &&
-           (at[n] == ',' || at[n] == '}' || at[n] == ' ');
+    const char *start = at;
+    while (at < end && is_digit(*at)) {
+        at++;
+    }
+    return at < end && (*at == ',' || *at == '}' || *at == ' ') &&
+           weir_stream_is_number(weir_slice_make(start, (size_t)(at - start)), number);
 }
 
-/* The number behind the type, as events of ours have it: it needs no reader. False: there is none.
- */
-static bool splice_number(struct weir_slice event, const char *name, uint64_t number,
-                          struct weir_buf *out)
-{
-    char between[96];
-    struct weir_slice before = WEIR_SLICE("{\"type\":\"");
-    int n = snprintf(between, sizeof between, ",\"%s\":", name);
-    if (!weir_slice_starts_with(event, before)) {
-        return false;
-    }
-    struct weir_slice rest = weir_slice_sub(event, before.n, event.n);
-    (void)weir_slice_cut(&rest, '"');
-    if (!weir_slice_starts_with(rest, weir_slice_make(between, (size_t)n))) {
-        return false;
-    }
-    size_t at = (size_t)(rest.p - event.p) + (size_t)n;
-    size_t end = at;
-    while (end < event.n && event.p[end] >= '0' && event.p[end] <= '9') {
-        end++;
-    }
-    if (end == at || end == event.n || (event.p[end] != ',' && event.p[end] != '}')) {
-        return false;
-    }
-    weir_buf_append(out, weir_slice_sub(event, 0, at));
-    weir_buf_append_u64(out, number);
-    weir_buf_append(out, weir_slice_sub(event, end, event.n));
-    return true;
-}
-
-bool weir_stream_set_number(struct weir_slice event, const char *name, uint64_t number,
-                            struct weir_buf *out)
+/* By a reader: wherever it stands, or at the end where it is missing. */
+static bool edit_number(struct weir_slice event, const char *name, uint64_t number,
+                        struct weir_buf *out)
 {
     struct weir_json_tape tape = {0};
     struct weir_json json;
     struct weir_json_edit e = {0};
     char text[24];
-    if (has_number(event, name, number)) {
-        return false;
-    }
-    if (splice_number(event, name, number, out)) {
-        return true;
-    }
     int n = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
     bool is_object = weir_json_parse_reuse(&json, event, NULL, &tape, NULL) == 0 &&
                      weir_json_type(&json, 0) == WEIR_JSON_OBJECT;
@@ -255,4 +297,22 @@ bool weir_stream_set_number(struct weir_slice event, const char *name, uint64_t 
     }
     weir_json_tape_dispose(&tape);
     return is_object;
+}
+
+bool weir_stream_set_number(struct weir_slice event, const char *name, uint64_t number,
+                            struct weir_buf *out)
+{
+    struct weir_slice digits;
+    if (!weir_stream_find_number(event, name, &digits)) {
+        return !has_number(event, weir_slice_cstr(name), number) &&
+               edit_number(event, name, number, out);
+    }
+    if (weir_stream_is_number(digits, number)) {
+        return false;
+    }
+    size_t at = (size_t)(digits.p - event.p);
+    weir_buf_append(out, weir_slice_sub(event, 0, at));
+    weir_buf_append_u64(out, number);
+    weir_buf_append(out, weir_slice_sub(event, at + digits.n, event.n));
+    return true;
 }

@@ -112,6 +112,11 @@ void weir_stream_gate_release(struct weir_stream_gate *g, struct weir_slice *sta
 
 /* ---- numbers ---- */
 
+/* The number in the event's member `name`, where that stands next to its `type`, in front or at the
+ * end; false: it may be anywhere. */
+bool weir_stream_find_number(struct weir_slice event, const char *name, struct weir_slice *digits);
+bool weir_stream_is_number(struct weir_slice digits, uint64_t number);
+
 /* Appends the event with that number in its member `name`. False: it has it already, and nothing
  * was appended. */
 bool weir_stream_set_number(struct weir_slice event, const char *name, uint64_t number,

@@ -122,18 +122,61 @@ static void put_event(struct weir_stream_out *o, struct weir_slice name, struct 
     weir_buf_dispose(&counted);
 }
 
-/* An event as it came, but for its number. */
-static void send_raw(struct weir_stream_out *o, const struct weir_out_raw *event)
+/* Sends bytes with that number in the place of the digits, which lie in them. Most events are
+ * small, and one that leaves at once needs no memory. */
+static void send_counted(struct weir_stream_out *o, struct weir_slice bytes,
+                         struct weir_slice digits, uint64_t number)
+{
+    enum { SMALL_BYTES = 1024 };
+    char small[SMALL_BYTES];
+    char text[WEIR_SLICE_U64_MOST];
+    struct weir_slice said = weir_slice_of_u64(number, text);
+    size_t at = (size_t)(digits.p - bytes.p);
+    struct weir_slice behind = weir_slice_sub(bytes, at + digits.n, bytes.n);
+    if (at + said.n + behind.n <= sizeof small) {
+        memcpy(small, bytes.p, at);
+        memcpy(small + at, said.p, said.n);
+        memcpy(small + at + said.n, behind.p, behind.n);
+        send_bytes(o, weir_slice_make(small, at + said.n + behind.n));
+    } else {
+        weir_buf_append(&o->scratch, weir_slice_sub(bytes, 0, at));
+        weir_buf_append(&o->scratch, said);
+        weir_buf_append(&o->scratch, behind);
+        flush(o);
+    }
+}
+
+/* An event as it came, with its number wherever that stands. */
+static void send_read(struct weir_stream_out *o, const struct weir_out_raw *event, uint64_t number)
 {
     struct weir_buf counted = {0};
-    const char *number = number_of(o);
-    if (number != NULL && weir_stream_set_number(event->json, number, o->n_numbered++, &counted)) {
+    if (weir_stream_set_number(event->json, number_of(o), number, &counted)) {
         put_named(o, name_of(o, weir_buf_slice(&counted)), weir_buf_slice(&counted));
         flush(o);
     } else {
         send_bytes(o, event->bytes);
     }
     weir_buf_dispose(&counted);
+}
+
+/* An event as it came, but for its number. */
+static void send_raw(struct weir_stream_out *o, const struct weir_out_raw *event)
+{
+    struct weir_slice bytes = event->bytes;
+    struct weir_slice digits;
+    if (number_of(o) == NULL) {
+        send_bytes(o, bytes);
+        return;
+    }
+    uint64_t number = o->n_numbered++;
+    bool is_found = weir_stream_find_number(event->json, number_of(o), &digits);
+    if (is_found && weir_stream_is_number(digits, number)) {
+        send_bytes(o, bytes);
+    } else if (is_found && digits.p >= bytes.p && digits.p < bytes.p + bytes.n) {
+        send_counted(o, bytes, digits, number);
+    } else { /* it is elsewhere, or the event's lines were joined */
+        send_read(o, event, number);
+    }
 }
 
 /* ---- the timer, and who waits for whom ---- */

@@ -4,8 +4,8 @@
  *   fed bytes ─► find_end ─┬─ all in this slice ─► read_block in place
  *                          └─ in pieces ─► gather in `held` ─► read_block there
  *
- * so that a token's event, which nearly always comes whole, costs one fast search for the end of
- * its only line and no copy.
+ * so that a token's event, which nearly always comes whole, costs one fast search for the ends of
+ * its lines, of which it has one or two, and no copy.
  * The place reached is remembered between pieces: no byte is searched twice for a line end.
  */
 #include "wire/sse.h"
@@ -18,6 +18,7 @@ enum {
     STEP_BYTES = 4096, /* gathered at once: the end is usually near, the slice may be long */
     FIRST_WINDOW_BYTES = 512,
     N_MARK_BYTES = 3,
+    KNOWN_LINES = 2, /* an event's name and its data */
 };
 
 static const char byte_order_mark[N_MARK_BYTES] = {'\xef', '\xbb', '\xbf'};
@@ -94,8 +95,9 @@ static int find_end(struct weir_sse_reader *r, struct weir_slice s, size_t *size
             *size = (size_t)(next - s.p);
             return 0;
         }
-        if (line == s.p) {
-            r->first_line_bytes = (size_t)(eol - line);
+        r->n_lines = line == s.p ? 0 : r->n_lines;
+        if (r->n_lines < KNOWN_LINES) {
+            r->line_bytes[r->n_lines++] = (size_t)(eol - line);
         }
         r->is_after_cr = is_cr;
         line = p = next;
@@ -166,14 +168,14 @@ static void read_block(struct weir_sse_reader *r, struct weir_slice raw)
 {
     r->event = (struct weir_sse_event){.is_comment = true, .raw = raw};
     const char *line = raw.p;
-    const char *eol = line + r->first_line_bytes; /* find_end was there */
-    while (eol != line) {
+    const char *eol = line + r->line_bytes[0]; /* find_end was there */
+    for (size_t i = 1; eol != line; i++) {
         read_line(r, weir_slice_make(line, (size_t)(eol - line)));
         line = eol + 1;
         if (*eol == '\r' && *line == '\n') {
             line++;
         }
-        eol = find_line_end(line, raw.p + raw.n);
+        eol = i < r->n_lines ? line + r->line_bytes[i] : find_line_end(line, raw.p + raw.n);
     }
 }
 

@@ -41,8 +41,9 @@ struct weir_sse_reader {
     struct weir_buf joined; /* data of several lines */
     size_t line_at;         /* where the line begins that is looked at, in the block */
     size_t scan_at;         /* up to where it was searched for its end */
-    size_t first_line_bytes;
-    bool is_after_cr; /* the line before it ended with a bare CR */
+    size_t line_bytes[2];   /* of its first lines, without their ends … */
+    size_t n_lines;         /* … so many of which are known */
+    bool is_after_cr;       /* the line before it ended with a bare CR */
     bool has_event_out;
     bool is_past_start;   /* the place of a byte order mark was passed */
     unsigned char n_mark; /* bytes of it seen */
