@@ -207,7 +207,10 @@ static bool check_plan(struct asking *a)
     for (size_t i = 0; i < a->guarded->output.n; i++) {
         const struct weir_task_detector *d = a->guarded->output.uses[i].d;
         if (d->detector->type != WEIR_DETECT_CONTENTS) {
-            weir_reply_errorf(a->s, 422, "detector `%.*s` is not supported by this endpoint",
+            weir_reply_errorf(a->s, 422,
+                              "detector `%.*s` is not supported by this endpoint: it looks at a "
+                              "whole conversation, of which a stored response is the end; fetch "
+                              "responses through a route without it",
                               (int)d->id.n, d->id.p);
             return false;
         }

@@ -16,14 +16,16 @@ bool weir_rowed_is_json_format(const struct weir_json *json, uint32_t format)
     return is_text && weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
 }
 
-/* Detectors of the whole conversation are told of it in OpenAI's older shape, and this has another.
- */
+/* Detectors of other types want what only completions have: a prompt. */
 static int check_plan(struct weir_rowed_ask *r)
 {
     for (size_t i = 0; i < r->request.output.n; i++) {
         const struct weir_task_detector *d = r->request.output.uses[i].d;
-        if (d->detector->type != WEIR_DETECT_CONTENTS) {
-            return weir_fields_fail(&r->f, "", "detector `%.*s` is not supported by this endpoint",
+        if (d->detector->type != WEIR_DETECT_CONTENTS && d->detector->type != WEIR_DETECT_CHAT) {
+            return weir_fields_fail(&r->f, "",
+                                    "detector `%.*s` is not supported by this endpoint: output "
+                                    "detectors here are of the type `text_contents` or "
+                                    "`text_chat`",
                                     (int)d->id.n, d->id.p);
         }
     }

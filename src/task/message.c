@@ -1,6 +1,7 @@
 /* A message as the life of a request knows it (task/rowed.h). */
 #include "task/message.h"
 
+#include "talk/walk.h"
 #include "task/message_int.h"
 
 static size_t held(const struct weir_rowed *r)
@@ -26,6 +27,7 @@ static void undo(struct weir_rowed *r)
 
 static const struct weir_rowed_dialect DIALECT = {
     .op = WEIR_MODEL_MESSAGES,
+    .walk = &weir_walk_messages,
     .no_end = "the stream has ended without message_stop",
     .stream_ops = &weir_msg__stream_ops,
     .unary_ops = &weir_msg__unary_ops,

@@ -29,6 +29,10 @@ void weir_msg__write_place(const struct weir_rowed *r, const struct weir_row_fou
 {
     const char *channel = channel_of(found);
     (void)r;
+    if (found->channel == WEIR_CHANNEL_WHOLE) {
+        weir_buf_append(out, WEIR_SLICE("\"channel\":\"conversation\""));
+        return;
+    }
     weir_buf_append(out, WEIR_SLICE("\"index\":"));
     weir_buf_append_u64(out, found->number);
     if (channel != NULL) {

@@ -166,4 +166,5 @@ const struct weir_row_ops weir_msg__unary_ops = {
     .left = weir_rowed_on_left,
     .failed = weir_rowed_on_failed,
     .progress = weir_rowed_on_progress,
+    .history = weir_rowed_on_history,
 };

@@ -122,6 +122,24 @@ void weir_plan_split(struct weir_plan *plan, struct weir_arena *arena)
     plan->judging = has_telling ? part_of(plan, false, arena) : NULL;
 }
 
+void weir_plan_part(const struct weir_plan *plan, enum weir_detect_type type,
+                    struct weir_arena *arena, struct weir_plan *of_type, struct weir_plan *others)
+{
+    struct weir_plan_use *with = weir_arena_array(arena, plan->n, sizeof *with);
+    struct weir_plan_use *without = weir_arena_array(arena, plan->n, sizeof *without);
+    *of_type = (struct weir_plan){.uses = with};
+    *others = (struct weir_plan){.uses = without, .max_exposed_cp = plan->max_exposed_cp};
+    for (size_t i = 0; i < plan->n; i++) {
+        if (plan->uses[i].d->detector->type == type) {
+            with[of_type->n++] = plan->uses[i];
+        } else {
+            without[others->n++] = plan->uses[i];
+        }
+    }
+    weir_plan_split(of_type, arena);
+    weir_plan_split(others, arena);
+}
+
 static bool is_for(const struct weir_plan_use *use, struct weir_slice model)
 {
     bool is_named = use->n_models == 0;

@@ -46,6 +46,10 @@ static inline const struct weir_plan *weir_plan_judging(const struct weir_plan *
     return plan->judging != NULL ? plan->judging : plan;
 }
 
+/* The uses of a route's plan whose detectors are of that type, and the others, in the arena. */
+void weir_plan_part(const struct weir_plan *plan, enum weir_detect_type type,
+                    struct weir_arena *arena, struct weir_plan *of_type, struct weir_plan *others);
+
 /* Those who look at a channel of an answer. */
 static inline const struct weir_plan *weir_plan_on(const struct weir_plan *plan,
                                                    enum weir_channel channel)

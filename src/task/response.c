@@ -1,6 +1,7 @@
 /* A response as the life of a request knows it (task/rowed.h). */
 #include "task/response.h"
 
+#include "talk/walk.h"
 #include "task/response_int.h"
 
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static void undo(struct weir_rowed *r)
 
 static const struct weir_rowed_dialect DIALECT = {
     .op = WEIR_MODEL_RESPONSES,
+    .walk = &weir_walk_responses,
     .no_end = "the stream has ended without response.completed",
     .stream_ops = &weir_rsp__stream_ops,
     .unary_ops = &weir_rsp__unary_ops,

@@ -368,6 +368,7 @@ const struct weir_row_ops weir_rsp__stream_ops = {
     .left = weir_rowed_on_left,
     .failed = weir_rowed_on_failed,
     .progress = weir_rowed_on_progress,
+    .history = weir_rowed_on_history,
 };
 
 const struct weir_row_ops weir_rsp__unary_ops = {
@@ -378,4 +379,5 @@ const struct weir_row_ops weir_rsp__unary_ops = {
     .left = weir_rowed_on_left,
     .failed = weir_rowed_on_failed,
     .progress = weir_rowed_on_progress,
+    .history = weir_rowed_on_history,
 };

@@ -40,6 +40,10 @@ void weir_rsp__write_place(const struct weir_rowed *r, const struct weir_row_fou
     bool is_note = !is_text && found->tag == WEIR_RSP_NOTE && kind == WEIR_RESPONSES_TEXT;
     bool is_whole = !is_text && (found->tag == WEIR_RSP_ENDING || found->tag == WEIR_RSP_REPEATED);
     (void)r;
+    if (found->channel == WEIR_CHANNEL_WHOLE) {
+        weir_buf_append(out, WEIR_SLICE("\"channel\":\"conversation\""));
+        return;
+    }
     if (!is_whole && kind != WEIR_RESPONSES_TRANSCRIPT) {
         weir_buf_append(out, WEIR_SLICE("\"output_index\":"));
         weir_buf_append_u64(out, found->number >> 32);

@@ -7,6 +7,7 @@
 #include "talk/half.h"
 #include "task/called.h"
 #include "task/promise.h"
+#include "task/row_exchange.h"
 #include "task/row_rest.h"
 #include "task/scan.h"
 #include "task/scratch.h"
@@ -38,6 +39,7 @@ struct judged {
     uint64_t number;
     int tag;
     struct weir_scan *scan;
+    bool is_whole;                 /* it is the whole conversation, and no line */
     struct weir_scan_group *group; /* of texts … */
     struct weir_called *called;    /* … or the call: these */
     struct weir_tools tools;
@@ -80,6 +82,8 @@ struct weir_row {
     struct weir_post sweep;    /* frees them: not from inside their own calls */
     size_t n_asked;            /* lines of which no answer is there yet */
     struct weir_buf text;
+    struct weir_row_exchange exchange; /* where somebody looks at the conversation */
+    bool is_shown;                     /* it was shown to them */
     size_t held_bytes;
     bool has_ended;
     bool is_over;
@@ -164,6 +168,7 @@ struct weir_row *weir_row_new(const struct weir_row_options *options)
         row->blocking.mask = &row->blocking_mask;
     }
     row->sweep.fn = on_sweep;
+    weir_row_exchange_init(&row->exchange, options->max_held_bytes, options->task->arena->account);
     weir_list_init(&row->items);
     weir_list_init(&row->places);
     weir_list_init(&row->judging);
@@ -184,6 +189,7 @@ void weir_row_free(struct weir_row *row)
     free_all_judged(&row->answered);
     free_all_judged(&row->judging);
     weir_buf_dispose(&row->text);
+    weir_row_exchange_dispose(&row->exchange);
     free(row);
 }
 
@@ -219,6 +225,12 @@ static void fail(struct weir_row *row, const struct weir_fault *fault)
         finish(row);
         row->o.ops->failed(row->o.ctx, kept);
     }
+}
+
+static void fail_limit(struct weir_row *row)
+{
+    struct weir_fault fault = weir_source_limit_fault(row->o.task->arena, row->o.max_held_bytes);
+    fail(row, &fault);
 }
 
 static void fail_promise(struct weir_row_place *place, const char *what)
@@ -337,14 +349,20 @@ struct weir_row_place *weir_row_open(struct weir_row *row,
     return new_place(row, options);
 }
 
+static int keep_said(struct weir_row *row, enum weir_channel channel, uint64_t number,
+                     struct weir_slice text)
+{
+    bool is_kept = row->o.conversation != NULL && !row->is_shown;
+    return is_kept ? weir_row_exchange_say(&row->exchange, channel, number, text) : 0;
+}
+
 static bool push(struct weir_row_place *place, struct weir_slice text)
 {
     struct weir_row *row = place->row;
-    int rc = weir_guard_push(place->guard, place->o.channel, 0, text);
+    int rc = keep_said(row, place->o.channel, place->o.number, text);
+    rc = rc == 0 ? weir_guard_push(place->guard, place->o.channel, 0, text) : rc;
     if (rc == WEIR_ELIMIT) {
-        struct weir_fault fault =
-            weir_source_limit_fault(row->o.task->arena, row->o.max_held_bytes);
-        fail(row, &fault);
+        fail_limit(row);
     } else if (rc != 0) {
         fail(row, &(struct weir_fault){.origin = WEIR_FAULT_CHAT_COMPLETION,
                                        .id = row->o.model_id,
@@ -524,6 +542,11 @@ static void add_judged(struct weir_row *row, const struct weir_row_line *line,
 void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
 {
     const struct weir_plan *plan = row->o.plan;
+    bool is_said = judge->rule == WEIR_ROW_BLOCKS || judge->rule == WEIR_ROW_DROPS;
+    if (is_said && judge->n_texts != 0 &&
+        keep_said(row, WEIR_CHANNEL_CONTENT, UINT64_MAX - judge->line.number, judge->texts[0])) {
+        fail_limit(row);
+    }
     if (!row->is_over && plan->telling != NULL) {
         (void)start_judging(row, judge, plan->telling);
     }
@@ -568,6 +591,10 @@ void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struc
     struct judged *judged = new_judged(row, line);
     judged->tools = *tools;
     *tools = (struct weir_tools){0};
+    if (row->o.conversation != NULL && !row->is_over &&
+        weir_row_exchange_call(&row->exchange, &judged->tools) != 0) {
+        fail_limit(row);
+    }
     if (row->is_over) {
         free_judged(judged);
         return;
@@ -581,8 +608,66 @@ void weir_row_call(struct weir_row *row, const struct weir_row_line *line, struc
     add_judged(row, line, judged, WEIR_ROW_BLOCKS);
 }
 
+/* Those of `plan` who look at the whole conversation are asked about `messages`. */
+static struct judged *start_whole(struct weir_row *row, const struct weir_plan *plan,
+                                  struct weir_slice messages, struct weir_slice tools)
+{
+    struct weir_row_line none = {0};
+    struct judged *judged = new_judged(row, &none);
+    struct weir_detect_input input = {.messages = weir_arena_dup(&judged->arena, messages),
+                                      .tools = tools};
+    judged->is_whole = true;
+    judged->only_tells = plan == row->o.conversation->telling;
+    judged->n_held = messages.n;
+    judged->scan = weir_scan_new(&judged->task, on_judged, judged);
+    judged->group = weir_scan_add_group(judged->scan, WEIR_RESULTS_NONE);
+    for (size_t i = 0; i < plan->n; i++) {
+        weir_scan_add_whole(judged->group, &plan->uses[i], &input);
+    }
+    start(judged);
+    return judged;
+}
+
+/* Returns the tools. */
+static struct weir_slice write_conversation(struct weir_row *row, struct weir_buf *out)
+{
+    struct weir_buf history = {0};
+    struct weir_slice tools = row->o.ops->history(row->o.ctx, &history);
+    weir_buf_append_byte(out, '[');
+    weir_buf_append(out, weir_buf_slice(&history));
+    weir_buf_append(out, history.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
+    weir_row_exchange_write(&row->exchange, out);
+    weir_buf_append_byte(out, ']');
+    weir_buf_dispose(&history);
+    return tools;
+}
+
+/* All of the answer is there: who looks at the whole conversation is shown it. */
+static void show_exchange(struct weir_row *row)
+{
+    const struct weir_plan *plan = row->o.conversation;
+    if (plan == NULL || row->is_shown || row->is_over) {
+        return;
+    }
+    struct weir_buf messages = {0};
+    struct weir_row_line none = {0};
+    struct weir_slice tools = write_conversation(row, &messages);
+    weir_row_exchange_dispose(&row->exchange);
+    row->is_shown = true;
+    if (plan->telling != NULL) {
+        (void)start_whole(row, plan->telling, weir_buf_slice(&messages), tools);
+    }
+    if (weir_plan_judging(plan)->n != 0) {
+        add_judged(row, &none,
+                   start_whole(row, weir_plan_judging(plan), weir_buf_slice(&messages), tools),
+                   WEIR_ROW_BLOCKS);
+    }
+    weir_buf_dispose(&messages);
+}
+
 void weir_row_wait(struct weir_row *row)
 {
+    show_exchange(row);
     if (!row->is_over) {
         add_item(row, WAIT, WEIR_SLICE(""), WEIR_SLICE(""));
     }
@@ -590,6 +675,7 @@ void weir_row_wait(struct weir_row *row)
 
 void weir_row_end(struct weir_row *row)
 {
+    show_exchange(row);
     row->has_ended = true;
 }
 
@@ -795,7 +881,8 @@ static const struct weir_detection *const *told_of(struct judged *judged)
 static struct weir_row_found judged_found(struct judged *judged)
 {
     struct weir_row_found found = {.number = judged->number,
-                                   .channel = WEIR_CHANNEL_TOOLS,
+                                   .channel =
+                                       judged->is_whole ? WEIR_CHANNEL_WHOLE : WEIR_CHANNEL_TOOLS,
                                    .tag = judged->tag,
                                    .only_told = judged->only_tells};
     if (judged->called != NULL) {
@@ -844,9 +931,8 @@ static bool is_answered(struct judged *judged)
 static void note_seen(const struct judged *judged, const struct weir_row_found *found,
                       enum weir_policy_outcome action)
 {
-    struct weir_seen_where where = {.side = WEIR_POLICY_OUTPUT,
-                                    .channel = weir_channel_name(WEIR_CHANNEL_TOOLS),
-                                    .action = action};
+    struct weir_seen_where where = {
+        .side = WEIR_POLICY_OUTPUT, .channel = weir_channel_name(found->channel), .action = action};
     weir_seen_findings(judged->row->o.policy, &where, found->findings, found->n_findings);
 }
 
@@ -889,6 +975,9 @@ static bool let_go_line(struct judged *judged, const struct item *item, bool is_
 {
     if (judged->called != NULL) {
         return let_go_call(judged, item);
+    }
+    if (judged->is_whole) {
+        return true;
     }
     if (!is_found || item->rule == WEIR_ROW_TOUCHES || item->rule == WEIR_ROW_SPARES) {
         send_line(judged->row, item, is_found);

@@ -36,7 +36,7 @@ struct weir_row_place;
 /* What was found, as it is told. */
 struct weir_row_found {
     uint64_t number;           /* of the place or line */
-    enum weir_channel channel; /* TOOLS: in a line … */
+    enum weir_channel channel; /* WHOLE: in the conversation; TOOLS: in a line … */
     int tag;                   /* … with this tag */
     const struct weir_detection *const *findings;
     size_t n_findings;
@@ -81,11 +81,17 @@ struct weir_row_ops {
     void (*failed)(void *ctx, const struct weir_fault *fault);
     /* Something changed: weir_row_drain. Never from inside a call of the owner's. */
     void (*progress)(void *ctx);
+    /* The messages before the answer, for detectors of the conversation: appended with commas
+     * between them; and the tools, JSON. */
+    struct weir_slice (*history)(void *ctx, struct weir_buf *messages);
 };
 
 struct weir_row_options {
     struct weir_task_ctx *task;
     const struct weir_plan *plan;
+    /* Detectors of the whole conversation, which look at the answer when all of it is there: before
+     * weir_row_wait, or at its end; NULL: none. */
+    const struct weir_plan *conversation;
     const struct weir_policy *policy;
     struct weir_slice model_id; /* for faults */
     size_t max_held_bytes;      /* of each place */

@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "talk/conversation.h"
 #include "task/scratch.h"
 #include "task/seen.h"
 #include "task/shadow.h"
@@ -262,6 +263,10 @@ static void init(struct weir_rowed *r, const struct weir_task_completion *reques
     r->request = *request;
     r->has_output = request->output.n != 0;
     r->enforces = weir_policy_enforces(request->policy) && r->has_output;
+    if (weir_plan_has_type(&request->output, WEIR_DETECT_CHAT)) {
+        weir_plan_part(&request->output, WEIR_DETECT_CHAT, task->arena, &r->conversation,
+                       &r->request.output);
+    }
     r->step.fn = on_step;
     weir_buf_init(&r->waiting, task->env->max_held_bytes);
     weir_arena_defer(task->arena, undo, r);
@@ -275,6 +280,7 @@ static void make_row(struct weir_rowed *r)
         r->row = weir_row_new(&(struct weir_row_options){
             .task = r->stream.task,
             .plan = &r->request.output,
+            .conversation = r->conversation.n != 0 ? &r->conversation : NULL,
             .policy = r->request.policy,
             .model_id = r->request.model_id,
             .max_held_bytes = r->is_stream ? env->max_held_bytes : env->max_service_body_bytes,
@@ -376,6 +382,23 @@ void weir_rowed_on_failed(void *ctx, const struct weir_fault *fault)
 void weir_rowed_on_progress(void *ctx)
 {
     weir_rowed_advance(ctx);
+}
+
+/* As the model server got it. */
+struct weir_slice weir_rowed_on_history(void *ctx, struct weir_buf *messages)
+{
+    struct weir_rowed *r = ctx;
+    struct weir_json *json = weir_arena_zalloc(r->stream.task->arena, sizeof *json);
+    struct weir_json_limits limits = {.max_depth = UINT32_MAX}; /* the request's own were checked */
+    struct weir_walk_options options = {0};
+    struct weir_walk walk;
+    if (weir_json_parse(json, r->stream.model_request.body, &limits, r->stream.task->arena, NULL) != 0) {
+        return WEIR_SLICE("");
+    }
+    weir_walk_read(&walk, r->dialect->walk, json, &options, r->stream.task->arena);
+    weir_conversation_write(json, &walk, messages);
+    uint32_t tools = weir_json_get_set(json, 0, WEIR_SLICE("tools"));
+    return tools != WEIR_JSON_NONE ? weir_json_raw(json, tools) : WEIR_SLICE("");
 }
 
 void weir_rowed_on_blocked(void *ctx, const struct weir_row_found *found)

@@ -33,6 +33,7 @@ struct weir_rowed_said {
 
 struct weir_rowed_dialect {
     enum weir_model_op op;
+    const struct weir_walk_dialect *walk; /* of requests */
     const char *no_end; /* what is wrong with a stream that ends without its last event */
     const struct weir_row_ops *stream_ops;
     const struct weir_row_ops *unary_ops;
@@ -74,6 +75,8 @@ struct weir_rowed {
     struct weir_task_completion request;
     struct weir_input input;
     struct weir_row *row; /* NULL: nobody looks at the answer */
+    struct weir_plan
+        conversation; /* who of `request.output` looks at all of it; no more in there */
     bool is_stream;
     bool has_output; /* some detector looks at what the model says */
     bool enforces;
@@ -129,6 +132,7 @@ void weir_rowed_finish(struct weir_rowed *r, struct weir_buf *out); /* taken ove
 void weir_rowed_on_found(void *ctx, const struct weir_row_found *found);
 void weir_rowed_on_failed(void *ctx, const struct weir_fault *fault);
 void weir_rowed_on_progress(void *ctx);
+struct weir_slice weir_rowed_on_history(void *ctx, struct weir_buf *messages);
 /* A whole answer: what was found ends it. */
 void weir_rowed_on_blocked(void *ctx, const struct weir_row_found *found);
 void weir_rowed_on_left(void *ctx);
@@ -137,8 +141,8 @@ void weir_rowed_note_text(struct weir_rowed *r, const struct weir_row_text *text
 
 /* ---- what leaves of a stream (rowed_say.c) ---- */
 
-/* Where JSON was asked for, half of it is of no use: it leaves when all of it is known to be clean.
- */
+/* Where JSON was asked for, half of it is of no use, and who looks at the conversation looks at all
+ * of it: it leaves when all of it is known to be clean. */
 bool weir_rowed_holds_text(const struct weir_rowed *r);
 void weir_rowed_send(struct weir_rowed *r, struct weir_slice json, struct weir_slice raw);
 struct weir_buf *weir_rowed_scratch(struct weir_rowed *r); /* empty */

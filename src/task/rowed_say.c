@@ -16,8 +16,8 @@
 
 bool weir_rowed_holds_text(const struct weir_rowed *r)
 {
-    return r->request.asks_json && r->enforces &&
-           weir_policy_on_output(r->request.policy)->holds_json;
+    bool holds_json = r->request.asks_json && weir_policy_on_output(r->request.policy)->holds_json;
+    return r->enforces && (holds_json || weir_plan_judging(&r->conversation)->n != 0);
 }
 
 static void transmit(struct weir_rowed *r, struct weir_slice json, struct weir_slice raw)

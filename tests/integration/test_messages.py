@@ -24,7 +24,7 @@ ROUTES = [
                                 "flush_on_sentence": False}}},
     {"name": "gated", "output": {"pii": {}}, "streaming": {"coalescer": {"mode": "on"}}},
     {"name": "open-gated", "unguarded": True, "streaming": {"coalescer": {"mode": "on"}}},
-    {"name": "talks", "output": {"whole": {}}},
+    {"name": "talks", "output": {"pair": {}}},
 ]  # fmt: skip
 GUARDED = ["redact", "block", None]
 
@@ -387,9 +387,10 @@ def test_headers_of_the_dialect_pass(gateway, server):
     assert {name: request.header(name) for name in headers} == headers
 
 
-def test_detectors_of_the_conversation_are_refused(gateway, server):
+def test_detectors_of_prompts_are_refused(gateway, server):
     answer = post(gateway, "talks", ask())
-    assert answer.status_code == 422 and "whole" in answer.json()["error"]["message"]
+    assert answer.status_code == 422 and "`pair`" in answer.json()["error"]["message"]
+    assert "`text_chat`" in answer.json()["error"]["message"]
 
 
 def test_unknown_events_do_not_pass_an_enforcing_route(gateway, server):

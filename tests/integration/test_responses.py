@@ -17,7 +17,7 @@ ROUTES = [
     {"name": "error", "input": {"pii": {}}, "output": {"pii": {}}, "on_detection": "block",
      "block_as": "error"},
     {"name": "open", "unguarded": True},
-    {"name": "talks", "output": {"whole": {}}},
+    {"name": "talks", "output": {"pair": {}}},
     *({"name": f"{action}-batched", "output": {"pii": {}}, "on_detection": action,
        "streaming": {"batching": {"mode": "on", "min_chars_per_emit": 400, "flush_on_sentence": False},
                      "coalescer": {"mode": "on"}}} for action in ("annotate", "block", "redact")),
