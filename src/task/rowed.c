@@ -392,7 +392,8 @@ struct weir_slice weir_rowed_on_history(void *ctx, struct weir_buf *messages)
     struct weir_json_limits limits = {.max_depth = UINT32_MAX}; /* the request's own were checked */
     struct weir_walk_options options = {0};
     struct weir_walk walk;
-    if (weir_json_parse(json, r->stream.model_request.body, &limits, r->stream.task->arena, NULL) != 0) {
+    if (weir_json_parse(json, r->stream.model_request.body, &limits, r->stream.task->arena, NULL) !=
+        0) {
         return WEIR_SLICE("");
     }
     weir_walk_read(&walk, r->dialect->walk, json, &options, r->stream.task->arena);
