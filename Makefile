@@ -34,7 +34,7 @@ test: ## every test, with the address and undefined-behaviour sanitizers (T=patt
 	@cmake --build build/asan -j $(JOBS)
 	@$(PYTHON) tools/run-tests --build build/asan --jobs $(JOBS) '$(T)'
 
-soak: ## every fault, every allocation that fails, 100,000 masked conversations, slow callers, h2spec, then SOAK_SECONDS (600) of SOAK_STREAMS (500) streams
+soak: ## every fault, every allocation that fails, 100,000 masked conversations of each API, slow callers, h2spec, then SOAK_SECONDS (600) of SOAK_STREAMS (500) streams
 	@tools/bootstrap build test
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS) --target weir weir-mock preload_syscalls preload_memory
@@ -44,7 +44,7 @@ soak: ## every fault, every allocation that fails, 100,000 masked conversations,
 		$(PYTHON) -m pytest -q tests/integration/test_masking_property.py
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_FAULT_CELLS=all $(PYTHON) -m pytest -q \
 		tests/integration/test_fault_matrix.py tests/integration/test_fault_bystanders.py \
-		tests/integration/test_syscalls.py
+		tests/integration/test_syscalls.py tests/integration/test_detector_faults.py
 	@WEIR_BUILD_DIR='$(CURDIR)/build/asan' WEIR_MEMORY_STEP=1 $(PYTHON) -m pytest -q \
 		tests/integration/test_memory_runs_out.py
 	@tools/h2spec build/asan

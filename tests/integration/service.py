@@ -82,6 +82,7 @@ class Service:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.n_connections += 1
             self.connections.add(connection)
             threading.Thread(target=self.serve, args=[connection], daemon=True).start()

@@ -17,6 +17,7 @@ ROUTES = [
       for action in ACTIONS),
     *({"name": f"both-{action}", "input": {"pii": {}}, "output": {"pii": {}, "whole": {}}, "on_detection": action,
        "fallback_message": FALLBACK} for action in ("annotate", "redact")),
+    {"name": "tells", "output": {"pii": {}, "whole": {"on_detection": "annotate"}}, "on_detection": "redact"},
 ]  # fmt: skip
 HARM = "Take a spade and dig."
 
@@ -181,3 +182,15 @@ def test_beside_others(gateway, server, path, is_stream):
     assert shown["messages"][1]["content"] == "I am [email_address]"
     say(server, HARM)
     assert read(path, ask(gateway, "both-redact", path, is_stream), is_stream)[0] == FALLBACK
+
+
+@BOTH
+@STREAMED
+def test_one_that_only_annotates_holds_nothing(gateway, server, path, is_stream):
+    say(server, f"{HARM} Write to {MAIL}.")
+    got = ask(gateway, "tells", path, is_stream)
+    text, _, _ = read(path, got, is_stream)
+    assert text == f"{HARM} Write to [email_address]." and MAIL not in got.text
+    assert '"channel":"conversation"' in got.text.replace(" ", "") and "Harm" in got.text
+    if is_stream:
+        assert got.text.index("spade") < got.text.index("Harm")

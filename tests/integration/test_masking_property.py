@@ -1,8 +1,8 @@
-"""What masking promises, for random values, languages, places, manglings and cuts: what the model
-server gets contains no value, what the caller gets contains its own and nobody else's, and a stream
-says what a whole answer says.
+"""What masking promises, for random values, languages, places, manglings and cuts, on every API: what
+the model server gets contains no value, what the caller gets contains its own and nobody else's, in
+text, in reasoning and in the arguments of tool calls, and a stream says what a whole answer says.
 
-WEIR_MASK_ROUNDS=100000 for more of it (`make soak`).
+WEIR_MASK_ROUNDS=100000 for more of it, of each API (`make soak`).
 """
 
 import concurrent.futures
@@ -11,8 +11,12 @@ import os
 import random
 
 import masking
+import messages
 import pytest
+import responses
+import streams
 from masking import CHAT, TEXT, route, tokens
+from service import events, reply
 
 ROUNDS = int(os.environ.get("WEIR_MASK_ROUNDS", "2000"))
 SEED = int(os.environ.get("WEIR_MASK_SEED", "20"))
@@ -74,45 +78,189 @@ def cut(rng, text):
     return [text[a:b] for a, b in zip([0] + at, at + [len(text)])]
 
 
+class Chat:
+    """How an API asks and answers. `question` has the texts of a conversation and arguments of a call
+    that was made before; `says` is {"text", "reasoning", "arguments"}, the last two perhaps None."""
+
+    path = CHAT
+    has_reasoning = has_calls = True
+
+    def question(self, case):
+        said = [{"role": "user", "content": case.first}]
+        if case.arguments:
+            call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": case.arguments}}
+            said += [{"role": "assistant", "content": case.earlier, "tool_calls": [call]},
+                     {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"r": case.earlier})}]
+        if case.last:
+            said.append({"role": "user", "content": [{"type": "text", "text": case.last}]})
+        return {"messages": said, **({"metadata": {"k": case.own[0]}} if case.has_metadata else {})}
+
+    def first(self, body):
+        return body["messages"][0]["content"]
+
+    def whole(self, says):
+        message = {"role": "assistant", "content": says["text"]}
+        if says["reasoning"] is not None:
+            message["reasoning"] = says["reasoning"]
+        if says["arguments"] is not None:
+            message["tool_calls"] = [{"id": "c", "type": "function",
+                                      "function": {"name": "f", "arguments": says["arguments"]}}]  # fmt: skip
+        return reply(masking.answer(message))
+
+    def stream(self, says, cut):
+        said = [{"reasoning": p} for p in cut(says["reasoning"] or "")]
+        said += [{"content": p} for p in cut(says["text"])]
+        if says["arguments"] is not None:
+            head = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
+            said.append({"tool_calls": [head]})
+            said += [{"tool_calls": [{"index": 0, "function": {"arguments": p}}]} for p in cut(says["arguments"])]
+        return events(*(masking.event(delta) for delta in said), masking.event({}, "stop"), "[DONE]")
+
+    def read(self, got):
+        """{"text", "reasoning", "arguments"} of a whole answer; `read_stream` of a streamed one."""
+        message = got["choices"][0]["message"]
+        calls = [c["function"]["arguments"] for c in message.get("tool_calls", [])]
+        return {"text": message["content"], "reasoning": message.get("reasoning"),
+                "arguments": calls[0] if calls else None}  # fmt: skip
+
+    def read_stream(self, text):
+        choice = streams.gather(streams.events(text))["choices"][0]
+        calls = [c["arguments"] for c in choice["calls"]]
+        return {"text": choice["texts"].get("content"), "reasoning": choice["texts"].get("reasoning"),
+                "arguments": calls[0] if calls else None}  # fmt: skip
+
+
+class Text(Chat):
+    path = TEXT
+    has_reasoning = has_calls = False
+
+    def question(self, case):
+        return {"prompt": case.first}
+
+    def first(self, body):
+        return body["prompt"]
+
+    def choice(self, text, finish=None):
+        return {"id": "1", "object": "text_completion", "created": 1, "model": "m",
+                "choices": [{"index": 0, "text": text, "finish_reason": finish}]}  # fmt: skip
+
+    def whole(self, says):
+        return reply(self.choice(says["text"], "stop"))
+
+    def stream(self, says, cut):
+        return events(*(self.choice(p) for p in cut(says["text"])), self.choice("", "stop"), "[DONE]")
+
+    def read(self, got):
+        return {"text": got["choices"][0]["text"], "reasoning": None, "arguments": None}
+
+    def read_stream(self, text):
+        said = "".join(c["text"] for e in streams.events(text) for c in e["choices"])
+        return {"text": said, "reasoning": None, "arguments": None}
+
+
+class Messages(Chat):
+    path = messages.PATH
+    has_reasoning = False  # thinking is signed: tokens stay in it (test_masking.py)
+
+    def question(self, case):
+        said = [{"role": "user", "content": case.first}]
+        if case.arguments:
+            call = {"type": "tool_use", "id": "c1", "name": "f", "input": json.loads(case.arguments)}
+            result = {"type": "tool_result", "tool_use_id": "c1", "content": case.earlier}
+            said += [{"role": "assistant", "content": [{"type": "text", "text": case.earlier}, call]},
+                     {"role": "user", "content": [result]}]  # fmt: skip
+        if case.last:
+            said.append({"role": "user", "content": [{"type": "text", "text": case.last}]})
+        return {"max_tokens": 99, "messages": said, **({"system": case.earlier} if case.has_metadata else {})}
+
+    def events(self, says, cut):
+        blocks = [messages.text(0, *cut(says["text"]))]
+        if says["arguments"] is not None:
+            blocks.append(messages.tool(1, "f", *cut(says["arguments"])))
+        return messages.message(*blocks)
+
+    def whole(self, says):
+        return reply(messages.gather(self.events(says, lambda text: [text])))
+
+    def stream(self, says, cut):
+        return messages.stream(self.events(says, cut))
+
+    def read(self, got):
+        calls = [json.dumps(b["input"]) for b in got["content"] if b["type"] == "tool_use"]
+        text = "".join(b["text"] for b in got["content"] if b["type"] == "text")
+        return {"text": text, "reasoning": None, "arguments": calls[0] if calls else None}
+
+    def read_stream(self, text):
+        return self.read(messages.gather(messages.read(text)))
+
+
+class Responses(Chat):
+    path = responses.PATH
+
+    def question(self, case):
+        said = [{"role": "user", "content": case.first}]
+        if case.arguments:
+            said += [{"role": "assistant", "content": [responses.output_text(case.earlier)], "type": "message",
+                      "id": "msg_0", "status": "completed"},
+                     {"type": "function_call", "call_id": "c1", "name": "f", "arguments": case.arguments},
+                     {"type": "function_call_output", "call_id": "c1", "output": case.earlier}]  # fmt: skip
+        if case.last:
+            said.append({"role": "user", "content": [{"type": "input_text", "text": case.last}]})
+        return {"input": said, **({"instructions": case.earlier} if case.has_metadata else {})}
+
+    def first(self, body):
+        return body["input"][0]["content"]
+
+    def events(self, says, cut):
+        said = [responses.think(0, *cut(says["reasoning"]))] if says["reasoning"] is not None else []
+        said.append(responses.say(len(said), *cut(says["text"])))
+        if says["arguments"] is not None:
+            said.append(responses.call(len(said), "f", *cut(says["arguments"])))
+        return responses.answer(*said)
+
+    def whole(self, says):
+        return reply(self.events(says, lambda text: [text])[-1]["response"])
+
+    def stream(self, says, cut):
+        return responses.stream(self.events(says, cut))
+
+    def read(self, got):
+        thoughts = [p["text"] for i in got["output"] if i["type"] == "reasoning" for p in i["summary"]]
+        calls = [i["arguments"] for i in got["output"] if i["type"] == "function_call"]
+        return {"text": responses.text_of(got), "reasoning": "".join(thoughts) if thoughts else None,
+                "arguments": calls[0] if calls else None}  # fmt: skip
+
+    def read_stream(self, text):
+        return self.read(responses.gather(responses.read(text)).response)
+
+
+APIS = {"chat": [Chat(), Chat(), Chat(), Text()], "messages": [Messages()], "responses": [Responses()]}
+
+
 class Case:
-    def __init__(self, number):
-        rng = random.Random(f"{SEED}/{number}")
-        self.rng = rng
+    def __init__(self, number, apis):
+        rng = self.rng = random.Random(f"{SEED}/{number}")
         self.number = number
-        self.is_text = rng.random() < 0.25
+        self.api = rng.choice(apis)
         by_norm = {}
         for _ in range(rng.randint(0, 5)):
             value = new_value(rng)
             by_norm.setdefault(normal(value), value)
         self.own = list(by_norm.values())
         self.others = [v for v in (new_value(rng) for _ in range(rng.randint(0, 3))) if normal(v) not in by_norm]
-        self.answers = {}
+        some = [v for v in self.own if rng.random() < 0.6]
+        self.first = prose(rng, self.own)
+        self.earlier = prose(rng, some)
+        self.arguments = json.dumps({"to": some, "n": {"deep": prose(rng, some)}}, ensure_ascii=rng.random() < 0.5)
+        self.arguments = self.arguments if some and rng.random() < 0.7 else None
+        self.last = prose(rng, some) if some and rng.random() < 0.5 else None
+        self.has_metadata = bool(some) and rng.random() < 0.3
 
     def question(self):
-        rng = self.rng
-        text = prose(rng, self.own)
-        if self.is_text:
-            return {"model": "m", "seed": self.number, "prompt": text}
-        messages = [{"role": "user", "content": text}]
-        some = [v for v in self.own if rng.random() < 0.6]
-        if some and rng.random() < 0.7:
-            call = {"id": "c1", "type": "function", "function": {
-                "name": "f", "arguments": json.dumps({"to": some, "n": {"deep": prose(rng, some)}},
-                                                     ensure_ascii=rng.random() < 0.5)}}  # fmt: skip
-            messages += [{"role": "assistant", "content": prose(rng, some), "tool_calls": [call]},
-                         {"role": "tool", "tool_call_id": "c1", "content": json.dumps({"r": prose(rng, some)})}]
-        if some and rng.random() < 0.5:
-            messages.append({"role": "user", "content": [{"type": "text", "text": prose(rng, some)}]})
-        more = {"metadata": {"k": some[0]}} if some and rng.random() < 0.3 else {}
-        return {"model": "m", "seed": self.number, "messages": messages, **more}
+        return {"model": f"m{self.number}", **self.api.question(self)}
 
-    def answer(self, body):
+    def text(self, rng, known):
         """(what the model says, what the caller must read), made of the tokens that came."""
-        text = body["prompt"] if self.is_text else body["messages"][0]["content"]
-        came = tokens(text)
-        known = [t for t in came if not t.startswith("PERSON_7F3KQ2MAX9")]
-        assert len(known) == len(self.own), (text, self.own)
-        rng = random.Random(f"{SEED}/{self.number}/answer")
         parts = list(zip(known, self.own)) + [(v, None) for v in self.others]
         rng.shuffle(parts)
         said, read = [], []
@@ -122,6 +270,21 @@ class Case:
             said += [*words, spelled, "so"]
             read += [*words, None if value is None else (spelled, token, value), "so"]
         return " ".join(said + ["end"]), read + ["end"]
+
+    def answer(self, body):
+        """What the model says. The same for the same question; `self.reads` is what must be read."""
+        first = self.api.first(body)
+        known = [t for t in tokens(first) if not t.startswith("PERSON_7F3KQ2MAX9")]
+        assert len(known) == len(self.own), (first, self.own)
+        rng = random.Random(f"{SEED}/{self.number}/answer")
+        says, self.reads = {"reasoning": None, "arguments": None}, {}
+        says["text"], self.reads["text"] = self.text(rng, known)
+        if self.api.has_reasoning and rng.random() < 0.4:
+            says["reasoning"], self.reads["reasoning"] = self.text(rng, known)
+        if self.api.has_calls and rng.random() < 0.5:
+            note, self.reads["arguments"] = self.text(rng, known)
+            says["arguments"] = json.dumps({"n": [1, {"note": note}], "e": ""}, ensure_ascii=rng.random() < 0.5)
+        return says
 
 
 def matches(read, text):
@@ -143,48 +306,50 @@ def matches(read, text):
     assert rest == "", (rest, text)
 
 
+def check_read(case, read):
+    for name in ("text", "reasoning", "arguments"):
+        said = read[name]
+        assert (said is not None) == (name in case.reads), (name, read)
+        if name == "arguments" and said is not None:
+            tree = json.loads(said)
+            said = tree["n"][1]["note"]
+            assert tree == {"n": [1, {"note": said}], "e": ""}
+        if said is not None:
+            matches(case.reads[name], said)
+            for value in case.others:
+                assert value.lower() not in said.lower(), value
+
+
 class Play(masking.World):
     def __init__(self, module_weir):
         self.cases = {}
         both = {"pii": {}, "words": {}}
         super().__init__(module_weir, route("mask", input=both, output=both))
-        self.says = self.play
 
-    def play(self, body):
-        case = self.cases[body["seed"]]
-        text, case.answers["read"] = case.answer(body)
-        case.answers["sent"] = json.dumps(body, ensure_ascii=False)
-        if not body.get("stream"):
-            return text
-        pieces = cut(case.rng, text)
-        if case.is_text:
-            said = [{"id": "1", "object": "text_completion", "created": 1, "model": "m",
-                     "choices": [{"index": 0, "text": p, "finish_reason": None}]} for p in pieces]  # fmt: skip
-            last = {**said[-1], "choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}
-            return masking.services.events(*said, last, "[DONE]")
-        return masking.streamed(pieces)
+    def serve(self, request):
+        body = request.json()
+        case = self.cases[body["model"]]
+        case.sent = json.dumps(body, ensure_ascii=False)
+        says = case.answer(body)
+        return case.api.stream(says, lambda t: cut(case.rng, t)) if body.get("stream") else case.api.whole(says)
 
-    def check(self, number):
-        case = self.cases[number] = Case(number)
-        path = TEXT if case.is_text else CHAT
+    def check(self, number, apis):
+        case = Case(number, apis)
         question = case.question()
-        body = self.ask("mask", question, path=path)
-        choice = body["choices"][0]
-        text = choice["text"] if case.is_text else choice["message"]["content"]
-        matches(case.answers["read"], text)
-        sent = case.answers["sent"].lower()
+        self.cases[question["model"]] = case
+        read = case.api.read(self.ask("mask", question, path=case.api.path))
+        check_read(case, read)
+        sent = case.sent.lower()
         digits = "".join(c for c in sent if c.isdigit())
         for value in case.own:
             assert value.lower() not in sent and (len(normal(value)) < 8 or normal(value) not in digits), value
-        for value in case.others:
-            assert value.lower() not in text.lower(), value
-        answer = self.post("mask", {**question, "stream": True}, path=path)
+        answer = self.post("mask", {**question, "stream": True}, path=case.api.path)
         assert answer.status_code == 200, answer.text
-        events = masking.streams.events(answer.text)
-        streamed = "".join(c.get("text") or (c.get("delta") or {}).get("content") or ""
-                           for e in events for c in e["choices"])  # fmt: skip
-        assert streamed == text
-        del self.cases[number]
+        streamed = case.api.read_stream(answer.text)
+        if case.api.path == messages.PATH and read["arguments"]:  # a whole one is an object
+            streamed["arguments"] = json.dumps(json.loads(streamed["arguments"]))
+        assert streamed == read, number
+        del self.cases[question["model"]]
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +359,8 @@ def play(module_weir):
     made.model.close()
 
 
-def test_random_conversations(play):
+@pytest.mark.parametrize("name", APIS)
+def test_random_conversations(play, name):
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        for _ in pool.map(play.check, range(ROUNDS)):
+        for _ in pool.map(lambda number: play.check(number, APIS[name]), range(ROUNDS)):
             pass
