@@ -43,10 +43,19 @@ static void send_whole(struct weir_msg *m, struct weir_slice lines)
 {
     m->n_opened++;
     while (lines.n != 0) {
-        weir_buf_append(weir_rowed_scratch(&m->base), weir_slice_cut(&lines, '\n'));
+        weir_rowed_restore(&m->base, weir_slice_cut(&lines, '\n'), true,
+                           weir_rowed_scratch(&m->base));
         weir_rowed_send_written(&m->base);
     }
     send_stop(m);
+}
+
+static void send_citation(struct weir_msg *m, struct weir_slice json)
+{
+    struct weir_buf citation = {0};
+    weir_rowed_restore(&m->base, json, true, &citation);
+    send_delta(m, WEIR_MESSAGES_CITATION, weir_buf_slice(&citation));
+    weir_buf_dispose(&citation);
 }
 
 /* It stands quoted in its line. */
@@ -180,7 +189,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
         } else if (line->tag == WEIR_MSG_CALL) {
             send_call(m, line);
         } else if (line->tag == WEIR_MSG_CITATION) {
-            send_delta(m, WEIR_MESSAGES_CITATION, line->json);
+            send_citation(m, line->json);
         } else if (line->tag == WEIR_MSG_WHOLE) {
             send_whole(m, line->json);
         } else {

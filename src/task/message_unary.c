@@ -131,14 +131,14 @@ static void on_line(void *ctx, const struct weir_row_line *line)
         break;
     case WEIR_MSG_CITATION:
         weir_buf_append(&m->citations, m->citations.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
-        weir_buf_append(&m->citations, line->json);
+        weir_rowed_restore(&m->base, line->json, true, &m->citations);
         break;
     case WEIR_MSG_SIGNATURE:
         fill(&m->shown, "\"signature\":\"\"", weir_msg__signature(m, line->json));
         break;
     case WEIR_MSG_WHOLE:
         begin_block(m);
-        weir_buf_append(&m->content, line->json);
+        weir_rowed_restore(&m->base, line->json, true, &m->content);
         break;
     case WEIR_MSG_ENDING: {
         struct weir_slice stop = weir_slice_cut(&rest, '\n');

@@ -159,8 +159,10 @@ static bool move_note(const struct weir_rsp_part *part, struct weir_slice json,
 
 void weir_rsp__leave_note(struct weir_rsp *m, struct weir_rsp_part *part, struct weir_slice json)
 {
+    struct weir_buf moved = {0};
     struct weir_buf note = {0};
-    if (move_note(part, json, &note)) {
+    if (move_note(part, json, &moved)) {
+        weir_rowed_restore(&m->base, weir_buf_slice(&moved), true, &note);
         weir_buf_append(&part->annotations,
                         part->annotations.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
         weir_buf_append(&part->annotations, weir_buf_slice(&note));
@@ -171,6 +173,7 @@ void weir_rsp__leave_note(struct weir_rsp *m, struct weir_rsp_part *part, struct
     } else {
         weir_rowed_drop(&m->base, 1);
     }
+    weir_buf_dispose(&moved);
     weir_buf_dispose(&note);
 }
 

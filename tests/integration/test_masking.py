@@ -3,8 +3,10 @@
 import json
 
 import masking
+import messages
 import pytest
 import questions
+import responses
 from masking import CHAT, MESSAGES, TEXT, chat, route, tokens
 
 MAIL = "jane@example.org"
@@ -591,3 +593,57 @@ def named(said):
         data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
         yield f"{len(data):x}\r\n".encode() + data + b"\r\n"
     yield b"0\r\n\r\n"
+
+
+def cited(token):
+    """Citations, what a server's own tool was asked and what it found."""
+    citation = {"type": "char_location", "cited_text": f"Mail of {token}.", "document_index": 0,
+                "document_title": token, "start_char_index": 0, "end_char_index": 9}  # fmt: skip
+    found = {"type": "web_search_result", "title": f"About {token}", "page_age": None,
+             "url": f"https://evil.example/{token}", "encrypted_content": "RXhhbXBsZQ=="}  # fmt: skip
+    return citation, {"query": f"who is {token}"}, found
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_citations_and_tools_of_the_server(world, is_stream):
+    def say(body):
+        citation, query, found = cited(tokens(last_text(body))[0])
+        call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+        result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]}
+        if not is_stream:
+            return {"blocks": [{**call, "input": query}, result,
+                               {"type": "text", "text": "See.", "citations": [citation]}]}
+        text = messages.text(2, "See.")
+        text.insert(-1, messages.delta(2, "citations_delta", citation=citation))
+        return messages.stream(messages.message(
+            [messages.opened(0, call), messages.delta(0, "input_json_delta", partial_json=json.dumps(query)),
+             messages.closed(0)], [messages.opened(1, result), messages.closed(1)], text))  # fmt: skip
+
+    world.says = say
+    answer = world.post("mask", message(MAIL, stream=is_stream), path=MESSAGES)
+    assert answer.status_code == 200, answer.text
+    parts = messages.read(answer.text) if is_stream else [answer.json()]
+    said = json.dumps(parts, ensure_ascii=False)
+    for text in (f"Mail of {MAIL}.", f"About {MAIL}", f'"document_title": "{MAIL}"'):
+        assert text in said, said
+    assert f"who is {MAIL}" in said, said
+    assert "https://evil.example/EMAIL_ADDRESS_" in said  # a link is not for values
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
+def test_annotations_of_responses(world, is_stream):
+    def say(body):
+        token = tokens(body["input"])[0]
+        note = {"type": "url_citation", "start_index": 0, "end_index": 3, "title": f"Of {token}",
+                "url": f"https://evil.example/{token}"}  # fmt: skip
+        said = responses.answer(responses.say(0, "See", " it", annotations=[note]))
+        return responses.stream(said) if is_stream else masking.reply(said[-1]["response"])
+
+    world.says = say
+    body = {"model": "m", "input": MAIL, "stream": is_stream}
+    answer = world.post("mask", body, path=responses.PATH)
+    assert answer.status_code == 200, answer.text
+    whole = responses.gather(responses.read(answer.text)).response if is_stream else answer.json()
+    (note,) = whole["output"][0]["content"][0]["annotations"]
+    assert note["title"] == f"Of {MAIL}"
+    assert note["url"].startswith("https://evil.example/EMAIL_ADDRESS_")
