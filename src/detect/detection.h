@@ -8,13 +8,15 @@
 
 /*
  * Where a text is a piece of a longer one (weir_detect_input.is_piece), a finding may go beyond
- * this piece. Set for findings in pieces only.
+ * this piece. Set for findings in pieces only, and in streams for those that are told in parts.
  */
 enum weir_detection_edge {
     WEIR_EDGE_NONE,
     WEIR_EDGE_OPEN,  /* it reaches the end of the piece and goes on behind it */
     WEIR_EDGE_MAYBE, /* it is a finding only if it goes on behind the piece */
     WEIR_EDGE_REST,  /* it began before the piece */
+    /* Of readers: its beginning decided, so it may be told before its end (detect/reading.h). */
+    WEIR_EDGE_SURE,
 };
 
 /*

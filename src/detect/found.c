@@ -75,6 +75,12 @@ static bool is_better(const struct weir_found_span *a, const struct weir_found_s
     return length(a) > length(b);
 }
 
+/* Had `b` been told, in a stream, before `a` could begin? */
+static bool is_opened(const struct weir_found_span *a, const struct weir_found_span *b)
+{
+    return b->is_sure && a->start_byte > b->start_byte;
+}
+
 /*
  * Spans that overlap, one with the next, are a heap: which of them stay is decided inside of it. A
  * heap takes no more spans where it is as wide as a finding can be, or it might never be over.
@@ -107,7 +113,7 @@ static size_t pick(const struct weir_found_span *spans, struct heap h, struct we
         bool meets = kept != 0 && spans[i].start_byte < out[kept - 1].end_byte;
         if (!meets) {
             out[kept++] = spans[i];
-        } else if (is_better(&spans[i], &out[kept - 1])) {
+        } else if (is_better(&spans[i], &out[kept - 1]) && !is_opened(&spans[i], &out[kept - 1])) {
             out[kept - 1] = spans[i];
         }
     }

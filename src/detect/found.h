@@ -21,6 +21,7 @@ struct weir_found_span {
     struct weir_slice detection_type;
     double score;
     enum weir_detection_edge edge;
+    bool is_sure; /* its beginning decided: what overlaps it and begins later does not rename it */
 };
 
 /* More than this in one text, or in all texts of a call, is a limit met: nothing that is read by

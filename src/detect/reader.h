@@ -27,9 +27,20 @@ enum {
     WEIR_READER_REACH = 1024,       /* bytes of a candidate without a certain beginning */
     WEIR_READER_SURE_REACH = 65536, /* of one whose beginning decides: then it is closed */
     WEIR_READER_CONTEXT = 256,      /* bytes before low_byte that are kept */
+    WEIR_READER_OPEN = 160,         /* bytes after which a finding may be told before its end: no
+                                       pattern that still comes has findings that begin further back */
 };
 
 struct weir_rest_words;
+
+/* A finding whose end has not come: it begins here, is of this kind, scores 1 and goes on to
+ * to_byte at least, whatever follows. */
+struct weir_reader_open {
+    size_t start_byte;
+    size_t to_byte;
+    const char *kind; /* NULL: there is none */
+    const char *type;
+};
 
 /* The text as far as it is kept and has come. It ends between code points. */
 struct weir_reader_text {
@@ -62,6 +73,9 @@ struct weir_reader_ops {
      * (detect/rest.h) need not be shown to it at once? NULL: it wants to see all. */
     bool (*can_rest)(const void *state, const void *settings);
     unsigned char rests_on; /* enum weir_rest_class */
+    /* NULL: it tells nothing before its end. Findings that were told, and views, are not its
+     * matter. */
+    struct weir_reader_open (*open)(const void *state);
     /* The words that it wants to see at once; NULL: there are none. */
     const struct weir_rest_words *(*words)(const void *settings);
 };

@@ -37,12 +37,15 @@ struct one {
     size_t low_byte; /* the reader's */
     size_t mark_byte;
     size_t mark_cp;
-    size_t quiet_byte;        /* if the text ended here, nothing more would begin before it */
-    size_t n_raw;             /* ever */
-    size_t read_byte;         /* it has read up to there */
-    bool can_rest;            /* as the text stands */
-    unsigned char class;      /* of what it rests on; 0: it wants to see all */
-    unsigned list;            /* its bit in what was found of lists; 0: it has none */
+    size_t quiet_byte;            /* if the text ended here, nothing more would begin before it */
+    size_t n_raw;                 /* ever */
+    size_t read_byte;             /* it has read up to there */
+    bool can_rest;                /* as the text stands */
+    unsigned char class;          /* of what it rests on; 0: it wants to see all */
+    unsigned list;                /* its bit in what was found of lists; 0: it has none */
+    struct weir_reader_open open; /* what may be told before its end; kind NULL: nothing */
+    size_t open_start_cp;
+    size_t open_to_cp;
     struct weir_views views;  /* if its kind has them */
     struct weir_fault *fault; /* in the arena; NULL: none */
 };
@@ -329,6 +332,7 @@ static void fill(struct one *o)
             .detection_type = s->detection_type,
             .detector_id = o->builtin->base.id,
             .score = s->score,
+            .edge = s->is_sure ? WEIR_EDGE_SURE : WEIR_EDGE_NONE,
         };
     }
 }
@@ -367,6 +371,67 @@ static int read_views(struct one *o, const struct weir_reader_text *t, struct we
     return rc;
 }
 
+/* ---- open findings */
+
+/* Might something that was told before, or stands in a view, have its place? */
+static bool has_rival(const struct one *o, const struct weir_reader_text *t,
+                      const struct weir_reader_open *open)
+{
+    for (size_t i = 0; i < o->raw.n; i++) {
+        const struct weir_found_span *s = &o->raw.spans[i];
+        if (s->start_byte <= open->start_byte && s->end_byte > open->start_byte &&
+            s->score >= 1.0) {
+            return true;
+        }
+    }
+    return o->made->kind->has_views &&
+           weir_views_low(&o->views, t->text, t->from_byte) <= open->start_byte;
+}
+
+/* Counts no code point twice: tokens are long, and come byte by byte. */
+static void look_for_open(struct one *o, const struct weir_reader_text *t)
+{
+    const struct weir_reader_ops *ops = o->made->kind->reader;
+    struct weir_reader_open open =
+        ops->open != NULL && !t->is_end ? ops->open(o->state) : (struct weir_reader_open){0};
+    bool is_told = open.kind != NULL && open.start_byte >= o->mark_byte &&
+                   open.to_byte >= open.start_byte + WEIR_READER_OPEN && !has_rival(o, t, &open);
+    if (!is_told) {
+        o->open.kind = NULL;
+        return;
+    }
+    const struct weir_reading *r = o->reading;
+    if (o->open.kind == NULL || o->open.start_byte != open.start_byte) {
+        o->open_start_cp = o->mark_cp + weir_utf8_count(between(r, o->mark_byte, open.start_byte));
+        o->open_to_cp = o->open_start_cp;
+        o->open.to_byte = open.start_byte;
+    }
+    if (open.to_byte > o->open.to_byte) {
+        o->open_to_cp += weir_utf8_count(between(r, o->open.to_byte, open.to_byte));
+    } else {
+        open.to_byte = o->open.to_byte;
+    }
+    o->open = open;
+}
+
+bool weir_reading_open(const struct weir_reading *r, size_t index, struct weir_detection *d)
+{
+    const struct one *o = &r->ones[index];
+    if (r->is_resting || o->open.kind == NULL) {
+        return false;
+    }
+    *d = (struct weir_detection){.edge = WEIR_EDGE_SURE,
+                                 .has_span = true,
+                                 .start_cp = o->open_start_cp,
+                                 .end_cp = o->open_to_cp,
+                                 .text = between(r, o->open.start_byte, o->open.to_byte),
+                                 .detection = weir_slice_cstr(o->open.kind),
+                                 .detection_type = weir_slice_cstr(o->open.type),
+                                 .detector_id = o->builtin->base.id,
+                                 .score = 1.0};
+    return true;
+}
+
 static int read_on(struct one *o, const struct weir_reader_text *t)
 {
     size_t n_before = o->raw.n;
@@ -389,6 +454,7 @@ static int read_on(struct one *o, const struct weir_reader_text *t)
     o->quiet_byte = t->is_end ? to_byte : out.quiet_byte;
     o->read_byte = to_byte;
     settle(o, o->low_byte);
+    look_for_open(o, t);
     return 0;
 }
 

@@ -64,6 +64,14 @@ size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index);
 /* What became certain with the last push or end; the slices are valid until the next one. */
 struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t index);
 
+/*
+ * Open findings. Some beginnings decide: a vendor's long token, a JWT, a private key. Once
+ * WEIR_READER_OPEN bytes of one have come it is told with what there is of it: whatever follows, it
+ * begins there, is of that kind and score and reaches that far; only its end is not known. What is
+ * found in the end has `edge` WEIR_EDGE_SURE, and the mark waits for it. False: none is open.
+ */
+bool weir_reading_open(const struct weir_reading *r, size_t index, struct weir_detection *d);
+
 /* Why this reader failed; NULL: it did not. */
 const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t index);
 

@@ -57,6 +57,7 @@ static struct weir_patterns *compile(struct weir_buf *why)
     for (size_t i = 0; i < weir_secrets__n_judges; i++) {
         const struct weir_pattern *p = &weir_secrets__judges[i].pattern;
         list[shapes->n + i] = *p;
+        WEIR_ASSERT(weir_secrets__judges[i].rule.back < WEIR_READER_OPEN);
         add_end(weir_slice_cstr(p->expr)); /* expressions too end with what they match */
     }
     struct weir_patterns *made = weir_patterns_new(list, n, why);
@@ -184,6 +185,8 @@ static struct weir_seek_rules rules_of(const void *settings)
         .rule = rule,
         .judge = judge,
         .type = "secret",
+        .opens = true,
+        .weak_groups = 1U << WEIR_SECRETS_ASSIGNED | 1U << WEIR_SECRETS_MANIFEST,
         .n_groups = WEIR_SECRETS_N_GROUPS,
     };
 }
@@ -235,6 +238,12 @@ static bool can_rest(const void *state, const void *settings)
     return s->n == 0;
 }
 
+static struct weir_reader_open open_of(const void *state)
+{
+    const struct weir_seek *s = state;
+    return s->open;
+}
+
 static const struct weir_rest_words *words_of(const void *settings)
 {
     (void)settings;
@@ -246,6 +255,7 @@ static const struct weir_reader_ops reader = {.size = reader_size,
                                               .dispose = reader_dispose,
                                               .read = reader_read,
                                               .can_rest = can_rest,
+                                              .open = open_of,
                                               .rests_on = WEIR_REST_WORDS,
                                               .words = words_of};
 

@@ -80,6 +80,11 @@ static bool look_once(const struct run *r, const struct weir_seek_candidate *c, 
     return is_met;
 }
 
+static bool is_sure(const struct run *r, const struct weir_seek_look *l)
+{
+    return r->rules->opens && l->is_sure && l->score >= 1.0;
+}
+
 static int tell(const struct run *r, const struct weir_seek_look *l)
 {
     struct weir_found_span span = {
@@ -89,6 +94,7 @@ static int tell(const struct run *r, const struct weir_seek_look *l)
         .detection_type = weir_slice_cstr(r->rules->type),
         .score = l->score,
         .edge = l->edge,
+        .is_sure = is_sure(r, l),
     };
     return weir_found_add(r->found, &span);
 }
@@ -100,6 +106,20 @@ static void remember(const struct run *r, unsigned group, const struct weir_seek
     size_t *own = &r->s->seen[group];
     if (group < WEIR_SEEK_ALONE && seen != 0 && r->t->from_byte + seen > *own) {
         *own = r->t->from_byte + seen;
+    }
+}
+
+/* A candidate waits for its end, and is a finding whatever that is. */
+static void note_open(const struct run *r, const struct weir_seek_look *l)
+{
+    struct weir_reader_open *open = &r->s->open;
+    size_t start_byte = r->t->from_byte + l->from;
+    size_t sure = l->resume < l->to ? l->resume : l->to;
+    if (is_sure(r, l) && (open->kind == NULL || start_byte < open->start_byte)) {
+        *open = (struct weir_reader_open){.start_byte = start_byte,
+                                          .to_byte = r->t->from_byte + sure,
+                                          .kind = l->kind,
+                                          .type = r->rules->type};
     }
 }
 
@@ -158,6 +178,7 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, s
     if (is_met && !l.is_cut && !r->t->is_end) {
         c->low = r->t->from_byte + l.from;
         c->resume = l.resume != 0 ? r->t->from_byte + l.resume : 0;
+        note_open(r, &l);
         hold(held, group, l.covered != 0 ? r->t->from_byte + l.covered : 0);
         return WAITS;
     }
@@ -174,6 +195,19 @@ static enum verdict decide(const struct run *r, struct weir_seek_candidate *c, s
 
 /* ---- all of them */
 
+/* Could another that waits, and begins no later, have the place of the open one? */
+static void look_for_rivals(const struct run *r)
+{
+    struct weir_seek *s = r->s;
+    size_t n_rivals = 0; /* and the open one itself */
+    for (size_t i = 0; s->open.kind != NULL && i < s->n; i++) {
+        unsigned group = r->rules->rule(r->rules->settings, s->waiting[i].id).group;
+        bool is_weak = (r->rules->weak_groups >> group & 1) != 0;
+        n_rivals += !is_weak && s->waiting[i].low <= s->open.start_byte;
+    }
+    s->open.kind = n_rivals == 1 ? s->open.kind : NULL;
+}
+
 /* Those of a group stand behind the first that waits: what it says decides where they may look. */
 static int try_all(const struct run *r)
 {
@@ -181,6 +215,7 @@ static int try_all(const struct run *r)
     struct holder held = {0};
     size_t kept = 0;
     int rc = 0;
+    s->open = (struct weir_reader_open){0};
     for (size_t i = 0; i < s->n && rc == 0; i++) {
         struct weir_seek_candidate c = s->waiting[i];
         struct weir_seek_rule rule = r->rules->rule(r->rules->settings, c.id);
@@ -199,6 +234,7 @@ static int try_all(const struct run *r)
         }
     }
     s->n = kept;
+    look_for_rivals(r);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Patterns point at candidates, judges decide about them: what `regex` and `secrets` share, for
@@ -72,6 +73,9 @@ struct weir_seek_rules {
     const enum weir_seek_trigger *triggers;
     size_t n_groups; /* of those that remember what was judged: 0, 1, … */
     bool is_piece;
+    bool opens;           /* findings that are sure and score 1 may be told before their end */
+    uint64_t weak_groups; /* a bit each: what they find scores less than 1, if it is longer than
+                             WEIR_READER_OPEN */
 };
 
 struct weir_seek_candidate {
@@ -89,13 +93,14 @@ struct weir_seek {
     struct weir_seek_candidate *waiting; /* in order of their ends */
     size_t n;
     size_t cap;
-    size_t *seen;        /* by group */
-    size_t base_byte;    /* the stream's first byte */
-    size_t trigger_byte; /* one past the last trigger */
-    bool is_behind;      /* text without triggers was not shown to the stream */
-    size_t read_byte;    /* patterns have seen the text up to there, */
-    size_t tried_byte;   /* and judges */
-    bool has_new;        /* some that were never judged */
+    size_t *seen;                 /* by group */
+    size_t base_byte;             /* the stream's first byte */
+    size_t trigger_byte;          /* one past the last trigger */
+    bool is_behind;               /* text without triggers was not shown to the stream */
+    size_t read_byte;             /* patterns have seen the text up to there, */
+    size_t tried_byte;            /* and judges */
+    bool has_new;                 /* some that were never judged */
+    struct weir_reader_open open; /* of the candidate that is sure; kind NULL: none is */
 };
 
 void weir_seek_init(struct weir_seek *s, const struct weir_seek_rules *rules);

@@ -172,6 +172,7 @@ static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel
             .max_held_bytes = g->options.max_held_bytes,
             .leaves_nothing = only_tells(g),
             .exposes_nothing = g->options.exposes_nothing || g->options.is_unary,
+            .tells_open = weir_policy_on_output(g->options.policy)->enforces,
             .choice = g->options.choice,
             .channel = channel,
             .on_progress = on_path,
@@ -409,6 +410,18 @@ static void keep_told(struct weir_guard *g, struct weir_guard_piece *piece)
     piece->findings = g->told_list;
 }
 
+/* What goes on with a finding that was told before is replaced, but no finding by itself. */
+static void drop_rests(struct weir_guard *g, struct weir_guard_piece *piece)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < piece->n_findings; i++) {
+        if (g->told[i].edge != WEIR_EDGE_REST) {
+            g->told_list[n++] = &g->told[i];
+        }
+    }
+    piece->n_findings = n;
+}
+
 static void block(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     piece->what = WEIR_GUARD_BLOCKED;
@@ -462,6 +475,7 @@ static void stop_behind(struct weir_guard *g, struct weir_slice text,
 {
     size_t first = first_found(piece);
     keep_told(g, piece);
+    drop_rests(g, piece);
     if (first == piece->start_cp) {
         block(g, piece);
         return;
@@ -494,6 +508,7 @@ static void replace(struct weir_guard *g, struct weir_slice text, struct weir_gu
         g->told[i].start_cp = g->spans[i].start_cp;
         g->told[i].end_cp = g->spans[i].end_cp;
     }
+    drop_rests(g, piece);
 }
 
 /* What a finding reaches over of the text before the piece: the beginning of a token, unless that

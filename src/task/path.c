@@ -231,6 +231,7 @@ struct weir_path *weir_path_new(const struct weir_path_options *options)
     path->plan = options->plan;
     path->strategy = options->strategy;
     path->max_held_bytes = options->max_held_bytes;
+    path->tells_open = options->tells_open;
     path->choice = options->choice;
     path->channel = options->channel;
     path->on_progress = options->on_progress;

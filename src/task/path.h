@@ -45,6 +45,9 @@ struct weir_path_options {
     bool leaves_nothing;  /* what is popped does not leave: nobody watches it, and nothing waits */
     bool exposes_nothing; /* nothing leaves before all have answered, whatever the plan allows
                              (`late`) */
+    bool tells_open;      /* long findings are told in parts, before their end: the first has its
+                             name, what follows has `edge` WEIR_EDGE_REST. Else only their text
+                             leaves before it, and they are told whole */
     uint64_t choice;      /* with `channel`: which path it is, for the watcher (task/trace.h) */
     enum weir_channel channel;
     /* Something changed: pop. Never called from inside a call of the owner's. */

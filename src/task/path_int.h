@@ -40,6 +40,7 @@ struct weir_path {
     struct weir_fault fault;
     struct weir_arena faults; /* what faults and open findings point to */
     bool is_told;
+    bool tells_open;
     size_t left_bytes;             /* that detectors may still look at in this turn … */
     uint64_t turn;                 /* … which is this one */
     struct weir_post step;         /* goes on with what was left for another turn */
@@ -98,7 +99,9 @@ struct weir_path_lane {
     bool is_full;                   /* it takes no more for now, and the task counts it */
     bool is_skipped;                /* it has failed, and is passed over from now on */
     size_t told_cp;                 /* reads along: the mark that the aggregator knows */
-    size_t judged_cp;       /* it has answered for all text up to there, white space aside */
+    size_t open_cp;   /* the open finding that was told begins here; SIZE_MAX: there is none */
+    size_t opened_cp; /* and was told up to there */
+    size_t judged_cp; /* it has answered for all text up to there, white space aside */
     struct weir_list slots; /* chunks without a verdict yet, in order */
     size_t n_slots;
     struct weir_path_slot *waiting; /* the first of them without a call; NULL: none */

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "detect/allow.h"
+#include "detect/reader.h"
 #include "task/path_int.h"
 
 #include <stdlib.h>
@@ -54,6 +55,7 @@ void weir_path__open_reading(struct weir_path_segment *seg)
         weir_reading_add(seg->reading, weir_allow_inner(lane->use->d->detector), lane->use->params,
                          lane->use->threshold);
         lane->reader = n++;
+        lane->open_cp = SIZE_MAX;
     }
     seg->n_readers = n;
     seg->fed_cp = seg->start_cp;
@@ -87,20 +89,107 @@ static void note_mark(const struct weir_path_lane *lane, size_t from_cp, size_t 
     }
 }
 
-/* With the offsets that leave, and without what the route allows. NULL: there are none. */
-static struct weir_detection *move_found(const struct weir_path_lane *lane,
-                                         const struct weir_detect_list *list, size_t *n)
+/* What is told of a lane at a time, with the offsets that leave. */
+struct told {
+    struct weir_detection *items; /* NULL: nothing */
+    size_t n;
+};
+
+/*
+ * Long findings whose beginning decides are told in two parts, or more if their end has not come:
+ * the first OPEN_CP code points, and what goes on. Always, whether or not they were open for a
+ * while: what is told must not depend on how the text came.
+ */
+enum { OPEN_CP = WEIR_READER_OPEN, MOST_PARTS = 2 };
+
+static void add_part(struct told *t, const struct weir_detection *d, size_t start_cp, size_t end_cp,
+                     enum weir_detection_edge edge)
 {
-    struct weir_detection *moved = list->n != 0 ? weir_mem_array(list->n, sizeof *moved) : NULL;
-    *n = 0;
+    if (start_cp >= end_cp) {
+        return;
+    }
+    struct weir_detection *part = &t->items[t->n++];
+    *part = *d;
+    part->start_cp = start_cp;
+    part->end_cp = end_cp;
+    part->edge = edge;
+    part->text = edge == WEIR_EDGE_REST
+                     ? WEIR_SLICE("")
+                     : weir_slice_sub(d->text, 0, weir_utf8_byte_at(d->text, end_cp - start_cp));
+}
+
+/* `d` as far as it was not told. */
+static void add_parts(struct weir_path_lane *lane, struct told *t, const struct weir_detection *d)
+{
+    size_t first_cp = d->start_cp + OPEN_CP < d->end_cp ? d->start_cp + OPEN_CP : d->end_cp;
+    if (lane->open_cp != d->start_cp) {
+        add_part(t, d, d->start_cp, first_cp, WEIR_EDGE_NONE);
+        lane->open_cp = d->start_cp;
+        lane->opened_cp = first_cp;
+    }
+    add_part(t, d, lane->opened_cp, d->end_cp, WEIR_EDGE_REST);
+    lane->opened_cp = d->end_cp > lane->opened_cp ? d->end_cp : lane->opened_cp;
+}
+
+static bool tells_in_parts(const struct weir_path_lane *lane)
+{
+    return lane->segment->path->tells_open;
+}
+
+/* Without what the route allows. `d` has the offsets that leave. */
+static void add_found(struct weir_path_lane *lane, struct told *t, const struct weir_detection *d)
+{
+    if (d->edge == WEIR_EDGE_SURE && tells_in_parts(lane)) {
+        add_parts(lane, t, d);
+        lane->open_cp = SIZE_MAX;
+        return;
+    }
+    t->items[t->n] = *d;
+    t->items[t->n++].edge = WEIR_EDGE_NONE;
+}
+
+static struct weir_detection moved(const struct weir_path_lane *lane,
+                                   const struct weir_detection *d)
+{
+    struct weir_detection m = *d;
+    m.start_cp += lane->segment->start_cp;
+    m.end_cp += lane->segment->start_cp;
+    return m;
+}
+
+static struct told move_found(struct weir_path_lane *lane, const struct weir_detect_list *list)
+{
+    struct told t = {0};
+    if (list->n != 0) {
+        t.items = weir_mem_array(MOST_PARTS * list->n, sizeof *t.items);
+    }
     for (size_t i = 0; i < list->n; i++) {
         if (!weir_allow_drops(lane->use->d->detector, &list->items[i])) {
-            moved[*n] = list->items[i];
-            moved[*n].start_cp += lane->segment->start_cp;
-            moved[(*n)++].end_cp += lane->segment->start_cp;
+            struct weir_detection d = moved(lane, &list->items[i]);
+            add_found(lane, &t, &d);
         }
     }
-    return moved;
+    return t;
+}
+
+/*
+ * A finding whose end has not come: its text counts as looked at. Where nothing but its name
+ * would be hidden of it (routes that only report) it is told when it ends; elsewhere what has come
+ * of it is told now. What a route allows is known by its whole text. The mark that follows.
+ */
+static size_t tell_open(struct weir_path_lane *lane, struct told *t, size_t mark_cp)
+{
+    struct weir_detection d;
+    bool has_allowed = weir_allow_inner(lane->use->d->detector) != lane->use->d->detector;
+    if (has_allowed || !weir_reading_open(lane->segment->reading, lane->reader, &d)) {
+        return mark_cp;
+    }
+    d = moved(lane, &d);
+    if (tells_in_parts(lane)) {
+        t->items = weir_mem_realloc(t->items, (t->n + MOST_PARTS) * sizeof *t->items);
+        add_parts(lane, t, &d);
+    }
+    return d.end_cp > mark_cp ? d.end_cp : mark_cp;
 }
 
 /* What this reader has to say after the last part; offsets are the segment's. */
@@ -109,8 +198,8 @@ static void tell_mark(struct weir_path_lane *lane)
     struct weir_path_segment *seg = lane->segment;
     struct weir_detect_list list = weir_reading_found(seg->reading, lane->reader);
     size_t mark_cp = seg->start_cp + weir_reading_mark_cp(seg->reading, lane->reader);
-    size_t n_moved = 0;
-    struct weir_detection *moved = list.n != 0 ? move_found(lane, &list, &n_moved) : NULL;
+    struct told told = move_found(lane, &list);
+    mark_cp = tell_open(lane, &told, mark_cp);
     if (mark_cp > lane->judged_cp) {
         note_mark(lane, lane->judged_cp, mark_cp);
         lane->judged_cp = mark_cp;
@@ -118,9 +207,9 @@ static void tell_mark(struct weir_path_lane *lane)
     size_t told_cp = clipped(seg, lane->judged_cp);
     lane->told_cp = told_cp > lane->told_cp ? told_cp : lane->told_cp;
     struct weir_gather_mark m = {
-        .mark_cp = lane->told_cp, .findings = moved, .n_findings = n_moved};
+        .mark_cp = lane->told_cp, .findings = told.items, .n_findings = told.n};
     weir_gather_mark(seg->gather, lane->index, &m);
-    free(moved);
+    free(told.items);
 }
 
 static void tell_fault(struct weir_path_lane *lane, const struct weir_fault *fault)
@@ -191,15 +280,14 @@ static void on_streamed_found(void *ctx, size_t mark_cp, const struct weir_detec
 {
     struct weir_path_lane *lane = ctx;
     struct weir_path_segment *seg = lane->segment;
-    size_t n_moved;
-    struct weir_detection *moved = move_found(lane, found, &n_moved);
+    struct told told = move_found(lane, found);
     note_mark(lane, lane->judged_cp, seg->start_cp + mark_cp);
     lane->judged_cp = seg->start_cp + mark_cp;
     lane->told_cp = lane->judged_cp;
     struct weir_gather_mark m = {
-        .mark_cp = lane->told_cp, .findings = moved, .n_findings = n_moved};
+        .mark_cp = lane->told_cp, .findings = told.items, .n_findings = told.n};
     weir_gather_mark(seg->gather, lane->index, &m);
-    free(moved);
+    free(told.items);
 }
 
 /* One that is skipped has found nothing in what still comes: it counts as looked at. */

@@ -1,5 +1,6 @@
 """Built-in detectors that read along: streams through the real server."""
 
+import json
 import random
 import string
 
@@ -152,3 +153,58 @@ def test_what_a_route_allows_is_no_finding_of_one_that_reads_along(gateway):
     assert said(stream(gateway, "allow", ask(mock={"text": text})))["content"] == clean
     answer = post(gateway, "allow", ask(mock={"text": text}))
     assert answer.json()["choices"][0]["message"]["content"] == clean
+
+
+def cut(text, n):
+    return [text[i : i + n] for i in range(0, len(text), n)]
+
+
+def beginning_of(gateway, route, text, is_enough):
+    """What is said of an answer that comes to no end, until it is enough."""
+    pieces = cut(text, 7)
+    mock = {"pieces": pieces, "error": "stall", "fail_at": len(pieces)}
+    body, headers = policies.script(ask(mock=mock, stream=True))
+    path = f"/{route}{policies.CHAT}" if route else policies.CHAT
+    heard, told = "", []
+    with gateway.api.stream("POST", path, json=body, headers=headers) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("data: {"):
+                event = json.loads(line.removeprefix("data: "))
+                heard += "".join(c["delta"].get("content") or "" for c in event["choices"])
+                told += [f[0] for f in findings([event])]
+                if is_enough(heard):
+                    break
+    return heard, told
+
+
+OPEN = {
+    "jwt": f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.{drawn(1990)}",
+    "gitlab_token": f"glpat-{drawn(1991)}",
+    "private_key": "-----BEGIN PRIVATE KEY-----\n" + "\n".join(drawn(64 + i)[:64] for i in range(30)),
+}
+
+
+@pytest.mark.parametrize("kind", list(OPEN))
+def test_a_long_secret_is_told_before_its_end(gateway, kind):
+    text = f"The key to it: {OPEN[kind]}"
+    heard, told = beginning_of(gateway, "redact", text, lambda said: f"[{kind}]" in said)
+    assert heard == f"The key to it: [{kind}]" and told == [kind]
+    heard, told = beginning_of(gateway, "block", text, lambda said: False)
+    assert heard.startswith("The key to it: ") and OPEN[kind][:8] not in heard and told == [kind]
+    # where nothing is hidden its text goes on, and it is told when it ends
+    heard, told = beginning_of(gateway, None, text, lambda said: len(said) > 1500)
+    assert text.startswith(heard) and told == []
+
+
+@pytest.mark.parametrize("kind", list(OPEN))
+def test_a_secret_that_was_told_early_is_one(gateway, kind):
+    end = "\n-----END PRIVATE KEY-----" if kind == "private_key" else ""
+    text = f"The key to it: {OPEN[kind]}{end} and {OPEN['jwt']}. {PLAIN}"
+    for route in ("redact", "block", None):
+        events = stream(gateway, route, ask(mock={"pieces": cut(text, 5)}))
+        answer = post(gateway, route, ask(mock={"text": text})).json()
+        n = 1 if route == "block" else 2  # a stream ends with the first
+        assert findings(events) == findings(answer)[:n]
+        assert [f[0] for f in findings(events)] == [kind, "jwt"][:n]
+        if route == "redact":
+            assert said(events)["content"] == f"The key to it: [{kind}] and [jwt]. {PLAIN}"

@@ -198,6 +198,59 @@ static struct weir_slice next_part(struct weir_slice rest, size_t max, uint64_t 
     return weir_slice_sub(rest, 0, n);
 }
 
+/* Open findings that were told, and what became of them: one that is not kept is a line of its own,
+ * which the whole text does not have. */
+struct promises {
+    struct {
+        size_t start_cp, to_cp;
+        struct weir_slice kind;
+    } open[16];
+    size_t n;
+};
+
+static size_t n_opened;
+
+static void promise(struct promises *p, const struct weir_detection *d, size_t mark_cp)
+{
+    size_t i = 0;
+    while (i < p->n && p->open[i].start_cp != d->start_cp) {
+        i++;
+    }
+    assert_true(i < sizeof p->open / sizeof p->open[0]);
+    assert_true(d->start_cp >= mark_cp && d->end_cp > d->start_cp && d->score >= 1.0);
+    assert_true(i == p->n || d->end_cp >= p->open[i].to_cp);
+    assert_true(i == p->n || weir_slice_eq(d->detection, p->open[i].kind));
+    n_opened += i == p->n;
+    p->n += i == p->n;
+    p->open[i].start_cp = d->start_cp;
+    p->open[i].to_cp = d->end_cp;
+    p->open[i].kind = d->detection;
+}
+
+static void keep_promises(struct promises *p, const struct weir_detect_list *list)
+{
+    for (size_t k = 0; k < list->n; k++) {
+        const struct weir_detection *d = &list->items[k];
+        for (size_t i = 0; i < p->n; i++) {
+            bool is_kept = d->start_cp == p->open[i].start_cp && d->end_cp >= p->open[i].to_cp &&
+                           d->score >= 1.0 && d->edge == WEIR_EDGE_SURE &&
+                           weir_slice_eq(d->detection, p->open[i].kind);
+            if (is_kept) {
+                p->open[i] = p->open[--p->n];
+                break;
+            }
+        }
+    }
+}
+
+static void tell_broken(const struct promises *p, struct weir_buf *out)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        weir_buf_printf(out, "promised %.*s %zu-%zu\n", (int)p->open[i].kind.n, p->open[i].kind.p,
+                        p->open[i].start_cp, p->open[i].to_cp);
+    }
+}
+
 static void tell_cut(const struct reader *reader, struct weir_slice text, double threshold,
                      size_t max, struct weir_buf *out)
 {
@@ -208,6 +261,8 @@ static void tell_cut(const struct reader *reader, struct weir_slice text, double
     size_t mark_cp = 0;
     size_t come_cp = 0;
     uint64_t cuts = cut_seed;
+    struct promises promises = {0};
+    struct weir_detection open;
     while (text.n != 0) {
         struct weir_slice part = next_part(text, max, &cuts);
         text = weir_slice_sub(text, part.n, text.n);
@@ -215,13 +270,20 @@ static void tell_cut(const struct reader *reader, struct weir_slice text, double
         assert_int_equal(weir_reading_push(r, part), 0);
         struct weir_detect_list list = weir_reading_found(r, 0);
         tell(out, &list);
+        keep_promises(&promises, &list);
         assert_true(weir_reading_mark_cp(r, 0) >= mark_cp);
         mark_cp = weir_reading_mark_cp(r, 0);
         assert_true(mark_cp <= come_cp);
+        if (weir_reading_open(r, 0, &open)) {
+            promise(&promises, &open, mark_cp);
+            assert_true(open.end_cp <= come_cp);
+        }
     }
     assert_int_equal(weir_reading_end(r), 0);
     struct weir_detect_list list = weir_reading_found(r, 0);
     tell(out, &list);
+    keep_promises(&promises, &list);
+    tell_broken(&promises, out);
     assert_int_equal(weir_reading_mark_cp(r, 0), come_cp);
     weir_reading_free(r);
 }
@@ -473,12 +535,127 @@ static void test_together(void **state)
     }
 }
 
+/* Long secrets, with what may dispute their place before, in and behind them: what was told before
+ * the end is what is found in the end. */
+static const char *const before_open[] = {
+    "",
+    "token = \"",
+    "Authorization: Bearer ",
+    "https://user:",
+    "see ",
+    "https://",
+    "password=x9.",
+    "\"type\": \"",
+    "abc.",
+    "eyJ",
+    "k: ",
+    "ZXlK",
+    "kind: Secret\ndata:\n  a: ",
+    "-----BEGIN ",
+    "[?&;]sig=",
+};
+
+static const char *const opened[] = {
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkw",
+    "ZXlKaGJHY2lPaUpJVXpJMU5pSXNJblI1Y0NJNklrcFhWQ0o5LmV5SnpkV0lpT2lJeE1qTTBOVFkzT0Rrd0lpd2lh",
+    "glpat-x9Kq2LmZ7Rt4Wv8Bn3Cd6Fg1Hj5Pk0Sa9Yu2Ie7Xo4Qw8Zt3Mv6",
+    "hvs.Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7cDe0fGh3iJk6lMn9o",
+    "xoxb-123456789012-abcDEF456ghiJKL789mnoPQR012stuVWX345",
+    "glc_eyJvIjoiMTIzNDU2IiwibiI6InRlc3QtdG9rZW4iLCJrIjoiQWIzZEVm",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEAx9Kq2LmZ7Rt4Wv8Bn3Cd6Fg1Hj5Pk0Sa\n",
+};
+
+static const char *const behind_open[] = {
+    " and more",    "\"",      ".",         "./",        "\n-----END RSA PRIVATE KEY-----\nbye",
+    "-----BEGIN X", "@host/x", ".abcdef.x", ".atlasv1.", "/webhook.office.com/webhookb2/",
+    "-us1",         ":AA",     "=",         "%20x",      ".png",
+};
+
+static void append_drawn(struct weir_buf *out, const char *const *list, size_t n)
+{
+    weir_buf_append(out, weir_slice_cstr(list[drawn(n)]));
+}
+
+static void repeat(struct weir_buf *out, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        weir_buf_append(out, weir_slice_cstr(s));
+    }
+}
+
+static void check_all(struct weir_buf *text)
+{
+    for (size_t i = 0; i < 3 * N_READERS; i++) {
+        check(&readers[i / 3], weir_buf_slice(text), 1 + i % 3 * 13);
+    }
+    weir_buf_dispose(text);
+    assert_int_equal(n_different, 0);
+}
+
+/* A longer one begins in the open one: it does not rename it. */
+static void test_open_and_a_longer_one(void **state)
+{
+    (void)state;
+    struct weir_buf text = {0};
+    weir_buf_printf(&text, "glc_");
+    repeat(&text, "Ab3dEf6hIj9k", 20);
+    weir_buf_printf(&text, "/eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.");
+    repeat(&text, "Qz7Kx2Lm", 60);
+    weir_buf_printf(&text, " ok");
+    check_all(&text);
+}
+
+/* One that began before may still become a finding, and has it then. */
+static void test_open_in_another(void **state)
+{
+    (void)state;
+    struct weir_buf text = {0};
+    weir_buf_printf(&text, "-----BEGIN PRIVATE KEY-----\nglpat-");
+    repeat(&text, "x9-Kq_2Lm-", 30);
+    weir_buf_printf(&text, "\n");
+    repeat(&text, "Qz7Kx2Lm", 8);
+    weir_buf_printf(&text, "\n-----END PRIVATE KEY-----\n");
+    check_all(&text);
+}
+
+static void test_open(void **state)
+{
+    enum { ROUNDS = 400, LONGEST = 1500 };
+    static const char *const letters[] = {"Qz7", "eyJ", "x.", "MTk", "k_9", "a-",  "8Q~",
+                                          "/3p", "+Vq", "=",  "\n",  "Ab4", "ghp_"};
+    (void)state;
+    n_opened = 0;
+    for (size_t i = 0; i < ROUNDS * n_rounds; i++) {
+        struct weir_buf text = {0};
+        append_drawn(&text, before_open, sizeof before_open / sizeof before_open[0]);
+        append_drawn(&text, opened, sizeof opened / sizeof opened[0]);
+        size_t n = text.n + drawn(LONGEST);
+        size_t n_letters = drawn(2) == 0 ? 1 : sizeof letters / sizeof letters[0];
+        while (text.n < n) {
+            bool is_odd = drawn(20) == 0;
+            append_drawn(&text, letters, is_odd ? sizeof letters / sizeof letters[0] : n_letters);
+        }
+        append_drawn(&text, behind_open, sizeof behind_open / sizeof behind_open[0]);
+        for (size_t k = 0; k < N_READERS; k++) {
+            check(&readers[k], weir_buf_slice(&text), i % 3 == 0 ? 1 : i % 3 == 1 ? 9 : 200);
+        }
+        weir_buf_dispose(&text);
+    }
+    assert_int_equal(n_different, 0);
+    assert_true(n_opened > ROUNDS / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_of_the_sets), cmocka_unit_test(test_together),
-        cmocka_unit_test(test_long_texts),        cmocka_unit_test(test_damaged_texts),
+        cmocka_unit_test(test_texts_of_the_sets),
+        cmocka_unit_test(test_together),
+        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_stretched_texts),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_open_and_a_longer_one),
+        cmocka_unit_test(test_open_in_another),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
