@@ -1011,6 +1011,12 @@ static bool let_go_judged(struct weir_row *row, const struct item *item)
     return is_good;
 }
 
+static bool has_telling(const struct weir_row *row)
+{
+    return row->o.plan->telling != NULL ||
+           (row->o.conversation != NULL && row->o.conversation->telling != NULL);
+}
+
 /* Lines that nothing waits for: true when none of them is under judgement any more. */
 static bool tell_judged(struct weir_row *row)
 {
@@ -1089,11 +1095,10 @@ static bool drain_asides(struct weir_row *row)
             retire(place);
         }
     }
-    bool has_telling = row->o.plan->telling != NULL;
-    if (has_telling && !row->is_over) {
+    if (row->o.plan->telling != NULL && !row->is_over) {
         is_all = drain_all_told(row) && is_all;
     }
-    if ((is_annotating(row) || has_telling) && !row->is_over) {
+    if ((is_annotating(row) || has_telling(row)) && !row->is_over) {
         is_all = tell_judged(row) && is_all;
     }
     return is_all && !row->is_over;
