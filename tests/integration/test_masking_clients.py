@@ -6,8 +6,10 @@ import socket
 import subprocess
 
 import masking
+import messages
 import pyclients
 import pytest
+import responses
 from masking import route, tokens
 
 MAIL = "jane@example.org"
@@ -60,7 +62,10 @@ def test_five_turns_with_tools(module_weir, stream):
     world.says = serve
     result = {"find": {"mail": "{to}", "phone": PHONE}, "send": "sent to {to}"}
     job = {"base": world.weir.url("/mask/v1"), "key": "none", "stream": stream, "turns": TURNS, "result": result}
-    told = pyclients.run("turns.py", [job])[0]
+    check_turns(world, pyclients.run("turns.py", [job])[0])
+
+
+def check_turns(world, told):
     assert told["called"] == [[name, {"to": MAIL}] for name in ("find", "send", "find", "send")]
     assert told["said"] == [
         f"Told: {MAIL}, {PHONE}.", f"Told: {MAIL}, {PHONE}, {OTHER.upper()}.",
@@ -72,6 +77,50 @@ def test_five_turns_with_tools(module_weir, stream):
         for value in (MAIL, PHONE, OTHER, CARD, "5550187", "4111"):
             assert value not in body
     world.model.close()
+
+
+def texts_of(body):
+    """All that was said to the model, in order."""
+    def strings(node):
+        if isinstance(node, str):
+            return [node]
+        return [text for one in (node.values() if isinstance(node, dict) else node or [])
+                for text in strings(one)] if isinstance(node, (dict, list)) else []  # fmt: skip
+
+    return strings(body.get("messages") or body.get("input"))
+
+
+def is_question(one):
+    return one.get("role") == "user" and isinstance(one["content"], str)
+
+
+def serve_row(body):
+    """The same model in Messages and in Responses."""
+    said = body.get("messages") or body["input"]
+    seen = list(dict.fromkeys(token for text in texts_of(body) for token in tokens(text)))
+    n_asked = sum(is_question(one) for one in said)
+    name, number = "find" if n_asked % 2 else "send", len(said)
+    is_call = is_question(said[-1]) and n_asked < 5
+    words, arguments = "Told: " + ", ".join(seen) + ".", json.dumps({"to": seen[0]})
+    cut = lambda text, n: [text[i : i + n] for i in range(0, len(text), n)]  # noqa: E731
+    if "messages" in body:
+        block = messages.tool(0, name, *cut(arguments, 5), call=f"toolu_{number}")
+        events = messages.message(block if is_call else messages.text(0, *cut(words, 3)))
+        return messages.stream(events) if body.get("stream") else {"blocks": messages.gather(events)["content"]}
+    item = responses.call(0, name, *cut(arguments, 5), id=f"fc_{number}", call_id=f"call_{number}")
+    events = responses.answer(item if is_call else responses.say(0, *cut(words, 3), id=f"msg_{number}"))
+    return responses.stream(events) if body.get("stream") else masking.reply(events[-1]["response"])
+
+
+@pyclients.needed
+@pytest.mark.parametrize("api", ["messages", "responses"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_five_turns_with_tools_of_other_apis(module_weir, api, stream):
+    world = masking.World(module_weir, route("mask"))
+    world.says = serve_row
+    result = {"find": {"mail": "{to}", "phone": PHONE}, "send": "sent to {to}"}
+    job = {"api": api, "base": world.weir.url("/mask"), "stream": stream, "turns": TURNS, "result": result}
+    check_turns(world, pyclients.run("turns_rows.py", [job])[0])
 
 
 def free_port():
