@@ -9,6 +9,7 @@ import harness
 import judges
 import messages
 import pytest
+import responses
 import service as services
 from service import HANG, events, reply
 
@@ -23,6 +24,7 @@ ANSWERS = {
     messages.PATH: {"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
                     "content": [{"type": "text", "text": "Fine. Yes."}], "stop_reason": "end_turn",
                     "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}},
+    responses.PATH: responses.response(responses.message(responses.output_text("Fine. Yes."))),
 }  # fmt: skip
 FAULTS = {
     "it hangs up": lambda request: None,
@@ -41,6 +43,8 @@ def stream_of(path):
     if path == messages.PATH:
         said = messages.message(messages.text(0, "Fine.", " Yes."))
         return services.events(*[json.dumps(one) for one in said])
+    if path == responses.PATH:
+        return responses.stream(responses.answer(responses.say(0, "Fine.", " Yes.")))
     said = [{"content": "Fine."}, {"content": " Yes."}]
     texts = ["Fine.", " Yes."]
     chat = [{"index": 0, "delta": one, "finish_reason": None} for one in said]
@@ -117,18 +121,24 @@ def told(answer):
     lines = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
     parsed = [json.loads(line) for line in lines if line != "[DONE]"]
     assert not any("error" in one for one in parsed), answer.text
-    return [warning for one in parsed for warning in one.get("warnings", [])]
+    return [warning for one in parsed for warning in one.get("warnings", [])
+            + one.get("response", {}).get("warnings", [])]  # fmt: skip
 
 
 SKIPPED = {"type": "DETECTOR_SKIPPED", "detector_id": "hole",
            "message": "Detector `hole` could not answer and was skipped."}  # fmt: skip
 
 
+def said_in(event):
+    delta = event.get("delta", {})
+    return {"text": delta} if isinstance(delta, str) else delta
+
+
 def text_of(answer):
     """All that was said, whatever the dialect."""
     whole = answer.text
     if "event-stream" in answer.headers["content-type"]:
-        whole = "".join(json.loads(line[6:]).get("delta", {}).get("text", "")
+        whole = "".join(said_in(json.loads(line[6:])).get("text", "")
                         or "".join(c.get("delta", {}).get("content") or c.get("text") or ""
                                    for c in json.loads(line[6:]).get("choices", []))
                         for line in whole.splitlines()
@@ -153,7 +163,7 @@ def test_every_failure_is_skipped_and_said(world, case):
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize("path", [CHAT, COMPLETIONS, messages.PATH])
+@pytest.mark.parametrize("path", [CHAT, COMPLETIONS, messages.PATH, responses.PATH])
 def test_both_sides_of_every_dialect(world, path, stream):
     world.hole.answer = FAULTS["refused"]
     for action in ACTIONS:
@@ -188,7 +198,7 @@ def test_it_is_asked_again(world):
 def test_the_other_one_fails_the_request(world):
     """on_error is `fail` unless it is written."""
     world.wall.answer = FAULTS["refused"]
-    for path in (CHAT, COMPLETIONS, messages.PATH):
+    for path in (CHAT, COMPLETIONS, messages.PATH, responses.PATH):
         for route in ("redact-input", "redact-output"):
             answer = world.ask(route, path)
             assert answer.status_code == 502, answer.text

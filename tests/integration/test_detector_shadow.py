@@ -7,6 +7,7 @@ import harness
 import judges
 import messages
 import pytest
+import responses
 import service as services
 import test_detector_errors as errors
 from service import HANG, reply
@@ -69,7 +70,7 @@ def recovered(request):
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize("path", [CHAT, COMPLETIONS, messages.PATH])
+@pytest.mark.parametrize("path", [CHAT, COMPLETIONS, messages.PATH, responses.PATH])
 @pytest.mark.parametrize("route", ["only", "redact", "annotate"])
 def test_findings_are_counted_and_change_nothing(world, route, path, stream):
     plain = world.ask("plain", path, stream=stream)
