@@ -108,7 +108,7 @@ test-presidio: ## Presidio's analyzer, installed from PyPI, asked by the gateway
 	@WEIR_PRESIDIO_PYTHON=$(CURDIR)/build/presidio/bin/python $(PYTHON) -m pytest -q -ra -p no:cacheprovider \
 		tests/integration/test_presidio.py
 
-test-clients: ## LangChain, LlamaIndex, LiteLLM, pydantic-ai and instructor, installed from PyPI, as the gateway's clients
+test-clients: ## LangChain, LlamaIndex, LiteLLM, pydantic-ai, instructor and OpenAI agents, installed from PyPI, as the gateway's clients
 	@tools/bootstrap build test
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan -j $(JOBS) --target weir
@@ -116,7 +116,8 @@ test-clients: ## LangChain, LlamaIndex, LiteLLM, pydantic-ai and instructor, ins
 	@test -x build/clients/bin/python || $(PYTHON) -m venv build/clients
 	@build/clients/bin/pip install -q --no-deps -r tests/integration/python/more_requirements.txt
 	@WEIR_CLIENTS_PYTHON=$(CURDIR)/build/clients/bin/python WEIR_BUILD_DIR='$(CURDIR)/build/asan' \
-		$(PYTHON) -m pytest -q -ra -p no:cacheprovider tests/integration/test_more_clients.py
+		$(PYTHON) -m pytest -q -ra -p no:cacheprovider tests/integration/test_more_clients.py \
+		tests/integration/test_dialect_frameworks.py
 
 dist-test: dist ## install and start what dist made, in a bare root and a container; needs root
 	@tools/bootstrap dist disttest
