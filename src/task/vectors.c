@@ -58,6 +58,29 @@ static bool has_history(enum weir_model_op op)
     return op == WEIR_MODEL_COUNT || op == WEIR_MODEL_ITEM_COUNT;
 }
 
+/* What OpenAI calls a count of a response's tokens: it is no plain word, and may leave all the
+ * same.
+ */
+static void name_count(const struct weir_json *said, struct weir_arena *arena, struct weir_buf *out)
+{
+    struct weir_slice name = WEIR_SLICE("response.input_tokens");
+    struct weir_slice member = WEIR_SLICE("object");
+    uint32_t at = weir_json_get_set(said, 0, member);
+    struct weir_json json;
+    struct weir_json_edit e = {0};
+    bool is_named = at != WEIR_JSON_NONE && weir_json_type(said, at) == WEIR_JSON_STRING &&
+                    weir_json_string_eq(said, at, name);
+    if (is_named && weir_json_parse(&json, weir_buf_slice(out), NULL, arena, NULL) == 0) {
+        struct weir_buf named = {0};
+        weir_json_edit_begin(&e, &json);
+        weir_json_edit_replace_string(&e, weir_json_get(&json, 0, member), name);
+        weir_json_edit_write(&e, &named);
+        weir_json_edit_dispose(&e);
+        weir_buf_dispose(out);
+        *out = named;
+    }
+}
+
 /* A count is numbers and words, whatever the server says; nothing else leaves a route that
  * enforces. Empty: it is no JSON object. */
 static struct weir_slice count_of(struct vectors *v)
@@ -69,6 +92,7 @@ static struct weir_slice count_of(struct vectors *v)
         return (struct weir_slice){0};
     }
     weir_form_write_usage(&json, 0, &out);
+    name_count(&json, v->task->arena, &out);
     return weir_arena_take_buf(v->task->arena, &out);
 }
 

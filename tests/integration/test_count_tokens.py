@@ -81,6 +81,18 @@ def test_a_count_is_numbers(gateway, path, route):
     assert told.json() == {"input_tokens": 7, "note": None}
 
 
+@pytest.mark.parametrize("route", ["annotate", "redact", "block"])
+def test_a_count_keeps_its_name(gateway, route):
+    w, server = gateway
+    for name, left in (("response.input_tokens", "response.input_tokens"), (f"count of {MAIL}", None)):
+        server.answer, usual = lambda request, name=name: reply({"object": name, "input_tokens": 7}), server.answer
+        try:
+            told = w.api.post(f"/{route}/v1/responses/input_tokens", json=question("/v1/responses/input_tokens", "Hi"))
+        finally:
+            server.answer = usual
+        assert told.json() == {"object": name if route == "annotate" else left, "input_tokens": 7}
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_what_is_clean_leaves_as_it_came(gateway, path):
     w, server = gateway

@@ -175,6 +175,8 @@ def test_input_tokens(m):
     items = [{"role": "user", "content": "one two"}, {"type": "function_call_output", "output": "three"}]
     assert ask(m, path=f"{PATH}/input_tokens", input=items).json() == {
         "object": "response.input_tokens", "input_tokens": 3}  # fmt: skip
+    said = {"model": "m", "messages": [{"role": "user", "content": "one two"}]}
+    assert m.api.post("/v1/messages/count_tokens", json=said).json() == {"input_tokens": 2}
 
 
 # --- kept ---

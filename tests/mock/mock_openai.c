@@ -397,6 +397,16 @@ static void go_input_tokens(struct weir_http_stream *s, const struct weir_json *
     weir_buf_dispose(&answer);
 }
 
+static void go_count_tokens(struct weir_http_stream *s, const struct weir_json *body)
+{
+    struct weir_mock_ask ask = {0};
+    struct weir_buf answer = {0};
+    read_messages(body, &ask, &s->arena);
+    weir_buf_printf(&answer, "{\"input_tokens\":%zu}", ask.prompt_tokens);
+    weir_mock_reply_json(s, weir_buf_slice(&answer));
+    weir_buf_dispose(&answer);
+}
+
 void weir_mock_openai_begin_completion(void *env, struct weir_http_stream *s)
 {
     static const struct weir_mock_role role = {
@@ -471,6 +481,14 @@ void weir_mock_openai_begin_tokenize(void *env, struct weir_http_stream *s)
 {
     static const struct weir_mock_role role = {
         .take = take_tokenize, .go = go_tokenize, .fail = weir_mock_reply_openai_error};
+    (void)env;
+    weir_mock_reply_begin(s, &role);
+}
+
+void weir_mock_openai_begin_count_tokens(void *env, struct weir_http_stream *s)
+{
+    static const struct weir_mock_role role = {
+        .take = take_tokenize, .go = go_count_tokens, .fail = weir_mock_reply_messages_error};
     (void)env;
     weir_mock_reply_begin(s, &role);
 }

@@ -10,6 +10,7 @@
 void weir_mock_openai_begin_chat(void *env, struct weir_http_stream *s);
 void weir_mock_openai_begin_message(void *env, struct weir_http_stream *s); /* Anthropic's */
 void weir_mock_openai_begin_response(void *env, struct weir_http_stream *s);
+void weir_mock_openai_begin_count_tokens(void *env, struct weir_http_stream *s);
 void weir_mock_openai_begin_input_tokens(void *env, struct weir_http_stream *s);
 void weir_mock_openai_begin_completion(void *env, struct weir_http_stream *s);
 void weir_mock_openai_begin_models(void *env, struct weir_http_stream *s);

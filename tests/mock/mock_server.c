@@ -123,6 +123,7 @@ static const struct weir_route_entry TABLE[] = {
     {"/v1/chat/completions", WEIR_HTTP_POST, weir_mock_openai_begin_chat, NULL},
     {"/v1/completions", WEIR_HTTP_POST, weir_mock_openai_begin_completion, NULL},
     {"/v1/messages", WEIR_HTTP_POST, weir_mock_openai_begin_message, NULL},
+    {"/v1/messages/count_tokens", WEIR_HTTP_POST, weir_mock_openai_begin_count_tokens, NULL},
     {"/v1/responses", WEIR_HTTP_POST, weir_mock_openai_begin_response, NULL},
     {"/v1/responses/input_tokens", WEIR_HTTP_POST, weir_mock_openai_begin_input_tokens, NULL},
     {"/v1/responses/*/cancel", WEIR_HTTP_POST, weir_mock_stored_begin_cancel, NULL},
