@@ -139,8 +139,15 @@ static void on_event(struct conn *c)
     }
 }
 
-/* Lines of events: one that begins with `data` is an event, one that begins with `event` an error
- * (completions name no others). */
+/* Messages and Responses name all their events. */
+static bool is_error_line(const char *p, const char *end)
+{
+    static const char word[] = "event: error";
+    size_t n = sizeof word - 1;
+    return (size_t)(end - p) >= n && memcmp(p, word, n) == 0;
+}
+
+/* Lines of events: one that begins with `data` is an event, an event named `error` is one. */
 static void take_data(struct conn *c, const char *p, size_t n)
 {
     const char *end = p + n;
@@ -148,7 +155,7 @@ static void take_data(struct conn *c, const char *p, size_t n)
         if (c->at_line_start) {
             if (*p == 'd') {
                 on_event(c);
-            } else if (*p == 'e') {
+            } else if (is_error_line(p, end)) {
                 load.n_failed++;
             }
         }

@@ -3,8 +3,8 @@
  * word that is looked for in no channel, not even over several events, and nothing is left open.
  *
  *   byte 0     bits: block, unary, completions, a detector of whole documents, unknown members
- * pass, the detector answers late and in any order, several events come in one read, Messages; then
- * events, one a line; unary: one answer
+ * pass, the detector answers late and in any order, several events come in one read, Messages (with
+ * the bit of completions: Responses); then events, one a line; unary: one answer
  *
  * Unknown members that do not pass are looked at where the input's length is even, else dropped.
  * When a late answer comes, and which, is decided by numbers made from the input.
@@ -141,6 +141,7 @@ struct world {
     const char *said; /* where choices say something */
     bool is_stream;
     bool is_message;
+    bool is_response;
     bool passes_unknown;
     struct weir_out out;
     struct weir_buf words[MAX_CHOICES][N_WORDS]; /* what has left, by channel and tool call */
@@ -345,13 +346,17 @@ static void check_message(struct world *w, const struct weir_json *j)
     }
 }
 
+static void on_answer(void *ctx, const struct weir_task_answer *answer);
+
+#include "fuzz/policy_response.h"
+
 static void check_leaves(struct world *w, struct weir_slice json)
 {
     struct weir_arena arena = {0};
     struct weir_json j;
     CHECK(weir_json_parse(&j, json, NULL, &arena, NULL) == 0); /* no name twice, too */
-    if (w->is_message) {
-        check_message(w, &j);
+    if (w->is_message || w->is_response) {
+        (w->is_message ? check_message : check_response)(w, &j);
         weir_arena_dispose(&arena);
         return;
     }
@@ -489,7 +494,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world w = {.model = {.ops = &MODEL_OPS},
                       .said = (how & IS_TEXT) != 0 ? "text" : body,
                       .is_stream = (how & IS_UNARY) == 0,
-                      .is_message = (how & IS_MESSAGE) != 0,
+                      .is_message = (how & (IS_MESSAGE | IS_TEXT)) == IS_MESSAGE,
+                      .is_response = (how & IS_MESSAGE) != 0 && (how & IS_TEXT) != 0,
                       .passes_unknown = (how & PASSES) != 0,
                       .dice = (uint32_t)size * 2654435761u + data[size / 2],
                       .out = {.ops = &OUT_OPS}};
@@ -511,6 +517,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                 .max_service_body_bytes = 1 << 20,
                                 .max_event_bytes = 1 << 16,
                                 .max_held_bytes = 1 << 12,
+                                .max_remembered_bytes = 1 << 14,
                                 .max_choices = MAX_CHOICES,
                                 .max_tool_calls = MAX_TOOLS,
                                 .strategy = weir_gather_strategy_at(0)};
@@ -523,7 +530,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .output = {.uses = &use, .n = 1},
                                          .policy = &policy,
                                          .n_choices = 1};
-    if (w.is_message && (how & IS_UNARY) != 0) {
+    if (w.is_response) {
+        start_response(&w, &task, &asked);
+    } else if (w.is_message && (how & IS_UNARY) != 0) {
         weir_task_message_start(&task, &asked, on_answer, &w);
     } else if (w.is_message) {
         weir_message_stream_start(&task, &asked, &w.out);
