@@ -70,7 +70,9 @@ def test_what_is_not_a_path(gateway, m):
 def test_an_id_is_no_path(gateway, m, id):
     """Where ids have no tag they reach the server: one that decodes them must not read another path."""
     for way in ("get", "delete", "cancel", "input_items"):
-        assert ask(gateway, id, way, route="default").status_code == 404
+        answer = ask(gateway, id, way, route="default")
+        assert answer.status_code == 404
+        assert "x-weir-attempts" not in answer.headers, "nobody is asked for it"
 
 
 def test_without_a_key_for_ids_nothing_kept_is_served(module_weir, m):
