@@ -2,10 +2,11 @@
  * The output detectors of the embedded default (detect/reading.h) on streams of tokens: how long a
  * token is held, in tokens and code points, on English, dense and not, German, Japanese and code;
  * what a token costs; what the readers of a channel take. Usage: read_bench [ROUNDS [TEXT]], TEXT
- * being 0 to 4
+ * being 0 to 4; read_bench 0 TEXT tells which tokens leave later than with the next one, and who
+ * holds them
  *
- * Tokens are cut as tokenizers do it: a word with the blank before it, at most eight letters of it,
- * signs by themselves, two letters of Japanese.
+ * Tokens are cut as tokenizers do it: a word with the blank or sign before it, at most eight letters
+ * of it, signs together, two letters of Japanese; and once more with each sign by itself.
  */
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -88,38 +89,79 @@ static bool is_letter(unsigned char c)
            (c >= 0x80 && c < 0xC0);
 }
 
-/* The bytes of the next token. */
-static size_t token_length(struct weir_slice s)
+static bool is_digit(unsigned char c)
 {
-    size_t n = s.p[0] == ' ' && s.n > 1 && s.p[1] != ' ';
-    if ((unsigned char)s.p[n] >= 0xE0) {
-        size_t n_bytes = weir_utf8_byte_at(weir_slice_sub(s, n, s.n), 2);
-        return n + n_bytes;
+    return c >= '0' && c <= '9';
+}
+
+static bool is_sign(unsigned char c)
+{
+    return c < 0x80 && !is_letter(c) && !is_digit(c) && c != ' ' && c != '\n';
+}
+
+/* Letters, at most eight of them and whole code points; two of scripts without blanks. */
+static size_t letters_length(struct weir_slice s)
+{
+    size_t n = 0;
+    if (s.n != 0 && (unsigned char)s.p[0] >= 0xE0) {
+        return weir_utf8_byte_at(s, 2);
     }
-    size_t from = n;
-    while (n < s.n && n - from < MAX_LETTERS && is_letter((unsigned char)s.p[n])) {
+    while (n < s.n && n < MAX_LETTERS && is_letter((unsigned char)s.p[n])) {
         n++;
     }
     while (n < s.n && ((unsigned char)s.p[n] & 0xC0) == 0x80) {
         n++;
     }
-    if (n == from) {
-        while (n < s.n && n - from < 3 && s.p[n] >= '0' && s.p[n] <= '9') {
-            n++;
-        }
+    return n;
+}
+
+/*
+ * The bytes of the next token, by the rules that tokenizers cut words with before anything else: a
+ * blank or a sign belongs to the letters behind it, digits come by three, signs together with a
+ * blank before and the line's end behind them. `is_fine`: signs by themselves, as the worst of
+ * tokenizers would.
+ */
+static size_t token_length(struct weir_slice s, bool is_fine)
+{
+    unsigned char first = (unsigned char)s.p[0];
+    size_t lead = !is_letter(first) && !is_digit(first) && first != '\n' && first < 0x80 &&
+                  (!is_fine || first == ' ');
+    size_t n_letters = letters_length(weir_slice_sub(s, lead, s.n));
+    if (n_letters != 0) {
+        return lead + n_letters;
     }
-    return n > from ? n : from + 1;
+    size_t n = 0;
+    while (n < s.n && n < 3 && is_digit((unsigned char)s.p[n])) {
+        n++;
+    }
+    if (n != 0) {
+        return n;
+    }
+    n = first == ' ' && s.n > 1 && is_sign((unsigned char)s.p[1]);
+    size_t from = n;
+    while (n < s.n && (n == from || !is_fine) && is_sign((unsigned char)s.p[n])) {
+        n++;
+    }
+    if (n > from) {
+        n += n < s.n && s.p[n] == '\n' && !is_fine;
+        return n;
+    }
+    while (n < s.n && (s.p[n] == ' ' || s.p[n] == '\n') &&
+           !(n != 0 && s.p[n] == ' ' && n + 1 < s.n && s.p[n + 1] != ' ')) {
+        n++; /* the last blank belongs to what follows */
+    }
+    return n != 0 ? n : 1;
 }
 
 static struct weir_slice tokens[MAX_TOKENS];
 static size_t ends_cp[MAX_TOKENS];
 
-static size_t cut(struct weir_slice text)
+static size_t cut(struct weir_slice text, bool is_fine)
 {
     size_t n = 0;
     size_t at_cp = 0;
     while (text.n != 0) {
-        tokens[n] = weir_slice_sub(text, 0, token_length(text));
+        tokens[n] = weir_slice_sub(text, 0, token_length(text, is_fine));
         at_cp += weir_utf8_count(tokens[n]);
         ends_cp[n] = at_cp;
         text = weir_slice_sub(text, tokens[n].n, text.n);
@@ -145,6 +187,24 @@ static size_t smallest_mark(const struct weir_reading *r)
     return mark_cp;
 }
 
+/* Of the first time the text is said: a token that is late, and what each reader holds of it. */
+static void tell_late(const struct weir_reading *r, size_t i, size_t left)
+{
+    enum { FIRST = 400 };
+    if (i != left + 1 || i > FIRST) {
+        return;
+    }
+    printf("    %-12.*s before %.*s:", (int)tokens[left].n, tokens[left].p,
+           (int)((tokens[i].p + tokens[i].n) - (tokens[left].p + tokens[left].n)),
+           tokens[left].p + tokens[left].n);
+    for (size_t k = 0; k < N_READERS; k++) {
+        if (weir_reading_mark_cp(r, k) < ends_cp[left]) {
+            printf(" %s", kinds[k].kind);
+        }
+    }
+    printf("\n");
+}
+
 struct hold {
     size_t with_next; /* tokens that leave with the next one, or their own */
     size_t within_three;
@@ -163,7 +223,7 @@ static struct weir_reading *open_reading(void)
     return r;
 }
 
-static struct hold measure(size_t n)
+static struct hold measure(size_t n, bool tells_late)
 {
     struct hold h = {0};
     struct weir_reading *r = open_reading();
@@ -181,10 +241,22 @@ static struct hold measure(size_t n)
             h.most_tokens = late > h.most_tokens ? late : h.most_tokens;
             left++;
         }
+        if (tells_late) {
+            tell_late(r, i, left);
+        }
     }
     h.mean_cp = held_cp / (double)n;
     weir_reading_free(r);
     return h;
+}
+
+static void print_hold(size_t n, bool tells_late)
+{
+    struct hold h = measure(n, tells_late);
+    printf("  with the next %.1f %%, within three %.1f %%, at most %zu tokens, %zu code points; "
+           "held on average %.1f code points\n",
+           100.0 * (double)h.with_next / (double)n, 100.0 * (double)h.within_three / (double)n,
+           h.most_tokens, h.most_cp, h.mean_cp);
 }
 
 /* What the readers of a channel take, in the middle of a text. */
@@ -239,14 +311,12 @@ int main(int argc, char **argv)
         while (text.n + strlen(texts[i].text) < TEXT_BYTES) {
             weir_buf_append(&text, weir_slice_cstr(texts[i].text));
         }
-        size_t n = cut(weir_buf_slice(&text));
-        printf("%s, %zu tokens\n", texts[i].name, n);
-        struct hold h = measure(n);
-        printf(
-            "  with the next %.1f %%, within three %.1f %%, at most %zu tokens, %zu code points; "
-            "held on average %.1f code points\n",
-            100.0 * (double)h.with_next / (double)n, 100.0 * (double)h.within_three / (double)n,
-            h.most_tokens, h.most_cp, h.mean_cp);
+        size_t n = cut(weir_buf_slice(&text), true);
+        printf("%s, %zu tokens with signs by themselves\n", texts[i].name, n);
+        print_hold(n, false);
+        n = cut(weir_buf_slice(&text), false);
+        printf("  %zu tokens\n", n);
+        print_hold(n, rounds == 0);
         printf("  %.0f ns a token, %zu bytes for the readers of a channel\n",
                rounds > 0 ? cost(n, rounds) : 0, rounds > 0 ? memory(n) : 0);
         weir_buf_dispose(&text);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAP = 16 };
+enum { FIRST_CAP = 4 };
 
 void weir_found_dispose(struct weir_found *f)
 {

@@ -329,8 +329,8 @@ static enum sign skip_bracket(struct weir_slice t, size_t end, size_t *at, size_
         return SIGN_SAID;
     }
     bool is_closed = c == '>' && is_element(t, end);
-    if (!is_closed && !has_digit_word(t, i)) {
-        return SIGN_NONE; /* most of prose */
+    if (!is_closed && (i == end || !has_digit_word(t, i))) {
+        return SIGN_NONE; /* most of prose, and of code: token.kind */
     }
     bool is_bound = is_closed || (i > end && is_option(t, end));
     bool is_next =
