@@ -195,20 +195,16 @@ static void begin_draining(struct run *r)
  * connection open. */
 static bool is_last_event(const struct run *r, const struct weir_sse_event *e)
 {
-    static const char *const ends[] = {"response.completed", "response.incomplete",
-                                       "response.failed"};
     if (r->is_freed) {
         return false;
     }
     if (r->op == WEIR_MODEL_MESSAGES) {
-        return weir_slice_eq_cstr(e->name, "message_stop");
+        return weir_slice_eq(e->name, WEIR_SLICE("message_stop"));
     }
-    for (size_t i = 0; r->op == WEIR_MODEL_RESPONSES && i < sizeof ends / sizeof ends[0]; i++) {
-        if (weir_slice_eq_cstr(e->name, ends[i])) {
-            return true;
-        }
-    }
-    return false;
+    return r->op == WEIR_MODEL_RESPONSES &&
+           (weir_slice_eq(e->name, WEIR_SLICE("response.completed")) ||
+            weir_slice_eq(e->name, WEIR_SLICE("response.incomplete")) ||
+            weir_slice_eq(e->name, WEIR_SLICE("response.failed")));
 }
 
 static void take_event(struct run *r, const struct weir_sse_event *e)

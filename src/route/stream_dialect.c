@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "wire/json_edit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,15 +194,13 @@ static const char *skip(const char *p, const char *end, struct weir_slice before
 }
 
 /* {"type":"…","sequence_number":7, as OpenAI and we write it. */
-static bool find_behind_type(struct weir_slice event, struct weir_slice name,
+static bool find_behind_type(struct weir_slice event, struct weir_slice key,
                              struct weir_slice *digits)
 {
     const char *end = event.p + event.n;
     const char *p = skip(event.p, end, WEIR_SLICE("{\"type\":\""));
     p = p != NULL ? memchr(p, '"', (size_t)(end - p)) : NULL;
-    p = p != NULL ? skip(p, end, WEIR_SLICE("\",\"")) : NULL;
-    p = p != NULL ? skip(p, end, name) : NULL;
-    p = p != NULL ? skip(p, end, WEIR_SLICE("\":")) : NULL;
+    p = p != NULL && end - p > 2 && p[1] == ',' ? skip(p + 2, end, key) : NULL;
     const char *start = p;
     while (p != NULL && p < end && is_digit(*p)) {
         p++;
@@ -222,7 +219,7 @@ static bool cut_end(struct weir_slice *s, struct weir_slice end)
 }
 
 /* ,"sequence_number":7,"type":"…"} as those write it who order members by their names. */
-static bool find_before_type(struct weir_slice event, struct weir_slice name,
+static bool find_before_type(struct weir_slice event, struct weir_slice key,
                              struct weir_slice *digits)
 {
     struct weir_slice rest = event;
@@ -239,14 +236,13 @@ static bool find_before_type(struct weir_slice event, struct weir_slice name,
         rest.n--;
     }
     *digits = weir_slice_sub(event, rest.n, end);
-    return digits->n != 0 && cut_end(&rest, WEIR_SLICE("\":")) && cut_end(&rest, name) &&
-           cut_end(&rest, WEIR_SLICE("\""));
+    return digits->n != 0 && cut_end(&rest, key);
 }
 
-bool weir_stream_find_number(struct weir_slice event, const char *name, struct weir_slice *digits)
+bool weir_stream_find_number(struct weir_slice event, struct weir_slice key,
+                             struct weir_slice *digits)
 {
-    struct weir_slice n = weir_slice_cstr(name);
-    return find_behind_type(event, n, digits) || find_before_type(event, n, digits);
+    return find_behind_type(event, key, digits) || find_before_type(event, key, digits);
 }
 
 bool weir_stream_is_number(struct weir_slice digits, uint64_t number)
@@ -257,16 +253,16 @@ bool weir_stream_is_number(struct weir_slice digits, uint64_t number)
 }
 
 /* Is it plainly there, once, with that number? */
-static bool has_number(struct weir_slice event, struct weir_slice name, uint64_t number)
+static bool has_number(struct weir_slice event, struct weir_slice key, uint64_t number)
 {
-    char quoted[96];
-    int n = snprintf(quoted, sizeof quoted, "\"%.*s\"", (int)name.n, name.p);
+    struct weir_slice quoted = weir_slice_sub(key, 0, key.n - 1);
     const char *end = event.p + event.n;
-    const char *at = memmem(event.p, event.n, quoted, (size_t)n);
-    if (at == NULL || memmem(at + n, (size_t)(end - at - n), quoted, (size_t)n) != NULL) {
+    const char *at = memmem(event.p, event.n, quoted.p, quoted.n);
+    if (at == NULL ||
+        memmem(at + quoted.n, (size_t)(end - at) - quoted.n, quoted.p, quoted.n) != NULL) {
         return false;
     }
-    at += n;
+    at += quoted.n;
     while (at < end && (*at == ' ' || *at == ':')) {
         at++;
     }
@@ -279,19 +275,19 @@ static bool has_number(struct weir_slice event, struct weir_slice name, uint64_t
 }
 
 /* By a reader: wherever it stands, or at the end where it is missing. */
-static bool edit_number(struct weir_slice event, const char *name, uint64_t number,
+static bool edit_number(struct weir_slice event, struct weir_slice key, uint64_t number,
                         struct weir_buf *out)
 {
     struct weir_json_tape tape = {0};
     struct weir_json json;
     struct weir_json_edit e = {0};
-    char text[24];
-    int n = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    char text[WEIR_SLICE_U64_MOST];
+    struct weir_slice name = weir_slice_sub(key, 1, key.n - 2);
     bool is_object = weir_json_parse_reuse(&json, event, NULL, &tape, NULL) == 0 &&
                      weir_json_type(&json, 0) == WEIR_JSON_OBJECT;
     if (is_object) {
         weir_json_edit_begin(&e, &json);
-        weir_json_edit_set(&e, 0, weir_slice_cstr(name), weir_slice_make(text, (size_t)n));
+        weir_json_edit_set(&e, 0, name, weir_slice_of_u64(number, text));
         weir_json_edit_write(&e, out);
         weir_json_edit_dispose(&e);
     }
@@ -299,13 +295,12 @@ static bool edit_number(struct weir_slice event, const char *name, uint64_t numb
     return is_object;
 }
 
-bool weir_stream_set_number(struct weir_slice event, const char *name, uint64_t number,
+bool weir_stream_set_number(struct weir_slice event, struct weir_slice key, uint64_t number,
                             struct weir_buf *out)
 {
     struct weir_slice digits;
-    if (!weir_stream_find_number(event, name, &digits)) {
-        return !has_number(event, weir_slice_cstr(name), number) &&
-               edit_number(event, name, number, out);
+    if (!weir_stream_find_number(event, key, &digits)) {
+        return !has_number(event, key, number) && edit_number(event, key, number, out);
     }
     if (weir_stream_is_number(digits, number)) {
         return false;

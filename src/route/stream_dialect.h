@@ -38,8 +38,9 @@ struct weir_stream_dialect {
     enum weir_stream_call (*call)(const struct weir_json *json, uint64_t *index, uint32_t *text);
     const char *mark; /* stands in all events of calls and of nothing but few others */
     void (*write_error)(const struct weir_problem *problem, struct weir_buf *out);
-    const char *ping;   /* the event that says that nothing happens; NULL: a comment does */
-    const char *number; /* the member that counts events from 0; NULL: none does */
+    const char *ping;         /* the event that says that nothing happens; NULL: a comment does */
+    struct weir_slice number; /* the member that counts events from 0, as it is written: "n":;
+                                 empty: none does */
 };
 
 extern const struct weir_stream_dialect weir_stream_messages;
@@ -112,14 +113,15 @@ void weir_stream_gate_release(struct weir_stream_gate *g, struct weir_slice *sta
 
 /* ---- numbers ---- */
 
-/* The number in the event's member `name`, where that stands next to its `type`, in front or at the
- * end; false: it may be anywhere. */
-bool weir_stream_find_number(struct weir_slice event, const char *name, struct weir_slice *digits);
+/* The number in an event's member, of which `key` is the name with its quotes and colon, where that
+ * stands next to its `type`, in front or at the end; false: it may be anywhere. */
+bool weir_stream_find_number(struct weir_slice event, struct weir_slice key,
+                             struct weir_slice *digits);
 bool weir_stream_is_number(struct weir_slice digits, uint64_t number);
 
-/* Appends the event with that number in its member `name`. False: it has it already, and nothing
- * was appended. */
-bool weir_stream_set_number(struct weir_slice event, const char *name, uint64_t number,
+/* Appends the event with that number in the member. False: it has it already, and nothing was
+ * appended. */
+bool weir_stream_set_number(struct weir_slice event, struct weir_slice key, uint64_t number,
                             struct weir_buf *out);
 
 #endif

@@ -105,9 +105,9 @@ static void put_named(struct weir_stream_out *o, struct weir_slice name, struct 
 }
 
 /* The member that counts events, where the dialect has one. */
-static const char *number_of(const struct weir_stream_out *o)
+static struct weir_slice number_of(const struct weir_stream_out *o)
 {
-    return o->options.dialect != NULL ? o->options.dialect->number : NULL;
+    return o->options.dialect != NULL ? o->options.dialect->number : (struct weir_slice){0};
 }
 
 /* Where events are counted this is: whatever was left out, joined or added before, their numbers
@@ -115,9 +115,9 @@ static const char *number_of(const struct weir_stream_out *o)
 static void put_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
 {
     struct weir_buf counted = {0};
-    const char *number = number_of(o);
+    struct weir_slice number = number_of(o);
     bool is_other =
-        number != NULL && weir_stream_set_number(json, number, o->n_numbered++, &counted);
+        number.n != 0 && weir_stream_set_number(json, number, o->n_numbered++, &counted);
     put_named(o, name, is_other ? weir_buf_slice(&counted) : json);
     weir_buf_dispose(&counted);
 }
@@ -164,7 +164,7 @@ static void send_raw(struct weir_stream_out *o, const struct weir_out_raw *event
 {
     struct weir_slice bytes = event->bytes;
     struct weir_slice digits;
-    if (number_of(o) == NULL) {
+    if (number_of(o).n == 0) {
         send_bytes(o, bytes);
         return;
     }

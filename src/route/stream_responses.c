@@ -161,11 +161,13 @@ static void write_error(const struct weir_problem *problem, struct weir_buf *out
     weir_buf_dispose(&whole);
 }
 
+static const char NUMBER[] = "\"sequence_number\":";
+
 const struct weir_stream_dialect weir_stream_responses = {
     .pack = pack,
     .unpack = unpack,
     .call = call,
     .mark = "_call",
     .write_error = write_error,
-    .number = "sequence_number",
+    .number = {NUMBER, sizeof NUMBER - 1},
 };

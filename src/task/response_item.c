@@ -39,8 +39,12 @@ void weir_rsp__sum_begin(struct weir_rsp_sum *s)
 
 void weir_rsp__sum_add(struct weir_rsp_sum *s, struct weir_slice text)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        s->tail[s->n++ % 8] = text.p[i];
+    while (text.n != 0) {
+        size_t at = s->n % 8;
+        size_t n = text.n < 8 - at ? text.n : 8 - at;
+        memcpy(s->tail + at, text.p, n);
+        s->n += n;
+        text = weir_slice_sub(text, n, text.n);
         if (s->n % 8 == 0) {
             uint64_t word;
             memcpy(&word, s->tail, 8);

@@ -21,7 +21,8 @@ struct weir_row_place {
     struct weir_row *row;
     struct weir_row_place_options o;
     struct weir_guard *guard;
-    size_t left_cp;            /* of its text, that has left */
+    size_t left_cp;            /* of its text, that may leave … */
+    struct weir_buf kept;      /* … but waits for the rest of its event */
     size_t told_held;          /* what waits for detectors that only tell, as counted */
     struct weir_row_rest rest; /* annotate: of its last piece */
     uint16_t half;             /* see talk/half.h */
@@ -60,6 +61,7 @@ struct item {
     uint64_t number;
     size_t start_cp; /* TEXT */
     size_t end_cp;
+    size_t n_text; /* its bytes */
     bool has_left; /* annotate: between events of one piece */
     size_t n_held;
     struct weir_task_spares *home; /* where it goes when it has left; NULL: nowhere */
@@ -104,6 +106,7 @@ static void free_places(struct weir_list *places)
         weir_list_remove(&place->link);
         weir_guard_free(place->guard);
         weir_row_rest_drop(&place->rest);
+        weir_buf_dispose(&place->kept);
         free(place);
     }
 }
@@ -390,6 +393,7 @@ static bool add_text(struct weir_row_place *place, struct weir_slice text, struc
     item->number = place->o.number;
     item->start_cp = start_cp;
     item->end_cp = weir_guard_length_cp(place->guard, place->o.channel);
+    item->n_text = text.n;
     item->n_held += text.n;
     row->held_bytes += text.n;
     return true;
@@ -741,6 +745,15 @@ static void send_empty(struct weir_row *row, const struct item *item)
                          .raw = raw_of(item)});
 }
 
+/* An event whose end is not judged yet leaves as it came when it is: nothing was found up to there,
+ * and it is not long. */
+static bool is_kept(const struct item *item, const struct weir_guard_piece *piece, bool is_begun)
+{
+    enum { WHOLE_CP = 32 };
+    return item->end_cp > piece->end_cp && piece->n_findings == 0 && is_begun &&
+           json_of(item).n != 0 && item->end_cp - item->start_cp <= WHOLE_CP;
+}
+
 /* As much of the piece as lies in the item, as it came if that is all of it; else what it says
  * besides its text leaves with the last of that. What was found rides on the piece's last event.
  * Returns how many bytes that were. */
@@ -749,17 +762,28 @@ static size_t send_part(const struct item *item, const struct weir_guard_piece *
 {
     struct weir_row_place *place = item->place;
     size_t end_cp = item->end_cp < piece->end_cp ? item->end_cp : piece->end_cp;
-    bool is_whole = item->start_cp == at_cp && item->end_cp == end_cp;
+    bool is_begun = item->start_cp == at_cp || place->kept.n != 0; /* none of it has left */
     bool is_last = item->end_cp == end_cp;
-    size_t n = weir_utf8_byte_at(rest, end_cp - at_cp);
-    struct weir_row_text text = {.found = found_of(place, piece),
-                                 .text = weir_slice_sub(rest, 0, n),
-                                 .json = is_last ? json_of(item) : WEIR_SLICE(""),
-                                 .raw = is_whole ? raw_of(item) : WEIR_SLICE(""),
-                                 .is_rest = is_last && !is_whole};
-    text.found.n_findings = end_cp == piece->end_cp ? piece->n_findings : 0;
-    place->row->o.ops->text(place->row->o.ctx, &text);
-    return n;
+    bool is_whole = is_begun && is_last;
+    size_t n_whole = item->n_text - (is_whole ? place->kept.n : 0);
+    size_t n = is_whole ? n_whole : weir_utf8_byte_at(rest, end_cp - at_cp);
+    struct weir_slice part = weir_slice_sub(rest, 0, n);
+    bool waits = is_kept(item, piece, is_begun);
+    if (waits || place->kept.n != 0) {
+        weir_buf_append(&place->kept, part);
+    }
+    if (!waits) {
+        struct weir_row_text text = {.found = found_of(place, piece),
+                                     .text =
+                                         place->kept.n != 0 ? weir_buf_slice(&place->kept) : part,
+                                     .json = is_last ? json_of(item) : WEIR_SLICE(""),
+                                     .raw = is_whole ? raw_of(item) : WEIR_SLICE(""),
+                                     .is_rest = is_last && !is_whole};
+        text.found.n_findings = end_cp == piece->end_cp ? piece->n_findings : 0;
+        place->row->o.ops->text(place->row->o.ctx, &text);
+        weir_buf_clear(&place->kept);
+    }
+    return part.n;
 }
 
 /* Annotate: the piece event by event, with the lines that stand between them, up to something of

@@ -6,17 +6,19 @@
 
 #include <stdio.h>
 
+#define KEY WEIR_SLICE("\"n\":")
+
 static bool finds(const char *event, const char *want)
 {
     struct weir_slice digits;
-    bool is_found = weir_stream_find_number(weir_slice_cstr(event), "n", &digits);
+    bool is_found = weir_stream_find_number(weir_slice_cstr(event), KEY, &digits);
     return is_found && weir_slice_eq_cstr(digits, want);
 }
 
 static bool finds_none(const char *event)
 {
     struct weir_slice digits;
-    return !weir_stream_find_number(weir_slice_cstr(event), "n", &digits);
+    return !weir_stream_find_number(weir_slice_cstr(event), KEY, &digits);
 }
 
 static void test_next_to_the_type(void **state)
@@ -56,7 +58,7 @@ static void test_next_to_the_type(void **state)
 static void expect_set(const char *event, uint64_t number, const char *want)
 {
     struct weir_buf out = {0};
-    bool is_set = weir_stream_set_number(weir_slice_cstr(event), "n", number, &out);
+    bool is_set = weir_stream_set_number(weir_slice_cstr(event), KEY, number, &out);
     assert_int_equal(is_set, want != NULL);
     if (want != NULL) {
         assert_string_equal(weir_buf_cstr(&out), want);

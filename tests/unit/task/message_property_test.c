@@ -290,6 +290,9 @@ static void test_annotate(void **state)
         }
         write_events(&w, &events);
         stream_message(&w, weir_buf_slice(&events));
+        if (is_clean) {
+            expect_untouched(&w, &events);
+        }
         hear(&w, &h);
         for (size_t k = 0; k < w.n_choices; k++) {
             expect_same(&h.texts[k + 1], &w.texts[k][0], "streamed");

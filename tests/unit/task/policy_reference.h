@@ -14,6 +14,19 @@ static inline size_t n_rounds(size_t usual)
     return n;
 }
 
+/* Nothing was found, and no character was cut in two: all events leave as they came. */
+static inline void expect_untouched(const struct world *w, const struct weir_buf *events)
+{
+    struct weir_buf all = {0};
+    weir_buf_append(&all, weir_buf_slice(events));
+    weir_buf_append(&all, WEIR_SLICE("end\n"));
+    bool has_half = strstr(weir_buf_cstr(&all), "\\ud83d\"") != NULL;
+    if (!has_half && !weir_slice_eq(weir_buf_slice(&all), weir_buf_slice(&w->st->lines))) {
+        fail_msg("came:\n%s\nleft:\n%s", weir_buf_cstr(&all), weir_buf_cstr(&w->st->lines));
+    }
+    weir_buf_dispose(&all);
+}
+
 /* ---- the reference: all findings of a text, then every code point by itself ---- */
 
 struct reference {

@@ -457,6 +457,9 @@ static void test_annotate(void **state)
         }
         write_events(&w, &how, &events);
         stream_response(&w, weir_buf_slice(&events));
+        if (is_clean && !how.is_mixed) {
+            expect_untouched(&w, &events);
+        }
         hear(&w, &h);
         for (size_t k = 0; k < w.n_choices; k++) {
             expect_same(&h.texts[DELTAS][k + 1], &w.texts[k][0], "streamed");
