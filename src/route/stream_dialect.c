@@ -306,6 +306,7 @@ bool weir_stream_set_number(struct weir_slice event, struct weir_slice key, uint
         return false;
     }
     size_t at = (size_t)(digits.p - event.p);
+    weir_buf_reserve(out, event.n + WEIR_SLICE_U64_MOST); /* at once */
     weir_buf_append(out, weir_slice_sub(event, 0, at));
     weir_buf_append_u64(out, number);
     weir_buf_append(out, weir_slice_sub(event, at + digits.n, event.n));

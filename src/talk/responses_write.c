@@ -121,30 +121,33 @@ void weir_responses_write_status(const struct weir_responses_place *p, struct we
 struct names {
     const char *part;  /* of the events that open and close it; NULL: there are none */
     const char *said;  /* of those that say its text */
-    const char *index; /* which part it is */
+    const char *index; /* which part it is: its name as it is written; NULL: it has none */
     const char *open;  /* the part up to its text … */
-    const char *all;   /* … which the last of these events has under this name */
+    const char *all;   /* … which the last of these events has under this name, likewise */
 };
 
+#define CONTENT_INDEX ",\"content_index\":"
+#define SUMMARY_INDEX ",\"summary_index\":"
+#define TEXT ",\"text\":"
+
 static const struct names NAMES[WEIR_RESPONSES_KINDS] = {
-    [WEIR_RESPONSES_TEXT] = {"content_part.", "output_text.", "content_index",
-                             "{\"type\":\"output_text\",\"text\":", "text"},
-    [WEIR_RESPONSES_REFUSAL] = {"content_part.", "refusal.", "content_index",
-                                "{\"type\":\"refusal\",\"refusal\":", "refusal"},
-    [WEIR_RESPONSES_REASONING] = {"content_part.", "reasoning_text.", "content_index",
-                                  "{\"type\":\"reasoning_text\",\"text\":", "text"},
-    [WEIR_RESPONSES_SUMMARY] = {"reasoning_summary_part.", "reasoning_summary_text.",
-                                "summary_index", "{\"type\":\"summary_text\",\"text\":", "text"},
+    [WEIR_RESPONSES_TEXT] = {"content_part.", "output_text.", CONTENT_INDEX,
+                             "{\"type\":\"output_text\",\"text\":", TEXT},
+    [WEIR_RESPONSES_REFUSAL] = {"content_part.", "refusal.", CONTENT_INDEX,
+                                "{\"type\":\"refusal\",\"refusal\":", ",\"refusal\":"},
+    [WEIR_RESPONSES_REASONING] = {"content_part.", "reasoning_text.", CONTENT_INDEX,
+                                  "{\"type\":\"reasoning_text\",\"text\":", TEXT},
+    [WEIR_RESPONSES_SUMMARY] = {"reasoning_summary_part.", "reasoning_summary_text.", SUMMARY_INDEX,
+                                "{\"type\":\"summary_text\",\"text\":", TEXT},
     [WEIR_RESPONSES_TRANSCRIPT] = {NULL, "audio.transcript.", NULL,
-                                   "{\"transcript\":", "transcript"},
+                                   "{\"transcript\":", ",\"transcript\":"},
 };
 
 static void put_place(struct weir_buf *out, const struct weir_responses_place *p)
 {
     if (NAMES[p->kind].index != NULL) {
         put_item(out, p);
-        weir_buf_printf(out, ",\"%s\":", NAMES[p->kind].index);
-        weir_buf_append_u64(out, p->part);
+        put_number(out, NAMES[p->kind].index, p->part);
     }
 }
 
@@ -178,7 +181,7 @@ void weir_responses_write_delta(const struct weir_responses_place *p,
 {
     begin(out, NAMES[p->kind].said, is_done ? "done" : "delta");
     put_place(out, p);
-    weir_buf_printf(out, ",\"%s\":", is_done ? NAMES[p->kind].all : "delta");
+    put(out, is_done ? NAMES[p->kind].all : ",\"delta\":");
     if (d->quoted.n != 0) {
         weir_buf_append(out, d->quoted);
     } else {

@@ -370,7 +370,7 @@ static void test_the_same_either_way(void **state)
 {
     (void)state;
     struct world w = {0};
-    size_t n = n_rounds(600);
+    size_t n = n_rounds(400);
     size_t n_unread = 0;
     weir_seal_init(&seal, WEIR_SLICE("secret"), WEIR_SLICE("r"));
     world_init_chunkers(&w);
