@@ -5,8 +5,8 @@
  * being 0 to 4; read_bench 0 TEXT tells which tokens leave later than with the next one, and who
  * holds them
  *
- * Tokens are cut as tokenizers do it: a word with the blank or sign before it, at most eight letters
- * of it, signs together, two letters of Japanese; and once more with each sign by itself.
+ * Tokens are cut as tokenizers do it: a word with the blank or sign before it, at most eight
+ * letters of it, signs together, two letters of Japanese; and once more with each sign by itself.
  */
 #include "base/mem.h"
 #include "base/utf8.h"
