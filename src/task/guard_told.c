@@ -51,7 +51,8 @@ static void forget_bytes(struct weir_guard_told *t, const struct weir_guard_piec
     t->n_bytes -= n < t->n_bytes ? n : t->n_bytes;
 }
 
-/* It is told later, when what it borrows from is gone. */
+/* It is told later, when what it borrows from is gone. It ends with the last of its findings, which
+ * may reach beyond the piece. */
 static void keep(struct weir_guard_told *t, const struct weir_guard_piece *piece)
 {
     struct weir_arena *arena = &t->kept;
@@ -70,6 +71,7 @@ static void keep(struct weir_guard_told *t, const struct weir_guard_piece *piece
         d->evidence = weir_arena_dup(arena, d->evidence);
         d->score_raw = weir_arena_dup(arena, d->score_raw);
         t->list[i] = d;
+        t->piece.end_cp = d->end_cp > t->piece.end_cp ? d->end_cp : t->piece.end_cp;
     }
     t->piece.findings = t->list;
     t->has_piece = true;

@@ -98,6 +98,7 @@ struct world {
     struct weir_plan_use uses[WORLD_DETECTORS];
     size_t n_detectors;
     const struct weir_plan *late; /* see weir_plan */
+    bool is_split;                /* by weir_plan_split: some of `uses` only tell */
     struct world_call *calls;     /* under way */
     size_t n_calls;
     /* Told of every answer before the gateway is; NULL: nobody is. */
@@ -360,6 +361,9 @@ static inline void world_open(struct world *w, bool is_unary)
     policy_ask.n_choices = w->n_choices;
     struct weir_task_completion request = policy_request(w->st);
     request.output = (struct weir_plan){.uses = w->uses, .n = w->n_detectors, .late = w->late};
+    if (w->is_split) {
+        weir_plan_split(&request.output, &w->st->arena);
+    }
     if (is_unary) {
         weir_task_completion_start(&w->st->task, &request, policy_answered, w->st);
     } else {
