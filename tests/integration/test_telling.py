@@ -382,6 +382,39 @@ def test_a_route_may_have_no_other_detector(stage, dialect):
     assert_told(dialect, s.told(), SAYS)
 
 
+LONG = [f"Sentence {i} of a long answer that nobody minds. " * 20 for i in range(400)]
+
+
+def long_answer(request):
+    if request.path.endswith("/messages"):
+        return messages.stream(messages.message(messages.text(0, *LONG)))
+    if request.path.endswith("/responses"):
+        return responses.stream(responses.answer(responses.say(0, *LONG)))
+    is_chat = request.path == CHAT
+    said = [{"delta": {"content": p}} if is_chat else {"text": p} for p in LONG]
+    said.append({"delta": {}, "finish_reason": "stop"} if is_chat else {"text": "", "finish_reason": "stop"})
+    return events(*({"id": "1", "choices": [{"index": 0, **one}]} for one in said), "[DONE]")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=IDS)
+def test_one_that_is_far_behind_is_waited_for(weir, dialect):
+    """More than may be held waits for it alone: the model is not read on, and nothing fails."""
+    detector = Tone()
+    detector.words = {"Hi"}
+    w = weir({"openai": {"service": services.Service(long_answer).config()},
+              "chunkers": {"sentences": {"builtin": "sentence"}}, "cache": False,
+              "detectors": {"mail": {"type": "text_contents", "builtin": "regex", "params": {"regex": ["email"]}},
+                            "tone": {"type": "text_contents", "service": detector.config(),
+                                     "chunker_id": "sentences"}},
+              "limits": {"max_held_bytes_per_stream": 65536}, "routes": [route("redact", "redact")]},
+             args=["--workers", "1"])  # fmt: skip
+    s = Stream(w, dialect, "redact")
+    assert s.read_until(lambda s: len(s.text) > 50000), s.events[-1]
+    detector.let_all()
+    s.read_all()
+    assert s.text == "".join(LONG) and s.is_ended(), s.events[-1]
+
+
 def test_it_is_counted_as_told(stage):
     stage.detector.let_all()
     name = ('weir_findings_total{route="block",side="output",channel="content",detector="tone",'
