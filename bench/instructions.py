@@ -44,6 +44,7 @@ OUTPUT = {
     "remote": {"one": {}, "two": {}},
     "readers": {"regex": {}, "secrets": {}, "keywords": {}, "unicode": {}, "links": {}},
 }
+DIALECTS = {"messages": lockstep.Messages, "responses": lockstep.Responses}
 FINDERS = {"near", "one", "two", "regex"}  # of the address
 STREAMS = 20  # that share a turn of the loop
 WARM_SENTENCES = 2  # before counting begins
@@ -55,7 +56,6 @@ class Case:
     def __init__(self, name, route, n_streams=STREAMS, dialect=lockstep.Chat):
         self.name = name
         self.dialect = dialect
-        self.is_watched = dialect is lockstep.Chat  # by the gate; the others are measured to compare
         self.n_streams = n_streams
         # Of one stream more is counted: what a timer does in between then weighs as little.
         self.n_sentences = 4 if n_streams > 1 else 20
@@ -74,12 +74,11 @@ def all_cases():
             yield Case(f"{policy}-{where}", route)
             if policy != "block":  # a finding ends that stream
                 yield Case(f"{policy}-{where}-found", route)
-    for policy in ("annotate", "block", "redact"):
-        route = {"output": OUTPUT["builtin"], "on_detection": policy}
-        yield Case(f"messages-{policy}", route, dialect=lockstep.Messages)
-        yield Case(f"responses-{policy}", route, dialect=lockstep.Responses)
-    yield Case("messages-passed", unguarded, dialect=lockstep.Messages)
-    yield Case("responses-passed", unguarded, dialect=lockstep.Responses)
+    for name, dialect in DIALECTS.items():
+        yield Case(f"{name}-passed", unguarded, dialect=dialect)
+        for policy, where in (("annotate", "builtin"), ("redact", "builtin"), ("redact", "readers")):
+            route = {"output": OUTPUT[where], "on_detection": policy}
+            yield Case(f"{name}-{policy}-{where}", route, dialect=dialect)
     yield Case("redact-remote-alone", {"output": OUTPUT["remote"], "on_detection": "redact"}, 1)
 
 
@@ -199,6 +198,15 @@ def report(found):
         instructions, *others = [found[case][name] for name in figures.MEASURES]
         print(f"| {case} | {instructions:,.0f} | {' | '.join(f'{x:.2f}' for x in others)} |")
     print()
+    report_dialects(found)
+
+
+def report_dialects(found):
+    """Each case of another dialect next to that of chat completions."""
+    pairs = {case: case.split("-", 1)[1] for case in found if case.split("-")[0] in DIALECTS}
+    for case in sorted(case for case, chat in pairs.items() if chat in found):
+        ratio = found[case]["instructions"] / found[pairs[case]]["instructions"]
+        print(f"{case}: {ratio:.2f} × {pairs[case]}")
 
 
 def main():
@@ -213,8 +221,7 @@ def main():
         parser.error(f"no case {', '.join(unknown)}; there are {', '.join(cases)}")
     if args.store and args.cases:
         parser.error("all cases are stored together")
-    is_all = not args.gate and not args.store
-    names = args.cases or [name for name, case in cases.items() if is_all or case.is_watched]
+    names = args.cases or list(cases)
     found = measure_all([cases[name] for name in names], args.binary)
     if args.store:
         STORED.write_text(figures.write(found, made_with(args.binary)))
