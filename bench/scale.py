@@ -55,7 +55,7 @@ def config(port):
     tree["routes"] += [{"name": "plain", "unguarded": "all"}, {"name": "told", **output},
                        {"name": "all", **output, "on_detection": "redact"},
                        {"name": "stop", **output, "on_detection": "block"}]  # fmt: skip
-    tree["limits"] = {"max_connections": 20000}
+    tree["limits"] = {"max_connections": 20000, "header_timeout": 120, "idle_timeout": 600}
     return tree
 
 

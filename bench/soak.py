@@ -10,6 +10,7 @@ wrong, a stream was older than it may be, or memory grew by more than 5 % behind
 
 import argparse
 import asyncio
+import collections
 import json
 import os
 import random
@@ -36,6 +37,7 @@ GROWTH = 0.05
 FIELDS = ["t", "open", "done", "left", "refused", "failed", "wrong", "fds", "rss_kib", "held_bytes", "cpu_s"]
 # Of a stream: its tokens at --rate, and what a busy machine adds.
 SLACK_SECONDS = 60
+STEP_SECONDS = 0.5
 
 
 class Program:
@@ -127,6 +129,8 @@ class Soak:
         self.count = dict.fromkeys(["done", "left", "refused", "failed", "wrong"], 0)
         self.begun = {}  # streams that are open: when they began
         self.oldest = 0.0
+        self.stood_still = 0.0  # seconds in which this process was not given a processor
+        self.refusals = collections.Counter()  # by what they looked like
         self.examples = []
         self.is_over = False
 
@@ -147,12 +151,16 @@ class Soak:
         """Seconds of an answer."""
         return soak_kinds.WORDS[1] / self.args.rate
 
+    def refuse(self, how):
+        self.count["refused"] += 1
+        self.refusals[how] += 1
+
     def judge(self, kind, text, raw):
         head, _, body = raw.partition(b"\r\n\r\n")
         status = int(head.split()[1]) if head else 0
         # Without a descriptor for it a model server cannot be reached.
         if status == 503 or not head or (status == 502 and b"upstream_unreachable" in body):
-            self.count["refused"] += 1
+            self.refuse(str(status) if head else "closed without an answer")
             return
         if b"chunked" in head:
             body = unchunked(body)
@@ -169,13 +177,24 @@ class Soak:
         dice = random.Random(f"{self.args.seed} {number}")
         await asyncio.sleep(dice.random() * self.longest())
         while not self.is_over:
-            self.begun[number] = time.monotonic()
+            self.begun[number] = self.clock()
             try:
                 await self.ask(port, dice)
-            except OSError:
-                self.count["refused"] += 1
+            except OSError as error:
+                self.refuse(type(error).__name__)
                 await asyncio.sleep(0.5)
-            self.oldest = max(self.oldest, time.monotonic() - self.begun.pop(number))
+            self.oldest = max(self.oldest, self.clock() - self.begun.pop(number))
+
+    def clock(self):
+        """Seconds in which this process could have noticed something."""
+        return time.monotonic() - self.stood_still
+
+    async def notice_stalls(self):
+        """A machine with others on it may leave the callers without a processor for a minute."""
+        while not self.is_over:
+            before = time.monotonic()
+            await asyncio.sleep(STEP_SECONDS)
+            self.stood_still += max(0, time.monotonic() - before - 2 * STEP_SECONDS)
 
     # --- all of it ---
 
@@ -211,10 +230,11 @@ class Soak:
         return rows
 
     async def run(self, weir, out):
+        stalls = asyncio.create_task(self.notice_stalls())
         callers = [asyncio.create_task(self.caller(weir.ports["api"], i)) for i in range(self.args.streams)]
         rows = await self.watch(weir, out)
         self.is_over = True
-        await asyncio.wait(callers, timeout=SLACK_SECONDS)
+        await asyncio.wait([stalls, *callers], timeout=SLACK_SECONDS)
         return rows
 
 
@@ -276,6 +296,7 @@ def verdict(soak, rows, status, args):
     longest = soak.longest() + SLACK_SECONDS
     print(f"{soak.count}, oldest {soak.oldest:.1f} s, memory {before / 1024:.1f} to {after / 1024:.1f} MiB,"
           f" descriptors up to {max(row['fds'] for row in rows)}, exit status {status}")  # fmt: skip
+    print(f"refused: {dict(soak.refusals)}; the callers stood still for {soak.stood_still:.0f} s")
     for example in soak.examples[:3]:
         print("wrong:", *example, sep="\n  ")
     problems = [what for what, is_so in {

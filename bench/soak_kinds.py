@@ -48,6 +48,8 @@ def config(model_port, detector_port):
                    {"name": "joined", **output, "on_detection": "redact", "streaming": joined},
                    {"name": "mask", "input": {"pii": {}}, **output, **mask}],
         "passthrough_headers": ["x-mock", "x-mock-model"],
+        # Callers that a busy machine lets wait between connecting and asking are not the question here.
+        "limits": {"header_timeout": 120},
     }  # fmt: skip
 
 

@@ -30,7 +30,8 @@ DETECTORS = {
 }
 KEYS = {"MATRIX_IDS": responses.SECRET, "MATRIX_MASK": "a key of the matrix, long enough"}
 LIMITS = {"max_service_body_bytes": 65536, "max_event_bytes": 65536, "max_held_bytes_per_stream": 65536}
-NEW_IDS = re.compile(r'(?<=")(msg|modr)[_-][0-9a-f]{16,}(?=")')  # made for each answer
+# Made for each answer, or for who has answered.
+NEW_IDS = re.compile(r'(?<=")(msg|modr|resp)(?:[_-][0-9a-f]{16,}|_1\.\w+\.[\w-]{22})(?=")')
 D_LINES = '{"detectors":{"far":{}},"content":"One fine day. Write"}\n{"content":" to ' + SECRET + ' now. Then"}\n'
 
 

@@ -6,6 +6,7 @@ import random
 import resource
 import signal
 
+import fault_dialects
 import harness
 import pytest
 from fault_world import ENDPOINTS, Stage, model_answer
@@ -73,9 +74,18 @@ def is_asked_elsewhere(fault, endpoint):
 
 
 def endings_of_provider(cell, endpoint):
+    endings = completion_endings(cell, endpoint)
+    if endpoint.dialect == "messages":
+        return {fault_dialects.as_messages(ending) for ending in endings}
+    return endings
+
+
+def completion_endings(cell, endpoint):
     fault = cell.fault
     if fault.kind in SLOW or (endpoint.is_stream and fault.point == "terminator"):
         return {None}
+    if endpoint.is_stream and endpoint.policy == "block" and endpoint.dialect and fault.point == "end":
+        return {None, TIMEOUT, INVALID}  # blocked as a whole: nobody waits for the rest
     is_passed = endpoint.is_stream and not endpoint.checks_output  # byte for byte
     if is_passed and fault.kind in ("nonsense", "garbage"):
         return {None, INVALID}
@@ -184,7 +194,7 @@ class Watched:
 
 
 COLLECTOR_POINTS = [p for p in plain_points() if p[1] != "nonsense"]
-WATCHED = ["redact chat unary", "redact chat stream", "H stream", "A stream", "C"]
+WATCHED = ["redact chat unary", "redact chat stream", "redact messages stream", "mask responses stream", "H stream", "A stream", "C"]
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
@@ -264,8 +274,9 @@ def test_an_audit_log_fails(weir, on_error, kind):
             audited.fail(kind)
             refused = on_error == "fail" and kind == "full"
             if refused:
-                harness.wait_until(lambda: stage.ask(endpoint).error == (503, "guardrail_error", "overloaded"),
-                                   f"{endpoint.name} to be refused")  # fmt: skip
+                refusal = (503, "guardrail_error", "overloaded")
+                refusal = fault_dialects.as_messages(refusal) if endpoint.dialect == "messages" else refusal
+                harness.wait_until(lambda: stage.ask(endpoint).error == refusal, f"{endpoint.name} to be refused")
                 assert stage.ask(ENDPOINTS["C"]).error is None  # decides nothing
             else:
                 for _ in range(2):
