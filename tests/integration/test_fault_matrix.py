@@ -18,7 +18,7 @@ import pytest
 from fault_world import ENDPOINTS, SECRET, WORDS, Stage
 from faults import GRPC_POINTS, POINTS, SLOW, Fault
 
-GROUPS, CELLS = 0.1, 0.35  # shares that `make test` plays: of the groups, and of a group's cells
+GROUPS, CELLS = 0.08, 0.35  # shares that `make test` plays: of the groups, and of a group's cells
 UNEXPECTED = (500, "unexpected error occurred while processing request")
 GRPC = ("chunker", "generation")
 UNREACHABLE = (502, "upstream_error", "upstream_unreachable")
