@@ -17,7 +17,7 @@ void weir_checked_init(struct weir_checked *g, const struct weir_checked_options
      * answer holds nothing at all. */
     bool exposes_nothing =
         o->request->asks_json || o->request->policy->action == WEIR_POLICY_ANNOTATE;
-    *g = (struct weir_checked){.o = *o};
+    *g = (struct weir_checked){.o = *o, .keeps_whole = weir_path_has_whole(&o->request->output)};
     g->tools.max_calls = env->max_tool_calls;
     g->tools.max_bytes = o->max_held_bytes;
     g->tools.keeps_unknown = o->request->policy->keeps_unknown;
@@ -249,7 +249,7 @@ void weir_checked_text(struct weir_checked *g, const struct weir_delta *d,
 static int keep_whole(struct weir_checked *g, struct weir_slice text)
 {
     g->has_content = g->has_content || text.n != 0;
-    if (weir_path_has_whole(&g->o.request->output) && weir_buf_append(&g->whole, text) != 0) {
+    if (g->keeps_whole && weir_buf_append(&g->whole, text) != 0) {
         return fail_limit(g, "bytes of text in one choice", g->whole.max,
                           "max_held_bytes_per_stream");
     }

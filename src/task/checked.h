@@ -49,6 +49,7 @@ struct weir_checked {
     struct weir_buf filters;           /* what Azure's filters say of it: JSON members; they leave
                                           with the next event */
     bool has_content;                  /* some was said */
+    bool keeps_whole;                  /* a detector asks for all of the content */
     bool has_left[WEIR_CHANNEL_TEXTS]; /* some text of it has left */
     bool is_blocked;
     size_t n_odd; /* members that did not have their form, to be counted */

@@ -293,6 +293,27 @@ int weir_gather_mark(struct weir_gather *g, size_t detector, const struct weir_g
     return rc;
 }
 
+int weir_gather_mark_all(struct weir_gather *g, size_t mark_cp)
+{
+    size_t known_cp = g->length_cp != SIZE_MAX ? g->length_cp : g->text.arrived_cp(g->text.ctx);
+    WEIR_ASSERT(g->n_readers == g->n_queues);
+    if (g->failure.err != 0) {
+        return g->failure.err;
+    }
+    if (mark_cp > known_cp) {
+        return fault(g, WEIR_GATHER_BEYOND, 0, mark_cp);
+    }
+    for (size_t i = 0; i < g->n_queues; i++) {
+        struct weir_gather_queue *q = &g->queues[i];
+        bool is_over = q->has_ended || q->fail_cp != SIZE_MAX;
+        if (!is_over && mark_cp > q->reach_cp) {
+            q->reach_cp = mark_cp;
+            stir(g, i);
+        }
+    }
+    return 0;
+}
+
 int weir_gather_fail(struct weir_gather *g, size_t detector, size_t start_cp, int err)
 {
     WEIR_ASSERT(err < 0);

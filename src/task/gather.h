@@ -135,6 +135,10 @@ struct weir_gather_mark {
 
 int weir_gather_mark(struct weir_gather *g, size_t detector, const struct weir_gather_mark *m);
 
+/* All detectors read along, none has found anything, and they have come as far: the same for those
+ * that have not ended. */
+int weir_gather_mark_all(struct weir_gather *g, size_t mark_cp);
+
 /*
  * The detector has no answer for the chunk that starts at start_cp and gives no more. Batches that
  * end at or before it still leave, then pop returns `err` (negative); of several failures the one

@@ -494,7 +494,8 @@ static void stop_behind(struct weir_guard *g, struct weir_slice text,
 
 static void replace(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
 {
-    struct weir_redact_piece in = {text, piece->start_cp, piece->findings, piece->n_findings};
+    struct weir_redact_piece in = {text, piece->start_cp, piece->findings, piece->n_findings,
+                                   piece->end_cp - piece->start_cp};
     struct weir_redact *redact = &g->channels[piece->channel].redact;
     redact->on_stretch = add_stretch;
     redact->ctx = g;

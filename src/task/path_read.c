@@ -222,6 +222,7 @@ static void tell_fault(struct weir_path_lane *lane, const struct weir_fault *fau
 static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
 {
     size_t told_cp = clipped(seg, mark_cp);
+    bool is_all = seg->n_readers == seg->n_lanes;
     for (size_t i = 0; i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
         if (!is_reader(lane) || lane->has_ended) {
@@ -231,11 +232,15 @@ static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
             note_mark(lane, lane->judged_cp, mark_cp);
             lane->judged_cp = mark_cp;
         }
-        if (told_cp > lane->told_cp) {
-            lane->told_cp = told_cp;
+        bool is_further = told_cp > lane->told_cp;
+        lane->told_cp = is_further ? told_cp : lane->told_cp;
+        if (is_further && !is_all) {
             weir_gather_mark(seg->gather, lane->index,
                              &(struct weir_gather_mark){.mark_cp = told_cp});
         }
+    }
+    if (is_all) {
+        weir_gather_mark_all(seg->gather, told_cp);
     }
 }
 
@@ -385,14 +390,15 @@ bool weir_path__can_read(const struct weir_path_segment *seg)
            (has_text || seg->has_ended);
 }
 
-/* As much as this turn has time for. */
-static struct weir_slice next_part(const struct weir_path_segment *seg)
+/* As much as this turn has time for; `is_rest`: that is all there is. */
+static struct weir_slice next_part(const struct weir_path_segment *seg, bool *is_rest)
 {
     struct weir_slice rest =
         weir_textlog_slice(&seg->path->log, seg->fed_cp, weir_path__segment_end(seg));
     size_t max = seg->path->left_bytes / seg->n_readers;
     size_t n = weir_utf8_floor(rest, max);
     n = n != 0 ? n : weir_utf8_byte_at(rest, 1);
+    *is_rest = n == rest.n;
     return weir_slice_sub(rest, 0, n);
 }
 
@@ -403,11 +409,13 @@ void weir_path__read(struct weir_path_segment *seg)
         feed_streamed(seg);
     }
     while (weir_path__can_read(seg) && weir_path__has_time(path)) {
-        struct weir_slice part = next_part(seg);
+        bool is_rest;
+        struct weir_slice part = next_part(seg, &is_rest);
         size_t cost = part.n * seg->n_readers;
         path->left_bytes -= cost < path->left_bytes ? cost : path->left_bytes;
         if (part.n != 0) {
-            seg->fed_cp += weir_utf8_count(part);
+            seg->fed_cp =
+                is_rest ? weir_path__segment_end(seg) : seg->fed_cp + weir_utf8_count(part);
             weir_reading_push(seg->reading, part);
             tell_all(seg, false);
         }

@@ -91,17 +91,19 @@ static void tell(const struct weir_redact *r, struct weir_slice text, bool is_re
     }
 }
 
-/* Text that leaves as it is. */
-static void pass(struct weir_redact *r, struct weir_slice text, struct weir_buf *out)
+/* Text that leaves as it is, of so many code points; 0: they are counted. */
+static void pass(struct weir_redact *r, struct weir_slice text, size_t n_cp, struct weir_buf *out)
 {
     tell(r, text, false);
     size_t before = out->n;
     if (r->keep != NULL) {
         weir_keep_json_feed(r->keep, text, false, out);
+        n_cp = 0;
     } else {
         weir_buf_append(out, text);
     }
-    r->out_cp += weir_utf8_count(weir_slice_sub(weir_buf_slice(out), before, out->n));
+    r->out_cp +=
+        n_cp != 0 ? n_cp : weir_utf8_count(weir_slice_sub(weir_buf_slice(out), before, out->n));
 }
 
 /* Text of the run at hand. */
@@ -202,7 +204,7 @@ bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
                         struct weir_buf *out)
 {
     if (piece->n_findings == 0 && r->until_cp <= piece->start_cp) {
-        pass(r, piece->text, out);
+        pass(r, piece->text, piece->n_cp, out);
         return false;
     }
     struct ranked *ranked;
@@ -214,7 +216,7 @@ bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
     for (size_t i = 0; i < n && ranked[i].d->start_cp < end_cp; i++) {
         const struct weir_detection *d = ranked[i].d;
         if (r->until_cp == 0 || d->start_cp > r->until_cp) {
-            pass(r, take_until(&w, d->start_cp), out);
+            pass(r, take_until(&w, d->start_cp), 0, out);
             begin_run(r, redact_with, d, out);
         }
         if (spans != NULL) {
@@ -227,7 +229,7 @@ bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
         swallow(r, take_until(&w, r->until_cp < end_cp ? r->until_cp : end_cp), out);
         is_changed = true;
     }
-    pass(r, w.rest, out);
+    pass(r, w.rest, 0, out);
     free(ranked);
     return is_changed;
 }

@@ -60,6 +60,7 @@ struct weir_redact_piece {
     size_t start_cp;                              /* of the text, in the whole */
     const struct weir_detection *const *findings; /* everything that touches it, in any order */
     size_t n_findings;
+    size_t n_cp; /* of the text, if it is known; 0: it is counted */
 };
 
 /* Where findings of a piece stand in the text that leaves: that of their run's replacement. */

@@ -357,9 +357,39 @@ static void test_full_coverage_asks_nothing_of_the_text(void **state)
     weir_gather_free(NULL);
 }
 
+/* One mark for all that read along: those that are further stay there, those that have ended are
+ * left out, and more than has come is a fault. */
+static void test_a_mark_for_all(void **state)
+{
+    (void)state;
+    static const struct weir_slice ids[] = {{"a", 1}, {"b", 1}, {"c", 1}};
+    static const bool are_readers[] = {true, true, true};
+    struct text t = {.stars = "**********"};
+    struct weir_gather *g = weir_gather_new(&(struct weir_gather_options){
+        .strategy = weir_gather_strategy_find(WEIR_SLICE("aligned")),
+        .detector_ids = ids,
+        .n_detectors = 3,
+        .are_readers = are_readers,
+        .text = {&t, arrived_cp, is_white},
+    });
+    assert_int_equal(weir_gather_mark(g, 0, &(struct weir_gather_mark){.mark_cp = 6}), 0);
+    assert_nothing(g);
+    assert_int_equal(weir_gather_mark_all(g, 4), 0);
+    assert_batch(g, 0, 4);
+    assert_nothing(g);
+    assert_int_equal(weir_gather_end(g, 2), 0);
+    assert_int_equal(weir_gather_mark(g, 1, &(struct weir_gather_mark){.mark_cp = 9}), 0);
+    assert_batch(g, 4, 6); /* the first had come so far */
+    assert_int_equal(weir_gather_mark_all(g, 8), 0);
+    assert_batch(g, 6, 8);
+    assert_int_equal(weir_gather_mark_all(g, 11), WEIR_EPEER);
+    weir_gather_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_mark_for_all),
         cmocka_unit_test(test_strategies_by_name),
         cmocka_unit_test(test_findings_are_copied_and_named),
         cmocka_unit_test(test_without_detectors_the_text_waits_for_its_end),

@@ -72,7 +72,7 @@ static void redact_whole(const struct reading_world *r, struct weir_slice text,
         }
     }
     struct weir_redact redact = {0};
-    struct weir_redact_piece piece = {text, 0, found, n};
+    struct weir_redact_piece piece = {.text = text, .findings = found, .n_findings = n};
     weir_redact_piece(&redact, policy_ask.policy.redact_with, &piece, out);
     for (size_t i = 0; i < N_BUILTINS; i++) {
         weir_detect_free(calls[i]);
