@@ -4,6 +4,7 @@
 #include "route/rowed.h"
 #include "route/stream_dialect.h"
 #include "route/unary.h"
+#include "talk/form.h"
 #include "task/message.h"
 
 /* `output_config: {format: {type: json_schema}}` */
@@ -13,7 +14,7 @@ static bool asks_json(const struct weir_json *json)
     uint32_t format = config != WEIR_JSON_NONE
                           ? weir_json_get_set(json, config, WEIR_SLICE("format"))
                           : WEIR_JSON_NONE;
-    return weir_rowed_is_json_format(json, format);
+    return weir_form_is_json_format(json, format);
 }
 
 static void decode(struct weir_http_stream *s, const struct weir_json *sent)

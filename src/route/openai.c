@@ -13,6 +13,7 @@
 #include "route/response_state.h"
 #include "route/shadow_note.h"
 #include "route/unary.h"
+#include "talk/form.h"
 #include "talk/pointer.h"
 #include "task/completion_stream.h"
 #include "task/seal.h"
@@ -332,21 +333,13 @@ static void read_choices(struct reading *r, size_t n_prompts)
 }
 
 /* {"type": "json_object"} and the like. */
-static bool is_json_format(const struct weir_json *json, uint32_t format)
-{
-    uint32_t type = format != WEIR_JSON_NONE ? weir_json_get_set(json, format, WEIR_SLICE("type"))
-                                             : WEIR_JSON_NONE;
-    bool is_text = type != WEIR_JSON_NONE && weir_json_type(json, type) == WEIR_JSON_STRING;
-    return is_text && weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
-}
-
 /* Does the caller want the answer to be JSON? OpenAI's way, vLLM's older and newer one. */
 static void read_format(struct reading *r)
 {
     const struct weir_json *json = r->f.json;
     uint32_t outputs = weir_json_get_set(json, 0, WEIR_SLICE("structured_outputs"));
     r->request.asks_json =
-        is_json_format(json, weir_json_get_set(json, 0, WEIR_SLICE("response_format"))) ||
+        weir_form_is_json_format(json, weir_json_get_set(json, 0, WEIR_SLICE("response_format"))) ||
         weir_json_get_set(json, 0, WEIR_SLICE("guided_json")) != WEIR_JSON_NONE ||
         (outputs != WEIR_JSON_NONE &&
          weir_json_get_set(json, outputs, WEIR_SLICE("json")) != WEIR_JSON_NONE);

@@ -5,6 +5,7 @@
 #include "route/rowed.h"
 #include "route/stream_dialect.h"
 #include "route/unary.h"
+#include "talk/form.h"
 #include "task/response.h"
 
 struct weir_response_id weir_response_ids(const struct weir_request *request)
@@ -23,7 +24,7 @@ static bool asks_json(const struct weir_json *json)
     uint32_t format = text != WEIR_JSON_NONE ? weir_json_get_set(json, text, WEIR_SLICE("format"))
                                              : WEIR_JSON_NONE;
     uint32_t outputs = weir_json_get_set(json, 0, WEIR_SLICE("structured_outputs"));
-    return weir_rowed_is_json_format(json, format) ||
+    return weir_form_is_json_format(json, format) ||
            (outputs != WEIR_JSON_NONE &&
             weir_json_get_set(json, outputs, WEIR_SLICE("json")) != WEIR_JSON_NONE);
 }

@@ -8,14 +8,6 @@
 #include "route/unary.h"
 #include "task/seen.h"
 
-bool weir_rowed_is_json_format(const struct weir_json *json, uint32_t format)
-{
-    uint32_t type = format != WEIR_JSON_NONE ? weir_json_get_set(json, format, WEIR_SLICE("type"))
-                                             : WEIR_JSON_NONE;
-    bool is_text = type != WEIR_JSON_NONE && weir_json_type(json, type) == WEIR_JSON_STRING;
-    return is_text && weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
-}
-
 /* Detectors of other types want what only completions have: a prompt. */
 static int check_plan(struct weir_rowed_ask *r)
 {

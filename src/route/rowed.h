@@ -35,7 +35,4 @@ struct weir_rowed_ask {
 struct weir_rowed_ask *weir_rowed_ask_read(struct weir_http_stream *s, const struct weir_json *sent,
                                            const struct weir_rowed_kind *kind);
 
-/* Is the value of `type` in that object one of JSON's, as formats of answers have it? */
-bool weir_rowed_is_json_format(const struct weir_json *json, uint32_t format);
-
 #endif

@@ -104,6 +104,15 @@ bool weir_form_is_word_at(const struct weir_json *json, uint32_t at)
     return plain_text(json, at, &text) && weir_form_is_word(text);
 }
 
+bool weir_form_is_json_format(const struct weir_json *json, uint32_t format)
+{
+    bool is_object = format != WEIR_JSON_NONE && weir_json_type(json, format) == WEIR_JSON_OBJECT;
+    uint32_t type =
+        is_object ? weir_json_get_set(json, format, WEIR_SLICE("type")) : WEIR_JSON_NONE;
+    bool is_text = type != WEIR_JSON_NONE && weir_json_type(json, type) == WEIR_JSON_STRING;
+    return is_text && weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
+}
+
 /* ---- usage, and what filters say ---- */
 
 enum { PLAIN_DEPTH = 8 };

@@ -42,6 +42,9 @@ bool weir_form_is_id_at(const struct weir_json *json, uint32_t at, size_t most);
 bool weir_form_is_base64_at(const struct weir_json *json, uint32_t at, size_t most);
 bool weir_form_is_word_at(const struct weir_json *json, uint32_t at);
 
+/* Is it a format that asks for JSON: {"type":"json_schema",…}? WEIR_JSON_NONE is none. */
+bool weir_form_is_json_format(const struct weir_json *json, uint32_t format);
+
 /*
  * Appends what an answer says it has cost: numbers, true, false, null, short words, and objects of
  * these under plain names. Everything else in it becomes null, members with other names are left

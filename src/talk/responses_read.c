@@ -318,10 +318,6 @@ enum weir_responses_kind weir_responses_part_in(const struct weir_json *json,
 bool weir_responses_asked_json(const struct weir_json *json, uint32_t response)
 {
     uint32_t text = of_type(json, response, "text", WEIR_JSON_OBJECT);
-    uint32_t format =
-        text != WEIR_JSON_NONE ? of_type(json, text, "format", WEIR_JSON_OBJECT) : WEIR_JSON_NONE;
-    uint32_t type =
-        format != WEIR_JSON_NONE ? of_type(json, format, "type", WEIR_JSON_STRING) : WEIR_JSON_NONE;
-    return type != WEIR_JSON_NONE &&
-           weir_slice_starts_with(weir_json_raw(json, type), WEIR_SLICE("\"json"));
+    return text != WEIR_JSON_NONE &&
+           weir_form_is_json_format(json, weir_json_get_set(json, text, WEIR_SLICE("format")));
 }

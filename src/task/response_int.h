@@ -198,8 +198,7 @@ void weir_rsp__tell_sealed(const struct weir_rsp_came *c, uint64_t index, uint32
 void weir_rsp__tell_item(const struct weir_rsp_came *c, uint64_t index, uint32_t item);
 
 /* response_leave.c */
-extern const struct weir_row_ops weir_rsp__stream_ops;
-extern const struct weir_row_ops weir_rsp__unary_ops;
+extern const struct weir_row_ops weir_rsp__ops; /* streams send what whole answers only keep */
 void weir_rsp__leave_open(struct weir_rsp *m, enum weir_responses_item kind,
                           struct weir_slice json);
 void weir_rsp__leave_close(struct weir_rsp *m, struct weir_slice tail);

@@ -360,18 +360,7 @@ void weir_rsp__stop(struct weir_rowed *r)
     weir_rsp__refuse(m);
 }
 
-const struct weir_row_ops weir_rsp__stream_ops = {
-    .line = on_line,
-    .text = on_text,
-    .found = weir_rowed_on_found,
-    .blocked = weir_rowed_on_blocked,
-    .left = weir_rowed_on_left,
-    .failed = weir_rowed_on_failed,
-    .progress = weir_rowed_on_progress,
-    .history = weir_rowed_on_history,
-};
-
-const struct weir_row_ops weir_rsp__unary_ops = {
+const struct weir_row_ops weir_rsp__ops = {
     .line = on_line,
     .text = on_text,
     .found = weir_rowed_on_found,

@@ -3,7 +3,7 @@
 import json
 import re
 
-from service import Service, reply
+from service import Service, in_chunks, reply
 
 PATH = "/v1/messages"
 USAGE = {"input_tokens": 7, "output_tokens": 5}
@@ -171,11 +171,4 @@ class Server:
 
 
 def stream(events, end=True):
-    raw = events if isinstance(events, str) else sse(events)
-    yield (b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
-           b"transfer-encoding: chunked\r\n\r\n")  # fmt: skip
-    for event in raw.split("\n\n")[:-1]:
-        data = (event + "\n\n").encode()
-        yield f"{len(data):x}\r\n".encode() + data + b"\r\n"
-    if end:
-        yield b"0\r\n\r\n"
+    return in_chunks(events if isinstance(events, str) else sse(events), end)

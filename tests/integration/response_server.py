@@ -1,20 +1,13 @@
-"""OpenAI's Responses: answers as a model server writes them, and what a client puts together."""
-
-import json
+"""OpenAI's Responses from the whole: the events in which a model server says it, cut in pieces. Other tests
+say a response event by event: responses.py."""
 
 import messages
+import responses
 from service import reply
 
-PATH = "/v1/responses"
-USAGE = {"input_tokens": 7, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 5,
-         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 12}  # fmt: skip
-HEAD = {"id": "resp_1", "object": "response", "created_at": 1700000000, "model": "m", "error": None,
-        "incomplete_details": None, "instructions": None, "metadata": {}, "parallel_tool_calls": True,
-        "temperature": 1.0, "tool_choice": "auto", "tools": [], "top_p": 1.0}  # fmt: skip
-
-
-def response(*items, status="completed", **members):
-    return {**HEAD, "status": status, "output": list(items), "usage": USAGE, **members}
+PATH = responses.PATH
+USAGE = responses.USAGE
+response = responses.response
 
 
 def part(text, annotations=(), **members):
@@ -120,54 +113,12 @@ def findings(carrier, side="output"):
     return found
 
 
-def whole_text(text):
-    return text.encode("utf-16", "surrogatepass").decode("utf-16")
-
-
 def gather(stream):
-    """The response at its end; everything that was said before it is the same, in an order that
-    OpenAI's own client accepts."""
-    assert [e["sequence_number"] for e in stream] == list(range(len(stream))), stream
-    assert stream[0]["type"] == "response.created", stream[0]
-    items, said, done = [], {}, {}
-    for e in stream[1:-1]:
-        kind = e["type"].removeprefix("response.")
-        if kind == "output_item.added":
-            assert e["output_index"] == len(items), e
-            items.append(e["item"])
-            continue
-        if "output_index" not in e:
-            continue
-        where = (e["output_index"], e.get("content_index"), e.get("summary_index"))
-        assert e["output_index"] == len(items) - 1, e
-        if kind.endswith(".delta"):
-            said.setdefault((*where, kind[:-6]), []).append(e["delta"])
-        elif kind == "output_item.done":
-            items[-1] = e["item"]
-        elif kind.endswith("_part.done"):
-            part = e["part"]
-            text = part.get("text", part.get("refusal"))
-            key = {"output_text": "output_text", "refusal": "refusal", "reasoning_text": "reasoning_text",
-                   "summary_text": "reasoning_summary_text"}[part["type"]]  # fmt: skip
-            assert text == whole_text("".join(said.get((*where, key), []))), e
-            parts = items[-1]["summary" if e.get("summary_index") is not None else "content"]
-            assert len(parts) == (e.get("content_index", 0) or 0) + (e.get("summary_index", 0) or 0), e
-            parts.append(part)
-            done[where] = part
-        elif kind.endswith(".done"):
-            text = next(e[n] for n in ("text", "refusal", "arguments", "input", "code") if n in e)
-            assert text == whole_text("".join(said.get((*where, kind[:-5]), []))), e
-    end = stream[-1]
-    assert end["type"] in ("response.completed", "response.incomplete", "response.failed"), end
-    assert end["response"]["output"] == items
-    for (index, content, summary), part in done.items():
-        parts = items[index]["summary" if summary is not None else "content"]
-        assert parts[summary if summary is not None else content] == part
-    return end["response"]
+    """The response at its end; everything that was said before it is the same."""
+    return responses.gather(stream).response
 
 
-def texts(whole):
-    return "".join(p.get("text", "") for i in whole["output"] if i["type"] == "message" for p in i["content"])
+texts = responses.text_of
 
 
 class Server(messages.Server):

@@ -40,6 +40,17 @@ def events(*data, end=True, status=200):
         yield b"0\r\n\r\n"
 
 
+def in_chunks(raw, end=True):
+    """Events as a server writes them, each in a chunk of its own."""
+    yield (b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+           b"transfer-encoding: chunked\r\n\r\n")  # fmt: skip
+    for event in raw.split("\n\n")[:-1]:
+        data = (event + "\n\n").encode()
+        yield f"{len(data):x}\r\n".encode() + data + b"\r\n"
+    if end:
+        yield b"0\r\n\r\n"
+
+
 class Request:
     def __init__(self, head, body):
         lines = head.decode("latin-1").split("\r\n")
