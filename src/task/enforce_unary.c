@@ -379,8 +379,8 @@ static void take_piece(struct said *c, const struct weir_checked_piece *p)
     c->run->has_foreign = c->run->has_foreign || p->piece.has_foreign;
     c->run->n_found += piece->n_findings;
     c->run->n_text_found += piece->channel != WEIR_CHANNEL_WHOLE ? piece->n_findings : 0;
-    if (piece->what != WEIR_GUARD_TEXT) {
-        return;
+    if (piece->what != WEIR_GUARD_TEXT || piece->channel >= WEIR_CHANNEL_TEXTS) {
+        return; /* calls, and what is only told of them or of the whole, are no text */
     }
     weir_buf_append(&c->texts[piece->channel], piece->text);
     if (p->entries.n != 0) {

@@ -28,6 +28,10 @@ class Tone(Detector):
     fails = False
 
     def judge(self, request):
+        if request.path == "/api/v1/text/chat":
+            with self.gate:
+                self.gate.wait_for(lambda: "" in self.words)
+            return reply([{"detection": "mood", "detection_type": "test", "score": 0.9}])
         super().judge(request)
         if self.fails:
             return reply({"code": 422, "message": "no"}, 422)
@@ -199,7 +203,8 @@ def server(module_weir):
         "detectors": {"mail": {"type": "text_contents", "builtin": "regex",
                                "params": {"regex": ["email"]}},
                       "tone": tone, "hole": {**tone, "on_error": "skip"},
-                      "doc": {**tone, "chunker_id": "whole_doc_chunker"}},
+                      "doc": {**tone, "chunker_id": "whole_doc_chunker"},
+                      "mood": {"type": "text_chat", "service": detector.config()}},
         "cache": False,
         "routes": [
             route("redact", "redact"),
@@ -207,6 +212,10 @@ def server(module_weir):
             route("mask", "mask", mask={"key_env": "MASK_KEY", "scope": "route"}),
             route("hole", "redact", tone="hole"),
             route("doc", "redact", tone="doc"),
+            {"name": "mood", "on_detection": "redact",
+             "output": {"mail": {}, "mood": {"on_detection": "annotate"}}},
+            {"name": "asked", "on_detection": "block",
+             "input": {"mail": {}, "mood": {"on_detection": "annotate"}}},
             {"name": "alone", "on_detection": "redact",
              "output": {"tone": {"on_detection": "annotate"}}},
         ],
@@ -273,6 +282,25 @@ def test_detectors_of_the_whole_hold_nothing_either(stage, dialect):
     s.read_all()
     told = dialect.told(json.loads(json.dumps(s.events).replace('"doc"', '"tone"')))
     assert_told(dialect, told, s.text)
+
+
+def test_detectors_of_the_conversation(stage):
+    """On others' routes a finding without a place blocks."""
+    s = Stream(stage, DIALECTS[0], "mood")
+    assert s.read_until(lambda s: s.text == REDACTED and s.calls), s.text
+    assert not s.is_ended()
+    stage.detector.let_all()
+    s.read_all()
+    assert s.is_ended() and "content_filter" not in json.dumps(s.events)
+    got = stage.api.post(f"/mood{CHAT}", json=DIALECTS[0].body("Hi")).json()
+    for carriers in (s.events, [got]):
+        found = [r["detection"] for c in carriers for e in c.get("detections", {}).get("output", [])
+                 for r in e["results"] if r["detector_id"] == "mood"]  # fmt: skip
+        assert found == ["mood"]
+    asked = stage.api.post(f"/asked{CHAT}", json=DIALECTS[0].body("Hi"))
+    assert asked.headers["x-weir-action"] == "annotate"
+    (entry,) = asked.json()["detections"]["input"]
+    assert [r["detection"] for r in entry["results"]] == ["mood"]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=IDS)
