@@ -61,9 +61,8 @@ static void icu_free(const void *ctx, void *p)
 
 void weir_heap_share(void)
 {
-    /* It refuses once it has allocated something. */
-    int is_taken = CRYPTO_set_mem_functions(crypto_alloc, crypto_resize, crypto_free);
-    WEIR_ASSERT(is_taken == 1);
+    /* It refuses where something that was loaded with us has used it already, and keeps its own. */
+    (void)CRYPTO_set_mem_functions(crypto_alloc, crypto_resize, crypto_free);
     int rc = uv_replace_allocator(weir_mem_alloc, resize, weir_mem_array, free);
     WEIR_ASSERT(rc == 0);
     rc = ares_library_init_mem(ARES_LIB_INIT_ALL, weir_mem_alloc, free, resize);
