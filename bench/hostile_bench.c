@@ -4,7 +4,8 @@
  * and 1 MiB, and read along by four characters at a time, of 16, 64 and 256 KiB. The time per MiB
  * must not grow with the text: where it does, the program says so and ends with 1.
  *
- * Usage: hostile_bench [MIXES [SEED]]   so many pieces more, put together at random
+ * Usage: hostile_bench [MIXES [SEED [KIND]]]   so many pieces more, put together at random; with the
+ * name of a detector these alone, and shown to it alone
  */
 #include "base/buf.h"
 #include "base/utf8.h"
@@ -234,6 +235,8 @@ static void show(struct weir_slice piece)
     putchar('\n');
 }
 
+static const char *only; /* one kind of detector; NULL: all */
+
 static bool try_piece(const struct weir_builtin *list, struct weir_slice piece)
 {
     struct weir_buf text = {0};
@@ -242,6 +245,9 @@ static bool try_piece(const struct weir_builtin *list, struct weir_slice piece)
         weir_buf_append(&text, piece);
     }
     for (size_t k = 0; k < N_KINDS; k++) {
+        if (only != NULL && strcmp(only, kinds[k].kind) != 0) {
+            continue;
+        }
         struct figures f = measure(&list[k], weir_buf_slice(&text));
         bool is_growing = grows(f.whole, 5) || grows(f.along, 50);
         is_good = is_good && !is_growing;
@@ -286,7 +292,8 @@ int main(int argc, char **argv)
     printf("ms per MiB of 64 KiB, 256 KiB, 1 MiB; read along of 16, 64, 256 KiB: those above 100 "
            "or 1,000\n");
     bool is_good = true;
-    for (size_t i = 0; i < N_PIECES; i++) {
+    only = argc > 3 ? argv[3] : NULL;
+    for (size_t i = 0; only == NULL && i < N_PIECES; i++) {
         is_good = try_piece(list, weir_slice_cstr(pieces[i])) && is_good;
     }
     size_t n_mixes = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
