@@ -4,8 +4,8 @@
  * and 1 MiB, and read along by four characters at a time, of 16, 64 and 256 KiB. The time per MiB
  * must not grow with the text: where it does, the program says so and ends with 1.
  *
- * Usage: hostile_bench [MIXES [SEED [KIND]]]   so many pieces more, put together at random; with the
- * name of a detector these alone, and shown to it alone
+ * Usage: hostile_bench [MIXES [SEED [KIND]]]   so many pieces more, put together at random; with
+ * the name of a detector these alone, and shown to it alone
  */
 #include "base/buf.h"
 #include "base/utf8.h"

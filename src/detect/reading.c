@@ -394,7 +394,8 @@ static void look_for_open(struct one *o, const struct weir_reader_text *t)
     const struct weir_reader_ops *ops = o->made->kind->reader;
     struct weir_reader_open open =
         ops->open != NULL && !t->is_end ? ops->open(o->state) : (struct weir_reader_open){0};
-    bool is_told = open.kind != NULL && open.start_byte >= o->mark_byte &&
+    bool is_next = open.start_byte == o->mark_byte; /* all before it is settled */
+    bool is_told = open.kind != NULL && is_next &&
                    open.to_byte >= open.start_byte + WEIR_READER_OPEN && !has_rival(o, t, &open);
     if (!is_told) {
         o->open.kind = NULL;

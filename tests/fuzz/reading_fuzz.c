@@ -101,6 +101,24 @@ static void tell_whole(const struct weir_builtin *b, struct weir_slice text, str
     weir_detect_free(call);
 }
 
+/* What an open finding said of itself must be found in the end, and before anything else. */
+static void keep_promise(struct weir_detection *promised, const struct weir_reading *r, size_t i)
+{
+    struct weir_detect_list list = weir_reading_found(r, i);
+    for (size_t k = 0; k < list.n && promised->has_span; k++) {
+        const struct weir_detection *d = &list.items[k];
+        WEIR_ASSERT(d->start_cp == promised->start_cp && d->end_cp >= promised->end_cp &&
+                    d->edge == WEIR_EDGE_SURE && weir_slice_eq(d->detection, promised->detection));
+        promised->has_span = false;
+    }
+    struct weir_detection open;
+    if (weir_reading_open(r, i, &open)) {
+        WEIR_ASSERT(!promised->has_span ||
+                    (promised->start_cp == open.start_cp && promised->end_cp <= open.end_cp));
+        *promised = open;
+    }
+}
+
 static void tell_cut(const size_t which[], size_t n_which, struct weir_slice text, uint32_t seed,
                      struct weir_buf out[])
 {
@@ -110,6 +128,7 @@ static void tell_cut(const size_t which[], size_t n_which, struct weir_slice tex
     }
     weir_reading_start(r);
     size_t most = 1 + seed % 40;
+    struct weir_detection promised[N_TOGETHER] = {{0}};
     for (bool is_over = false; !is_over;) {
         is_over = text.n == 0;
         seed = seed * 1664525 + 1013904223;
@@ -118,6 +137,8 @@ static void tell_cut(const size_t which[], size_t n_which, struct weir_slice tex
         WEIR_ASSERT((is_over ? weir_reading_end(r) : weir_reading_push(r, part)) == 0);
         for (size_t i = 0; i < n_which; i++) {
             tell(&out[i], weir_reading_found(r, i));
+            keep_promise(&promised[i], r, i);
+            WEIR_ASSERT(!is_over || !promised[i].has_span);
         }
         text = weir_slice_sub(text, n, text.n);
     }

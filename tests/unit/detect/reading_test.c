@@ -231,6 +231,9 @@ static void keep_promises(struct promises *p, const struct weir_detect_list *lis
 {
     for (size_t k = 0; k < list->n; k++) {
         const struct weir_detection *d = &list->items[k];
+        for (size_t i = 0; i < p->n; i++) { /* what is open has let go of all text before its end */
+            assert_true(d->start_cp == p->open[i].start_cp || d->start_cp >= p->open[i].to_cp);
+        }
         for (size_t i = 0; i < p->n; i++) {
             bool is_kept = d->start_cp == p->open[i].start_cp && d->end_cp >= p->open[i].to_cp &&
                            d->score >= 1.0 && d->edge == WEIR_EDGE_SURE &&
@@ -605,6 +608,21 @@ static void test_open_and_a_longer_one(void **state)
     check_all(&text);
 }
 
+/* Two in one value that goes on: what stands between them has not been settled when the second is
+ * open. */
+static void test_open_twice(void **state)
+{
+    (void)state;
+    struct weir_buf text = {0};
+    weir_buf_printf(&text, "token = \"glc_");
+    repeat(&text, "Ab3dEf6hIj9k", 20);
+    weir_buf_printf(&text, "\x01ghp_Qz7Kx2LmQz7Kx2LmQz7Kx2LmQz7Kx2LmQz7K\x01/"
+                           "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.");
+    repeat(&text, "Qz7Kx2Lm", 60);
+    weir_buf_printf(&text, " ok");
+    check_all(&text);
+}
+
 /* One that began before may still become a finding, and has it then. */
 static void test_open_in_another(void **state)
 {
@@ -656,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_open_and_a_longer_one),
         cmocka_unit_test(test_open_in_another),
+        cmocka_unit_test(test_open_twice),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
