@@ -5,9 +5,16 @@
 
 #include <stdlib.h>
 
-/* Small first blocks keep a mostly idle connection cheap, and with its header one is 1 KiB, which
- * the allocator still serves from its fastest lists; large ones keep iovecs few. */
+/* Small first blocks keep a mostly idle connection cheap; large ones keep iovecs few. */
 enum { FIRST_BLOCK_BYTES = 1024 - 32, LARGEST_BLOCK_BYTES = 16 * 1024 - 64 };
+
+/* First blocks that were given back: nearly every event needs one, for the time of a write. None
+ * where sanitizers look for memory that is used after it was given back. */
+#ifdef WEIR_DEBUG
+enum { MOST_SPARES = 0 };
+#else
+enum { MOST_SPARES = 256 };
+#endif
 
 struct weir_bufq_block {
     struct weir_bufq_block *next;
@@ -16,6 +23,43 @@ struct weir_bufq_block {
     size_t cap;
     char data[];
 };
+
+static _Thread_local struct weir_bufq_block *spares;
+static _Thread_local size_t n_spares;
+
+static struct weir_bufq_block *new_block(size_t cap)
+{
+    struct weir_bufq_block *b = spares;
+    if (cap == FIRST_BLOCK_BYTES && b != NULL) {
+        spares = b->next;
+        n_spares--;
+    } else {
+        b = weir_mem_alloc(sizeof *b + cap);
+    }
+    *b = (struct weir_bufq_block){.cap = cap};
+    return b;
+}
+
+static void free_block(struct weir_bufq_block *b)
+{
+    if (b->cap == FIRST_BLOCK_BYTES && n_spares != MOST_SPARES) {
+        b->next = spares;
+        spares = b;
+        n_spares++;
+    } else {
+        free(b);
+    }
+}
+
+void weir_bufq_free_spares(void)
+{
+    while (spares != NULL) {
+        struct weir_bufq_block *b = spares;
+        spares = b->next;
+        free(b);
+    }
+    n_spares = 0;
+}
 
 void weir_bufq_init(struct weir_bufq *q, size_t max_bytes)
 {
@@ -27,7 +71,7 @@ static void drop_head(struct weir_bufq *q)
     struct weir_bufq_block *b = q->head;
     q->head = b->next;
     weir_account_sub(q->account, sizeof *b + b->cap);
-    free(b);
+    free_block(b);
 }
 
 void weir_bufq_dispose(struct weir_bufq *q)
@@ -45,8 +89,7 @@ static struct weir_bufq_block *add_block(struct weir_bufq *q, size_t want)
     if (cap < want) {
         cap = want;
     }
-    struct weir_bufq_block *b = weir_mem_alloc(sizeof *b + cap);
-    *b = (struct weir_bufq_block){.cap = cap};
+    struct weir_bufq_block *b = new_block(cap);
     weir_account_add(q->account, sizeof *b + cap);
     if (q->tail != NULL) {
         q->tail->next = b;

@@ -32,6 +32,9 @@ struct weir_bufq {
 void weir_bufq_init(struct weir_bufq *q, size_t max_bytes);
 void weir_bufq_dispose(struct weir_bufq *q); /* keeps `max` and `account` */
 
+/* Queues of a thread keep some empty blocks for each other: at its end it gives them back. */
+void weir_bufq_free_spares(void);
+
 void weir_bufq_append(struct weir_bufq *q, struct weir_slice s);
 
 /*

@@ -1,5 +1,6 @@
 #include "server/worker.h"
 
+#include "base/bufq.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "client/client.h"
@@ -194,6 +195,7 @@ static void *run(void *arg)
     weir_account_set_relief(give_verdicts_back, w);
     weir_loop_run(&w->loop);
     weir_account_set_relief(NULL, NULL);
+    weir_bufq_free_spares();
     return NULL;
 }
 
@@ -315,6 +317,7 @@ void weir_worker_dispose(struct weir_worker *w)
     weir_export_worker_free(w->export);
     w->export = NULL;
     weir_task_scratch_dispose(&w->scratch);
+    weir_bufq_free_spares(); /* this thread closed the rest */
     weir_env_unref(w->env);
     w->env = NULL;
 }
