@@ -155,6 +155,7 @@ void weir_row__retire(struct weir_row_place *place)
 {
     place->row->held_bytes -= place->told_held;
     place->told_held = 0;
+    place->row->n_asides -= place->o.is_aside ? 1 : 0;
     weir_list_remove(&place->link);
     weir_list_append(&place->row->done, &place->link);
     weir_loop_post(place->row->o.task->loop, &place->row->sweep);
@@ -231,6 +232,7 @@ static struct weir_row_place *new_place(struct weir_row *row,
                                      .on_progress = on_progress,
                                      .ctx = place});
     weir_list_append(&row->places, &place->link);
+    row->n_asides += options->is_aside ? 1 : 0;
     return place;
 }
 

@@ -73,7 +73,8 @@ struct weir_row {
     struct weir_policy blocking;       /* the route's, as a place has it that blocks */
     struct weir_policy_mask blocking_mask;
     struct weir_list items;
-    struct weir_list places;   /* that have not left, asides included */
+    struct weir_list places;   /* that have not left, asides included … */
+    size_t n_asides;           /* … so many of them */
     struct weir_list judging;  /* lines that have not left, and those of which findings are told */
     struct weir_list done;     /* to be swept … */
     struct weir_list answered; /* … and lines */

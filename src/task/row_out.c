@@ -239,8 +239,8 @@ static bool drain_all_told(struct weir_row *row)
     return is_all;
 }
 
-/* What is found in asides, as it becomes known. True: nothing is under way there any more. */
-static bool drain_asides(struct weir_row *row)
+/* What was found in asides. True: nothing is under way in any of them. */
+static bool drain_places_aside(struct weir_row *row)
 {
     struct weir_list *link = row->places.next;
     bool is_all = true;
@@ -259,10 +259,19 @@ static bool drain_asides(struct weir_row *row)
             weir_row__retire(place);
         }
     }
+    return is_all;
+}
+
+/* What is found beside what leaves, as it becomes known. True: nothing is under way there any more.
+ */
+static bool drain_asides(struct weir_row *row)
+{
+    bool is_all = row->n_asides == 0 || drain_places_aside(row);
     if (row->o.plan->telling != NULL && !row->is_over) {
         is_all = drain_all_told(row) && is_all;
     }
-    if ((weir_row__is_annotating(row) || weir_row__has_telling(row)) && !row->is_over) {
+    bool has_judged = !weir_list_is_empty(&row->judging) && !row->is_over;
+    if (has_judged && (weir_row__is_annotating(row) || weir_row__has_telling(row))) {
         is_all = weir_row__tell_judged(row) && is_all;
     }
     return is_all && !row->is_over;

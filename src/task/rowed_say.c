@@ -20,17 +20,24 @@ bool weir_rowed_holds_text(const struct weir_rowed *r)
     return r->enforces && (holds_json || weir_plan_judging(&r->conversation)->n != 0);
 }
 
-static void transmit(struct weir_rowed *r, struct weir_slice json, struct weir_slice raw)
+/* Somebody was skipped, and nobody was told yet. */
+static void transmit_told(struct weir_rowed *r, struct weir_slice json)
 {
     struct weir_buf told = {0};
-    json = weir_skips_tell(&r->stream.task->skips, json, &told);
-    struct weir_out_raw event = {.bytes = raw, .json = json};
-    if (raw.n != 0 && told.n == 0) {
+    weir_stream_send(&r->stream, weir_skips_tell(&r->stream.task->skips, json, &told));
+    weir_buf_dispose(&told);
+}
+
+static void transmit(struct weir_rowed *r, struct weir_slice json, struct weir_slice raw)
+{
+    if (weir_skips_are_due(&r->stream.task->skips)) {
+        transmit_told(r, json);
+    } else if (raw.n != 0) {
+        struct weir_out_raw event = {.bytes = raw, .json = json};
         weir_stream_send_raw(&r->stream, &event);
     } else {
         weir_stream_send(&r->stream, json);
     }
-    weir_buf_dispose(&told);
 }
 
 /* The first event takes along what was found in the question. */
