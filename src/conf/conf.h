@@ -261,7 +261,8 @@ struct weir_conf_route {
     uint32_t max_exposed_chars;                       /* `output_check: after` */
     bool is_unguarded;  /* `unguarded: all`: no detectors, and said so */
     uint32_t unguarded; /* bits of enum weir_conf_hole: the route's own list or the default one */
-    struct weir_conf_list models; /* globs; none: every model */
+    struct weir_conf_list unguarded_paths; /* of the same list: "/v1/files" */
+    struct weir_conf_list models;          /* globs; none: every model */
     enum weir_conf_unknown unknown_members;
     enum weir_conf_history history;
     struct weir_conf_max_tokens max_tokens;

@@ -345,7 +345,11 @@ static void on_unguarded(struct weir_conf_reader *r, const struct weir_conf_node
     if (!weir_conf__want_list(r, n, "unguarded")) {
         return;
     }
+    route->unguarded_paths = weir_conf__read_paths(r, n);
     for (size_t i = 0; i < n->n; i++) {
+        if (weir_conf__is_path(n->items[i])) {
+            continue;
+        }
         int word = weir_conf__want_word(r, n->items[i], "unguarded", hole_words);
         if (word >= 0) {
             route->unguarded |= UINT32_C(1) << word;

@@ -125,4 +125,9 @@ struct weir_slice weir_conf__json(struct weir_conf_reader *r, const struct weir_
 /* Physical memory, or the control group's limit when that is less. */
 uint64_t weir_conf__system_memory(void);
 
+/* Entries of `unguarded` that are paths (conf_paths.c): is it one, and all of a list that hold. */
+bool weir_conf__is_path(const struct weir_conf_node *n);
+struct weir_conf_list weir_conf__read_paths(struct weir_conf_reader *r,
+                                            const struct weir_conf_node *n);
+
 #endif

@@ -205,6 +205,9 @@ static void prepare(struct run *r)
     case WEIR_MODEL_STORED:
         fail(r, WEIR_EUNSUPPORTED, 404, "the demonstration model keeps no responses");
         return;
+    case WEIR_MODEL_FORWARD:
+        fail(r, WEIR_EUNSUPPORTED, 404, "the demonstration model has no other paths");
+        return;
     case WEIR_MODEL_EMBEDDINGS:
     case WEIR_MODEL_RERANK:
     case WEIR_MODEL_SCORE:

@@ -218,11 +218,18 @@ static bool rename_body(struct run *r, struct weir_slice name)
     return rc == 0;
 }
 
+/* Is it for a server rather than for one of its models? */
+static bool names_no_model(const struct weir_model_request *request)
+{
+    return request->op == WEIR_MODEL_STORED ||
+           (request->op == WEIR_MODEL_FORWARD && request->model_id.n == 0);
+}
+
 /* Fills in `asked` and `way`. False: the request cannot be put. */
 static bool prepare(struct run *r)
 {
     const struct weir_fleet_target *t = r->target;
-    bool has_own = t->model.p != NULL && r->request->op != WEIR_MODEL_STORED;
+    bool has_own = t->model.p != NULL && !names_no_model(r->request);
     struct weir_slice name = has_own ? t->model : r->request->model_id;
     r->is_renamed = !weir_slice_eq(name, r->request->model_id);
     r->asked = *r->request;
@@ -278,6 +285,9 @@ static bool can_ask_others(const struct run *r, const struct weir_fault *fault)
 {
     if (r->has_frame || fault->has_begun || fault->origin == WEIR_FAULT_INTERNAL) {
         return false;
+    }
+    if (r->request->op == WEIR_MODEL_FORWARD) { /* nobody knows what asking twice would do */
+        return fault->is_unreached;
     }
     if (fault->status != 0) {
         return fault->status == 429 || fault->status >= 500;
@@ -457,6 +467,20 @@ const struct weir_provider *weir_fleet_keeper(const struct weir_fleet *fleet,
     return is_one ? only : NULL;
 }
 
+const struct weir_provider *weir_fleet_first(const struct weir_fleet *fleet,
+                                             const struct weir_fleet_scope *scope)
+{
+    if (fleet->otherwise != NULL) {
+        return fleet->otherwise->targets[0].provider;
+    }
+    for (size_t i = 0; i < fleet->n_entries; i++) {
+        if (is_shown(scope, fleet->entries[i].glob)) {
+            return fleet->entries[i].targets[0].provider;
+        }
+    }
+    return NULL;
+}
+
 struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet,
                                            const struct weir_fleet_scope *scope,
                                            struct weir_slice model, struct weir_arena *arena)
@@ -515,11 +539,11 @@ static const struct weir_fleet_target *target_at(const struct weir_fleet_entry *
     return NULL;
 }
 
-/* What is kept belongs to no model: any target at the provider will do. */
+/* What is kept, and what names no model, belongs to none: any target at the provider will do. */
 static const struct weir_fleet_target *find_bound(const struct weir_fleet *fleet,
                                                   const struct weir_model_request *request)
 {
-    if (request->op != WEIR_MODEL_STORED) {
+    if (!names_no_model(request)) {
         return target_at(weir_fleet_find(fleet, request->model_id), request->provider);
     }
     const struct weir_fleet_target *found = target_at(fleet->otherwise, request->provider);

@@ -77,6 +77,11 @@ bool weir_fleet_scope_has(const struct weir_fleet_scope *scope, struct weir_slic
 const struct weir_provider *weir_fleet_keeper(const struct weir_fleet *fleet,
                                               const struct weir_fleet_scope *scope);
 
+/* The provider that is asked for what names no model: the one for names that match nothing, else
+ * the first target of the first entry within the scope. NULL: there is none. */
+const struct weir_provider *weir_fleet_first(const struct weir_fleet *fleet,
+                                             const struct weir_fleet_scope *scope);
+
 /* What callers are told: "the model `x` does not exist; there are `a`, `b`, `llama-*`"; and "the
  * provider `claude` does not serve chat completions". In the arena. */
 struct weir_slice weir_fleet_unknown_words(const struct weir_fleet *fleet,

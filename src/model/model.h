@@ -29,6 +29,7 @@ enum weir_model_op {
     WEIR_MODEL_ITEM_COUNT, /* OpenAI's /v1/responses/input_tokens, never a stream */
     WEIR_MODEL_STORED,     /* OpenAI's /v1/responses/…: what a server keeps of them */
     WEIR_MODEL_MODELS,     /* OpenAI: GET /v1/models */
+    WEIR_MODEL_FORWARD,    /* any path below /v1, with bytes of any kind both ways */
     WEIR_MODEL_GENERATE,   /* TGIS, nlp */
     WEIR_MODEL_TOKENIZE,   /* all: counts the tokens of `text` */
 };
@@ -112,8 +113,10 @@ struct weir_model_request {
     /* What a server keeps, another one does not have: only the provider of this name is asked. p
      * NULL: whoever serves the model. */
     struct weir_slice provider;
-    struct weir_slice method; /* STORED: GET, POST or DELETE, without a body */
-    struct weir_slice tail;   /* STORED: what stands behind /v1/responses, with its query */
+    struct weir_slice method; /* STORED, FORWARD: GET, POST or DELETE; STORED: without a body */
+    /* What stands behind /v1/responses (STORED) or /v1 (FORWARD), with its query. */
+    struct weir_slice tail;
+    struct weir_slice content_type; /* FORWARD: the body's; or empty */
 };
 
 /* Which server was asked, told as a run goes on: for headers, log lines and spans. */
@@ -160,6 +163,13 @@ struct weir_model_generated {
     size_t n_input_tokens;
 };
 
+/* An answer as it came, whatever its status. */
+struct weir_model_forwarded {
+    int status;
+    struct weir_slice content_type; /* or empty */
+    struct weir_slice body;
+};
+
 /* One message of a model server. Everything in it lives during on_frame only. */
 struct weir_model_frame {
     /* OpenAI: a whole answer, or the data of one event, as the server wrote it. A TOKENIZE frame
@@ -169,6 +179,7 @@ struct weir_model_frame {
     struct weir_slice sse_id; /* the event's id line, if any */
     bool is_error; /* an error object in the stream: it is the last frame, a fault follows */
     const struct weir_model_generated *generated; /* TGIS, nlp; else NULL */
+    const struct weir_model_forwarded *forwarded; /* FORWARD, its only member; else NULL */
     uint64_t n_tokens;                            /* TOKENIZE */
 };
 

@@ -391,6 +391,32 @@ static void read_whole(struct run *r, struct weir_slice body)
     }
 }
 
+/* Compressed, its bytes would mean nothing without a header that does not go on. */
+static bool is_encoded(const struct run *r)
+{
+    struct weir_slice encoding =
+        weir_http_field_get(r->fields, r->n_fields, WEIR_SLICE("content-encoding"));
+    return encoding.n != 0 && !weir_slice_eq_nocase(encoding, WEIR_SLICE("identity"));
+}
+
+/* Any status is an answer, but a 401 for a key that is not the caller's is our own trouble. */
+static void forward_whole(struct run *r, int status, struct weir_slice body)
+{
+    struct weir_model_forwarded forwarded = {
+        .status = status,
+        .content_type = weir_http_field_get(r->fields, r->n_fields, WEIR_SLICE("content-type")),
+        .body = body};
+    if (status == 401 && !r->has_callers_key) {
+        fail_with_status(r, status, body);
+    } else if (is_encoded(r)) {
+        fail(r, WEIR_EPEER, "the answer has a `content-encoding` nobody asked for");
+        r->fault.has_begun = true;
+    } else {
+        r->phase = ENDED;
+        emit(r, &(struct weir_model_frame){.forwarded = &forwarded});
+    }
+}
+
 static void on_whole_done(void *ctx, const struct weir_call_result *result)
 {
     struct run *r = ctx;
@@ -398,7 +424,12 @@ static void on_whole_done(void *ctx, const struct weir_call_result *result)
     if (result->err != 0) {
         fail(r, result->err, weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p);
         r->fault.is_unreached = result->is_unreached;
-        r->fault.has_begun = result->has_head && result->status == 200;
+        r->fault.has_begun =
+            result->has_head && (result->status == 200 || r->op == WEIR_MODEL_FORWARD);
+    } else if (r->op == WEIR_MODEL_FORWARD) {
+        r->fields = result->fields;
+        r->n_fields = result->n_fields;
+        forward_whole(r, result->status, result->body);
     } else if (result->status != 200) {
         r->fields = result->fields;
         r->n_fields = result->n_fields;
@@ -432,6 +463,8 @@ static struct weir_slice path_of(enum weir_model_op op)
         return WEIR_SLICE("/v1/responses/input_tokens");
     case WEIR_MODEL_MODELS:
         return WEIR_SLICE("/v1/models");
+    case WEIR_MODEL_FORWARD:
+        return WEIR_SLICE("/v1");
     case WEIR_MODEL_TOKENIZE:
         return WEIR_SLICE("/tokenize");
     default:
@@ -539,21 +572,36 @@ static void add_callers(struct run *r, struct weir_slice name, struct weir_slice
 
 /* The request's header: what its way says, what the caller's dialect says, what the body is. */
 static void write_head(struct run *r, const struct weir_model_way *way,
-                       const struct weir_call_context *context, bool has_body)
+                       const struct weir_call_context *context, struct weir_slice content_type)
 {
     enum { MAX_OWN = 3 };
-    static const struct weir_http_field json = {{"content-type", 12}, {"application/json", 16}};
     r->sent = weir_mem_alloc((way->n_fields + MAX_OWN) * sizeof *r->sent);
     for (size_t i = 0; i < way->n_fields; i++) {
         r->sent[r->n_sent++] = way->fields[i];
     }
-    if (context != NULL && (r->op == WEIR_MODEL_MESSAGES || r->op == WEIR_MODEL_COUNT)) {
+    bool may_be_messages =
+        r->op == WEIR_MODEL_MESSAGES || r->op == WEIR_MODEL_COUNT || r->op == WEIR_MODEL_FORWARD;
+    if (context != NULL && may_be_messages) {
         add_callers(r, WEIR_SLICE("anthropic-version"), context->anthropic_version);
         add_callers(r, WEIR_SLICE("anthropic-beta"), context->anthropic_beta);
     }
-    if (has_body) {
-        r->sent[r->n_sent++] = json;
+    if (content_type.n != 0) {
+        r->sent[r->n_sent++] = (struct weir_http_field){WEIR_SLICE("content-type"), content_type};
     }
+}
+
+/* The others' follows from the operation. */
+static bool has_own_method(enum weir_model_op op)
+{
+    return op == WEIR_MODEL_STORED || op == WEIR_MODEL_FORWARD;
+}
+
+static struct weir_slice content_type_of(const struct weir_model_request *request, bool has_body)
+{
+    if (request->op == WEIR_MODEL_FORWARD) {
+        return request->content_type;
+    }
+    return has_body ? WEIR_SLICE("application/json") : WEIR_SLICE("");
 }
 
 static struct weir_model_run *start(const struct weir_model *m, const struct weir_model_env *env,
@@ -568,12 +616,11 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
     struct run *r = new_run(m, env, request);
     r->events = events;
     r->ctx = ctx;
-    bool is_stored = r->op == WEIR_MODEL_STORED;
-    bool has_body = r->op != WEIR_MODEL_MODELS && !is_stored;
+    bool has_body = r->op != WEIR_MODEL_MODELS && r->op != WEIR_MODEL_STORED;
     bool has_own_body = r->op == WEIR_MODEL_TOKENIZE;
     const struct weir_target *target = ((const struct weir_model_openai *)m)->target;
     r->has_callers_key = has_callers_key(target, way, env->context);
-    write_head(r, way, env->context, has_body);
+    write_head(r, way, env->context, content_type_of(request, has_body));
     weir_model_tell(env, request);
     struct weir_call_request call = {
         .target = target,
@@ -589,7 +636,7 @@ static struct weir_model_run *start(const struct weir_model *m, const struct wei
         .keeps_credentials_back = way->keeps_credentials_back,
         .first_byte_timeout_ms = way->first_byte_timeout_ms,
     };
-    if (is_stored) {
+    if (has_own_method(r->op)) {
         call.method = request->method;
         call.path = extend_path(call.path, request->tail, &r->arena);
     }

@@ -15,6 +15,8 @@
  * - An event that is an error (openai_answer.h) is the last frame, with is_error, and a fault with
  *   its message follows.
  * - TOKENIZE: statuses 404, 405 and 501 are a fault with status 404: this server has no tokenizer.
+ * - FORWARD: a whole answer of any kind and status is one frame; only a 401 for a key that is not
+ *   the caller's own, and a compressed body, are faults.
  * - Paused, a stream gives neither frames nor its end until it is resumed; a whole answer comes all
  *   the same.
  *

@@ -29,6 +29,7 @@ static const struct paths *paths_of(enum weir_model_op op)
                                    "token counts of responses"},
         [WEIR_MODEL_STORED] = {"/responses", "/responses", NULL, "stored responses"},
         [WEIR_MODEL_MODELS] = {"/models", "/models", "/models", "models"},
+        [WEIR_MODEL_FORWARD] = {"", "", "", "other paths"},
         [WEIR_MODEL_GENERATE] = {NULL, NULL, NULL, "generation"},
         [WEIR_MODEL_TOKENIZE] = {"/tokenize", NULL, NULL, "tokenize"},
     };
@@ -53,13 +54,13 @@ static struct weir_slice base_of(const struct weir_provider *p, enum weir_model_
     return is_beside ? weir_slice_sub(p->base_path, 0, p->base_path.n - v1.n) : p->base_path;
 }
 
-/* Azure's list of models is not a deployment's. */
+/* Azure's list of models is not a deployment's, nor are files and the like. */
 static void append_azure(struct weir_buf *out, const struct weir_provider *p, enum weir_model_op op,
                          struct weir_slice model)
 {
     if (is_next_azure(p)) {
         weir_buf_append(out, WEIR_SLICE("/openai/v1"));
-    } else if (op == WEIR_MODEL_MODELS) {
+    } else if (op == WEIR_MODEL_MODELS || model.n == 0) {
         weir_buf_append(out, WEIR_SLICE("/openai"));
     } else {
         weir_buf_append(out, WEIR_SLICE("/openai/deployments/"));

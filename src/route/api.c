@@ -9,6 +9,7 @@
 #include "route/cors.h"
 #include "route/detection.h"
 #include "route/env.h"
+#include "route/forward.h"
 #include "route/generation.h"
 #include "route/headers.h"
 #include "route/message.h"
@@ -114,14 +115,34 @@ static const struct weir_route_entry *find_own(struct weir_slice path)
     return weir_render_is_path(path) ? &RENDER : weir_route_find(TABLE, COUNT(TABLE), path);
 }
 
+/* A path that the route's `unguarded` names. */
+static const struct weir_route_entry FORWARD = {"/v1/*", WEIR_ROUTE_ANY, weir_forward_begin,
+                                                has_openai};
+
+/* What the answer says of the route; on a path that nobody looks at, of that path. */
+static void set_route(struct weir_http_stream *s, const struct weir_guarded *guarded,
+                      struct weir_slice unguarded)
+{
+    weir_headers_set_route(s, guarded);
+    if (unguarded.p != NULL) {
+        weir_headers_replace(s, WEIR_SLICE("x-weir-guarded"),
+                             weir_forward_describe(unguarded, &s->arena));
+    }
+}
+
 /* What stands below a route's name; the request is then that route's. NULL: nothing. */
 static const struct weir_route_entry *find_guarded(struct weir_env *env, struct weir_http_stream *s)
 {
     struct weir_slice below;
+    struct weir_slice unguarded = {0};
     struct weir_request *request = weir_request_of(s);
     const struct weir_conf_route *route = guard_of(env->conf, s->req.path, &below);
     const struct weir_route_entry *entry =
         route != NULL ? weir_route_find(OPENAI_TABLE, COUNT(OPENAI_TABLE), below) : NULL;
+    if (route != NULL && entry == NULL) {
+        unguarded = weir_forward_find(route, below);
+        entry = unguarded.p != NULL ? &FORWARD : NULL;
+    }
     if (entry != NULL) {
         request->guarded = &env->guarded[route - env->conf->routes];
         request->task.env = &env->route_tasks;
@@ -131,18 +152,23 @@ static const struct weir_route_entry *find_guarded(struct weir_env *env, struct 
         request->seen->arena = &s->arena;
         request->seen->route = route->name.s;
         weir_audit_note_begin(request);
-        weir_headers_set_route(s, request->guarded);
+        set_route(s, request->guarded, unguarded);
     }
     return entry;
 }
 
 /* ---- 404 for those who came with an OpenAI client ---- */
 
-static void append_paths(struct weir_buf *out, struct weir_slice route)
+static void append_paths(struct weir_buf *out, const struct weir_conf_route *conf)
 {
+    struct weir_slice route = conf->name.s;
     for (size_t i = 0; i < COUNT(OPENAI_TABLE); i++) {
         weir_buf_append(out, i == 0 ? WEIR_SLICE(" ") : WEIR_SLICE(", "));
         weir_buf_printf(out, "/%.*s%s", (int)route.n, route.p, OPENAI_TABLE[i].path);
+    }
+    for (size_t i = 0; i < conf->unguarded_paths.n; i++) {
+        struct weir_slice path = conf->unguarded_paths.items[i].s;
+        weir_buf_printf(out, ", /%.*s%.*s", (int)route.n, route.p, (int)path.n, path.p);
     }
 }
 
@@ -160,7 +186,7 @@ static void refuse_unknown(const struct weir_env *env, struct weir_http_stream *
         weir_buf_append(&words, WEIR_SLICE("no route is configured: `routes`"));
     } else if (route != NULL && (key == NULL || weir_auth_is_for(key, route->name.s))) {
         weir_buf_append(&words, WEIR_SLICE("unknown path: this route serves"));
-        append_paths(&words, route->name.s);
+        append_paths(&words, route);
     } else {
         const char *before = "unknown path: the routes are";
         for (size_t i = 0; i < conf->n_routes; i++) {

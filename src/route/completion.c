@@ -185,10 +185,16 @@ void weir_completion_declare(void)
 {
     static const struct weir_metric_def def = {
         .name = "weir_unguarded_requests_total",
-        .help = "Completions that named no detector and passed all the same (compat: fms).",
+        .help = "Requests that passed without a look: completions that named no detector "
+                "(compat: fms), and paths that a route's `unguarded` names.",
         .type = WEIR_METRIC_COUNTER,
     };
     unguarded = weir_metric_counter(weir_metric_declare(&def), WEIR_METRIC_NO_LABELS);
+}
+
+void weir_completion_count_unguarded(void)
+{
+    weir_metric_add(unguarded, 1);
 }
 
 /* Plans, checks what a plan cannot know, starts. */
@@ -204,7 +210,7 @@ static void start(struct reading *r, unsigned output_types, const char *late_err
         return;
     }
     if (r->request.input.n == 0 && r->request.output.n == 0) {
-        weir_metric_add(unguarded, 1);
+        weir_completion_count_unguarded();
     }
     r->question.text = r->request.prompt;
     r->request.inputs = &r->question;

@@ -19,7 +19,10 @@ struct weir_stream_out *weir_completion_open_stream(struct weir_http_stream *s,
 bool weir_completion_check_unary(struct weir_http_stream *s,
                                  const struct weir_batching_request *request);
 
-/* Declares the counter of requests that pass unguarded (compat fms). Once, before any request. */
+/* Declares the counter of requests that pass unguarded. Once, before any request. */
 void weir_completion_declare(void);
+
+/* One more of them. */
+void weir_completion_count_unguarded(void);
 
 #endif

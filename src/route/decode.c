@@ -7,14 +7,15 @@
 struct decoder {
     struct weir_buf body;
     struct weir_decode_limits limits;
-    weir_decode_done_fn done;
+    weir_decode_done_fn done; /* one of these two */
+    weir_decode_bytes_fn done_bytes;
     void *ctx;
 };
 
 /* A body of announced length gets its memory at once, up to this; then it grows as bytes come. */
 enum { FIRST_BYTES = 64 * 1024 };
 
-static bool has_type(const struct weir_http_stream *s, struct weir_slice type)
+bool weir_decode_has_type(const struct weir_http_stream *s, struct weir_slice type)
 {
     struct weir_slice value = weir_http_request_get(&s->req, WEIR_SLICE("content-type"));
     if (value.p == NULL) {
@@ -31,17 +32,22 @@ static bool is_encoded(const struct weir_http_stream *s)
     return encoding.n != 0 && !weir_slice_eq_nocase(encoding, WEIR_SLICE("identity"));
 }
 
-bool weir_decode_refuses_type(struct weir_http_stream *s, struct weir_slice type)
+static bool refuses_encoding(struct weir_http_stream *s)
 {
-    if (!has_type(s, type)) {
-        weir_reply_errorf(s, 415, "expected `content-type: %.*s`", (int)type.n, type.p);
-        return true;
-    }
     if (is_encoded(s)) {
         weir_reply_error(s, 415, WEIR_SLICE("expected a body without `content-encoding`"));
         return true;
     }
     return false;
+}
+
+bool weir_decode_refuses_type(struct weir_http_stream *s, struct weir_slice type)
+{
+    if (!weir_decode_has_type(s, type)) {
+        weir_reply_errorf(s, 415, "expected `content-type: %.*s`", (int)type.n, type.p);
+        return true;
+    }
+    return refuses_encoding(s);
 }
 
 static void too_large(struct weir_http_stream *s, struct decoder *d)
@@ -100,9 +106,8 @@ static void refuse_limit(struct weir_http_stream *s, struct decoder *d,
     }
 }
 
-static void on_body_end(struct weir_http_stream *s)
+static void read_json(struct weir_http_stream *s, struct decoder *d)
 {
-    struct decoder *d = s->ctx;
     struct weir_json *json = weir_arena_alloc(&s->arena, sizeof *json);
     struct weir_json_limits limits = {.max_depth = d->limits.max_json_depth,
                                       .max_nodes = max_nodes(d)};
@@ -118,6 +123,16 @@ static void on_body_end(struct weir_http_stream *s)
     }
 }
 
+static void on_body_end(struct weir_http_stream *s)
+{
+    struct decoder *d = s->ctx;
+    if (d->done_bytes != NULL) {
+        d->done_bytes(d->ctx, s, weir_buf_slice(&d->body));
+    } else {
+        read_json(s, d);
+    }
+}
+
 static const struct weir_http_handler HANDLER = {
     .on_body = on_body,
     .on_body_end = on_body_end,
@@ -128,16 +143,11 @@ static void dispose_body(void *ctx)
     weir_buf_dispose(ctx);
 }
 
-void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_limits *limits,
-                           weir_decode_done_fn done, void *ctx)
+static void begin(struct weir_http_stream *s, const struct decoder *what)
 {
-    if (weir_decode_refuses_type(s, WEIR_SLICE("application/json"))) {
-        return;
-    }
-    struct decoder *d = weir_arena_zalloc(&s->arena, sizeof *d);
-    d->limits = *limits;
-    d->done = done;
-    d->ctx = ctx;
+    const struct weir_decode_limits *limits = &what->limits;
+    struct decoder *d = weir_arena_alloc(&s->arena, sizeof *d);
+    *d = *what;
     weir_buf_init(&d->body, limits->max_body_bytes);
     d->body.account = s->arena.account;
     if (s->req.has_length && s->req.length > limits->max_body_bytes) {
@@ -154,4 +164,20 @@ void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_
     }
     s->ctx = d;
     s->handler = &HANDLER;
+}
+
+void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_limits *limits,
+                           weir_decode_done_fn done, void *ctx)
+{
+    if (!weir_decode_refuses_type(s, WEIR_SLICE("application/json"))) {
+        begin(s, &(struct decoder){.limits = *limits, .done = done, .ctx = ctx});
+    }
+}
+
+void weir_decode_bytes(struct weir_http_stream *s, const struct weir_decode_limits *limits,
+                       weir_decode_bytes_fn done, void *ctx)
+{
+    if (!refuses_encoding(s)) {
+        begin(s, &(struct decoder){.limits = *limits, .done_bytes = done, .ctx = ctx});
+    }
 }

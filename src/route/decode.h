@@ -26,6 +26,14 @@ typedef void (*weir_decode_done_fn)(void *ctx, struct weir_http_stream *s,
 void weir_decode_json_body(struct weir_http_stream *s, const struct weir_decode_limits *limits,
                            weir_decode_done_fn done, void *ctx);
 
+/* The same for a body of any type, which nobody reads: its bytes, in the stream's arena. */
+typedef void (*weir_decode_bytes_fn)(void *ctx, struct weir_http_stream *s, struct weir_slice body);
+void weir_decode_bytes(struct weir_http_stream *s, const struct weir_decode_limits *limits,
+                       weir_decode_bytes_fn done, void *ctx);
+
+/* Is the request's body of this type, parameters such as charset aside? */
+bool weir_decode_has_type(const struct weir_http_stream *s, struct weir_slice type);
+
 /* Is the request's body of another content type than `type` (parameters such as charset aside), or
  * compressed? Then it was answered with 415. */
 bool weir_decode_refuses_type(struct weir_http_stream *s, struct weir_slice type);

@@ -33,6 +33,17 @@ void weir_headers_add(struct weir_http_stream *s, struct weir_slice name, struct
     weir_request_of(s)->fields[s->n_extra++] = (struct weir_http_field){name, value};
 }
 
+void weir_headers_replace(struct weir_http_stream *s, struct weir_slice name,
+                          struct weir_slice value)
+{
+    struct weir_http_field *fields = weir_request_of(s)->fields;
+    for (size_t i = 0; i < s->n_extra; i++) {
+        if (weir_slice_eq(fields[i].name, name)) {
+            fields[i].value = value;
+        }
+    }
+}
+
 void weir_headers_begin(struct weir_http_stream *s, struct weir_http_field *fields,
                         struct weir_slice request_id)
 {

@@ -28,6 +28,10 @@ void weir_headers_begin(struct weir_http_stream *s, struct weir_http_field *fiel
 /* One more, borrowed. */
 void weir_headers_add(struct weir_http_stream *s, struct weir_slice name, struct weir_slice value);
 
+/* Another value, borrowed, for one that is there. */
+void weir_headers_replace(struct weir_http_stream *s, struct weir_slice name,
+                          struct weir_slice value);
+
 /* The request came in by this route. */
 void weir_headers_set_route(struct weir_http_stream *s, const struct weir_guarded *guarded);
 

@@ -46,6 +46,9 @@ struct weir_slice weir_holes_of(const struct weir_conf_route *route, struct weir
             add(&out, weir_conf_hole_name(bit), WEIR_SLICE(""));
         }
     }
+    for (size_t i = 0; i < route->unguarded_paths.n; i++) {
+        add(&out, "", route->unguarded_paths.items[i].s);
+    }
     if (route->n_input != 0 && route->on_detection == WEIR_CONF_ANNOTATE &&
         route->input_scope == WEIR_CONF_SCOPE_TURN) {
         add(&out, "input_scope:turn", WEIR_SLICE(""));

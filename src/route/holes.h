@@ -8,7 +8,7 @@
  * What a route does not look at, as x-weir-guarded names it: the entries of its list `unguarded`,
  * then what its other keys leave open.
  *
- *   sealed,server_history,images,audio,files,input_scope:turn,when:injection
+ *   sealed,server_history,images,audio,files,/v1/files,input_scope:turn,when:injection
  *
  * Commas between them; "all": the route has no detectors; "": nothing is open. In the arena.
  */

@@ -338,16 +338,17 @@ static void unpost(void *ctx)
     weir_loop_unpost(ctx);
 }
 
-void weir_reply_answer(struct weir_http_stream *s, struct weir_slice body)
+void weir_reply_bytes(struct weir_http_stream *s, int status, struct weir_slice content_type,
+                      struct weir_slice body)
 {
-    struct weir_http_field type = {WEIR_SLICE("content-type"), WEIR_SLICE("application/json")};
-    struct weir_http_response head = {.status = 200,
+    struct weir_http_field type = {WEIR_SLICE("content-type"), content_type};
+    struct weir_http_response head = {.status = status,
                                       .fields = &type,
-                                      .n_fields = 1,
+                                      .n_fields = content_type.n != 0,
                                       .body = WEIR_HTTP_BODY_LENGTH,
                                       .length = body.n};
     if (body.n <= PIECE_BYTES) {
-        weir_reply_json(s, body);
+        weir_http_stream_reply(s, status, &type, head.n_fields, body);
         return;
     }
     struct large_reply *large = weir_arena_zalloc(&s->arena, sizeof *large);
@@ -357,6 +358,11 @@ void weir_reply_answer(struct weir_http_stream *s, struct weir_slice body)
     s->handler = &LARGE_HANDLER;
     weir_http_stream_respond(s, &head);
     weir_loop_step(s->loop, &large->step);
+}
+
+void weir_reply_answer(struct weir_http_stream *s, struct weir_slice body)
+{
+    weir_reply_bytes(s, 200, WEIR_SLICE("application/json"), body);
 }
 
 void weir_reply_allow(struct weir_http_stream *s, struct weir_slice allow)

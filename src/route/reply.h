@@ -83,6 +83,10 @@ void weir_reply_json(struct weir_http_stream *s, struct weir_slice body);
 /* The same for a body in the stream's arena, however large: it is sent as the caller reads it. */
 void weir_reply_answer(struct weir_http_stream *s, struct weir_slice body);
 
+/* Likewise with any status and any content type, which may be empty. */
+void weir_reply_bytes(struct weir_http_stream *s, int status, struct weir_slice content_type,
+                      struct weir_slice body);
+
 /* 200 with a body of another type. */
 void weir_reply_text(struct weir_http_stream *s, struct weir_slice type, struct weir_slice body);
 

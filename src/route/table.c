@@ -36,6 +36,8 @@ static struct weir_slice allow_of(enum weir_http_method method)
         return WEIR_SLICE("GET, HEAD, OPTIONS");
     case WEIR_HTTP_DELETE:
         return WEIR_SLICE("GET, HEAD, DELETE, OPTIONS");
+    case WEIR_ROUTE_ANY:
+        return WEIR_SLICE("GET, HEAD, POST, DELETE, OPTIONS");
     default:
         return WEIR_SLICE("POST, OPTIONS");
     }
@@ -48,6 +50,8 @@ static const char *words_of(enum weir_http_method method)
         return "method not allowed: use GET";
     case WEIR_HTTP_DELETE:
         return "method not allowed: use GET or DELETE";
+    case WEIR_ROUTE_ANY:
+        return "method not allowed: use GET, POST or DELETE";
     default:
         return "method not allowed: use POST";
     }
@@ -57,6 +61,9 @@ static bool is_allowed(const struct weir_route_entry *entry, enum weir_http_meth
 {
     bool is_read = method == WEIR_HTTP_GET || method == WEIR_HTTP_HEAD;
     bool may_read = entry->method == WEIR_HTTP_GET || entry->method == WEIR_HTTP_DELETE;
+    if (entry->method == WEIR_ROUTE_ANY) {
+        return is_read || method == WEIR_HTTP_POST || method == WEIR_HTTP_DELETE;
+    }
     return method == entry->method || (is_read && may_read);
 }
 

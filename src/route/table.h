@@ -10,14 +10,16 @@
 /*
  * Method and path to what answers: a table of exact paths, and of such with a `*`. At the end it
  * stands for anything but nothing; before the end for one segment, so the entry with more behind it
- * stands first. An entry has one method: GET (HEAD goes with it), POST, or DELETE (GET and HEAD go
- * with it); a path stands once. OPTIONS, 404 and 405 follow from the table.
+ * stands first. An entry has one method: GET (HEAD goes with it), POST, DELETE (GET and HEAD go
+ * with it), or any of these; a path stands once. OPTIONS, 404 and 405 follow from the table.
  */
 typedef void (*weir_route_begin_fn)(void *env, struct weir_http_stream *s);
 
+#define WEIR_ROUTE_ANY WEIR_HTTP_OTHER
+
 struct weir_route_entry {
     const char *path;
-    enum weir_http_method method; /* WEIR_HTTP_GET, _POST or _DELETE */
+    enum weir_http_method method; /* WEIR_HTTP_GET, _POST, _DELETE, or WEIR_ROUTE_ANY */
     weir_route_begin_fn begin;
     bool (*exists)(const void *env); /* NULL: always; false: 404 as if it were not there */
 };

@@ -23,7 +23,7 @@ static uint32_t ops_of(const struct weir_conf_provider *p)
         {WEIR_CONF_RESPONSES, WEIR_MODEL_STORED},    {WEIR_CONF_EMBEDDINGS, WEIR_MODEL_EMBEDDINGS},
         {WEIR_CONF_RERANK, WEIR_MODEL_RERANK},       {WEIR_CONF_SCORE, WEIR_MODEL_SCORE},
     };
-    uint32_t ops = BIT(WEIR_MODEL_MODELS);
+    uint32_t ops = BIT(WEIR_MODEL_MODELS) | BIT(WEIR_MODEL_FORWARD);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if ((p->dialects & table[i].dialect) != 0) {
             ops |= BIT(table[i].op);

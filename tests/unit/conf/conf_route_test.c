@@ -374,16 +374,100 @@ static void test_routes_without_a_model_server(void **state)
            "");
 }
 
+#define PATH_ERROR(path, words) "c.yaml:11: error: `unguarded` has the path `" path "`" words "\n"
+#define SHAPE                                                                                      \
+    ": a path is exact, of visible ASCII without `?`, `#`, `%`, `,`, `;`, `*`, `\\`, `\"`, `.`, "  \
+    "`..` and `//`, and does not end with `/`"
+#define SERVED ", which this program serves with detectors: it cannot be passed without a look"
+
+static void test_unguarded_paths(void **state)
+{
+    (void)state;
+    struct loaded l =
+        load_clean(HEAD "- {name: a, output: {pii: {}}, unguarded: [history, /v1/files, /v1/a.b/c, "
+                        "/v1/files]}\n"
+                        "- {name: b, output: {pii: {}}, unguarded: [/v1/messages/batches]}\n"
+                        "- {name: c, output: {pii: {}}}\n");
+    const struct weir_conf_route *a = weir_conf_route(l.conf, WEIR_SLICE("a"));
+    assert_int_equal(a->unguarded, WEIR_CONF_HOLE_HISTORY);
+    assert_int_equal(a->unguarded_paths.n, 2);
+    assert_string_equal(a->unguarded_paths.items[0].s.p, "/v1/files");
+    assert_string_equal(a->unguarded_paths.items[1].s.p, "/v1/a.b/c");
+    const struct weir_conf_route *b = weir_conf_route(l.conf, WEIR_SLICE("b"));
+    assert_int_equal(b->unguarded, 0);
+    assert_int_equal(b->unguarded_paths.n, 1);
+    assert_int_equal(weir_conf_route(l.conf, WEIR_SLICE("c"))->unguarded_paths.n, 0);
+    drop(&l);
+}
+
+static void test_wrong_unguarded_paths(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {
+        "/v1/",    "/v1/a/",  "/v1//a",  "/v1/../api", "/v1/./a", "/v1/a?b", "/v1/a%2fb", "/v1/a*",
+        "/v1/a,b", "/v1/a;b", "/v1/a b", "/v1/a#b",    "/v1/..",  "/v1/.",   "/v1/a\\b"};
+    static const char *const served[] = {"/v1/chat/completions", "/v1/Chat/Completions",
+                                         "/v1/models",           "/v1/models/x",
+                                         "/v1/responses/a/b",    "/v1/messages/count_tokens"};
+    char inside[256];
+    char lines[512];
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        snprintf(inside, sizeof inside, "name: r, output: {pii: {}}, unguarded: ['%s']", shapes[i]);
+        snprintf(lines, sizeof lines, PATH_ERROR("%s", "%s"), shapes[i], SHAPE);
+        expect_route(inside, lines);
+    }
+    for (size_t i = 0; i < sizeof served / sizeof *served; i++) {
+        snprintf(inside, sizeof inside, "name: r, output: {pii: {}}, unguarded: ['%s']", served[i]);
+        snprintf(lines, sizeof lines, PATH_ERROR("%s", "%s"), served[i], SERVED);
+        expect_route(inside, lines);
+    }
+    expect_route("name: r, output: {pii: {}}, unguarded: [/v2/files]",
+                 PATH_ERROR("/v2/files", ", which does not begin with `/v1/`"));
+}
+
+static void expect_paths(size_t n, size_t n_bytes, const char *lines)
+{
+    struct weir_buf text = {0};
+    weir_buf_append(&text, WEIR_SLICE(HEAD "- {name: r, output: {pii: {}}, unguarded: ["));
+    for (size_t i = 0; i < n; i++) {
+        weir_buf_printf(&text, "%s/v1/%0*zu", i == 0 ? "" : ", ", (int)(n_bytes - 4), i);
+    }
+    weir_buf_append(&text, WEIR_SLICE("]}\n"));
+    weir_buf_append_byte(&text, '\0');
+    expect(text.p, lines);
+    weir_buf_dispose(&text);
+}
+
+static void test_too_many_unguarded_paths(void **state)
+{
+    (void)state;
+    const char *words =
+        "c.yaml:11: error: `unguarded` has more than 64 paths, or more than 4096 bytes\n";
+    expect_paths(64, 64, "");
+    expect_paths(65, 10, words);
+    expect_paths(64, 65, words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_every_value),
-        cmocka_unit_test(test_timing),      cmocka_unit_test(test_canary),
-        cmocka_unit_test(test_when),        cmocka_unit_test(test_own_action),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_guarding),
-        cmocka_unit_test(test_detectors),   cmocka_unit_test(test_words),
-        cmocka_unit_test(test_redact_with), cmocka_unit_test(test_without_effect),
-        cmocka_unit_test(test_mask),        cmocka_unit_test(test_routes_without_a_model_server),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_every_value),
+        cmocka_unit_test(test_timing),
+        cmocka_unit_test(test_canary),
+        cmocka_unit_test(test_when),
+        cmocka_unit_test(test_own_action),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_guarding),
+        cmocka_unit_test(test_unguarded_paths),
+        cmocka_unit_test(test_wrong_unguarded_paths),
+        cmocka_unit_test(test_too_many_unguarded_paths),
+        cmocka_unit_test(test_detectors),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_redact_with),
+        cmocka_unit_test(test_without_effect),
+        cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_routes_without_a_model_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

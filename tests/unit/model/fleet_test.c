@@ -370,6 +370,29 @@ static void test_what_is_stored_is_asked_of_its_provider(void **state)
     end(w);
 }
 
+/* Nobody knows what it does there: only who was never reached leaves it to the next one. */
+static void test_what_is_forwarded_is_asked_for_once(void **state)
+{
+    (void)state;
+    for (int is_unreached = 0; is_unreached < 2; is_unreached++) {
+        struct world *w = new_world(2, 1);
+        struct weir_model_env env = {.loop = &w->loop, .context = &w->context};
+        w->request = (struct weir_model_request){.op = WEIR_MODEL_FORWARD,
+                                                 .model_id = WEIR_SLICE("mine"),
+                                                 .method = WEIR_SLICE("POST"),
+                                                 .tail = WEIR_SLICE("/jobs")};
+        w->run = weir_model_start(&w->fleet.base, &env, &w->request, &EVENTS, w);
+        assert_ptr_equal(asked(w), &w->servers[0]);
+        done(&w->servers[0], &(struct weir_fault){.origin = WEIR_FAULT_CHAT_COMPLETION,
+                                                  .err = WEIR_ETIMEOUT,
+                                                  .is_unreached = is_unreached,
+                                                  .why = WEIR_SLICE("the script says so")});
+        assert_int_equal(w->n_done, is_unreached ? 0 : 1);
+        assert_int_equal(w->servers[1].n_asked, is_unreached ? 1 : 0);
+        end(w);
+    }
+}
+
 /* ---- chance ---- */
 
 static bool is_asked_again(int status)
@@ -467,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_unknown_names),
         cmocka_unit_test(test_only_the_provider_that_has_it),
         cmocka_unit_test(test_what_is_stored_is_asked_of_its_provider),
+        cmocka_unit_test(test_what_is_forwarded_is_asked_for_once),
         cmocka_unit_test(test_whatever_happens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

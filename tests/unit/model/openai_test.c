@@ -186,6 +186,27 @@ static void test_requests_for_what_is_kept(void **state)
     end(o);
 }
 
+static void test_requests_that_are_forwarded(void **state)
+{
+    struct owner *o = *state;
+    struct weir_model_way way = {.path = WEIR_SLICE("/openai?a=b")};
+    struct weir_model_request request = {.op = WEIR_MODEL_FORWARD,
+                                         .method = WEIR_SLICE("POST"),
+                                         .tail = WEIR_SLICE("/files?c=d"),
+                                         .content_type = WEIR_SLICE("a/b"),
+                                         .body = WEIR_SLICE("bytes")};
+    start(o, &request);
+    expect_sent("POST /v1/files?c=d\ncontent-type: a/b\n", "bytes", WEIR_CALL_WHOLE);
+    end(o);
+    request = (struct weir_model_request){.op = WEIR_MODEL_FORWARD,
+                                          .method = WEIR_SLICE("GET"),
+                                          .tail = WEIR_SLICE("/files?c=d"),
+                                          .way = &way};
+    start(o, &request);
+    expect_sent("GET /openai/files?a=b&c=d\n", "", WEIR_CALL_WHOLE);
+    end(o);
+}
+
 static void test_whole(void **state)
 {
     struct owner *o = *state;
@@ -590,6 +611,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_requests),
         TEST(test_requests_for_what_is_kept),
+        TEST(test_requests_that_are_forwarded),
         TEST(test_whole),
         TEST(test_whole_refused),
         TEST(test_tokenize),

@@ -7,12 +7,12 @@ static const struct weir_http_field CONSTANTS[] = {{{"x-team", 6}, {"t", 1}},
                                                    {{"anthropic-version", 17}, {"mine", 4}}};
 
 /* The path, then a line per field. */
-static void expect(const struct weir_provider *p, enum weir_model_op op,
-                   const struct weir_call_context *context, const char *expected)
+static void expect_for(const struct weir_provider *p, enum weir_model_op op, const char *model,
+                       const struct weir_call_context *context, const char *expected)
 {
     struct weir_arena arena = {0};
     struct weir_buf out = {0};
-    struct weir_model_way way = weir_provider_way(p, op, WEIR_SLICE("a model/1"), context, &arena);
+    struct weir_model_way way = weir_provider_way(p, op, weir_slice_cstr(model), context, &arena);
     weir_buf_append(&out, way.path);
     for (size_t i = 0; i < way.n_fields; i++) {
         weir_buf_printf(&out, "\n%.*s: %.*s", (int)way.fields[i].name.n, way.fields[i].name.p,
@@ -23,6 +23,12 @@ static void expect(const struct weir_provider *p, enum weir_model_op op,
     assert_true(way.is_asked_once);
     weir_buf_dispose(&out);
     weir_arena_dispose(&arena);
+}
+
+static void expect(const struct weir_provider *p, enum weir_model_op op,
+                   const struct weir_call_context *context, const char *expected)
+{
+    expect_for(p, op, "a model/1", context, expected);
 }
 
 static void test_openai(void **state)
@@ -42,6 +48,7 @@ static void test_openai(void **state)
     expect(&p, WEIR_MODEL_SCORE, NULL, "/x/v1/score");
     expect(&p, WEIR_MODEL_MODELS, NULL, "/x/v1/models");
     expect(&p, WEIR_MODEL_TOKENIZE, NULL, "/x/tokenize");
+    expect(&p, WEIR_MODEL_FORWARD, NULL, "/x/v1");
     p.query = WEIR_SLICE("a=b");
     expect(&p, WEIR_MODEL_CHAT, NULL, "/x/v1/chat/completions?a=b");
 }
@@ -59,7 +66,11 @@ static void test_azure(void **state)
     expect(&p, WEIR_MODEL_EMBEDDINGS, NULL,
            "/openai/deployments/a%20model%2F1/embeddings?api-version=2024-10-21&a=b\napi-key: k");
     expect(&p, WEIR_MODEL_MODELS, NULL, "/openai/models?api-version=2024-10-21&a=b\napi-key: k");
+    expect(&p, WEIR_MODEL_FORWARD, NULL,
+           "/openai/deployments/a%20model%2F1?api-version=2024-10-21&a=b\napi-key: k");
+    expect_for(&p, WEIR_MODEL_FORWARD, "", NULL, "/openai?api-version=2024-10-21&a=b\napi-key: k");
     p.api_version = WEIR_SLICE("v1");
+    expect(&p, WEIR_MODEL_FORWARD, NULL, "/openai/v1?a=b\napi-key: k");
     expect(&p, WEIR_MODEL_CHAT, NULL, "/openai/v1/chat/completions?a=b\napi-key: k");
     expect(&p, WEIR_MODEL_MODELS, NULL, "/openai/v1/models?a=b\napi-key: k");
 }

@@ -42,6 +42,8 @@ static void test_lists(void **state)
     opens("input: {pii: {}}, on_detection: redact, unguarded: [], unknown_members: pass",
           "unknown_members");
     opens("input: {pii: {}}, input_scope: all, unguarded: []", "");
+    opens("input: {pii: {}}, unguarded: [/v1/files, sealed, /v1/batches]",
+          "sealed,/v1/files,/v1/batches,input_scope:turn");
 }
 
 static void test_when(void **state)
