@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -40,6 +41,10 @@ bool weir_mem_recover(void)
         return true;
     }
     void *mine = map_reserve();
+    if (mine == NULL) { /* what was given back may still be the allocator's */
+        malloc_trim(0);
+        mine = map_reserve();
+    }
     if (mine == NULL) {
         return false;
     }

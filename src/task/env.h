@@ -68,7 +68,9 @@ struct weir_task_ctx {
     const struct weir_task_trace *trace; /* the stream's watcher; NULL: none */
     unsigned n_full_chunkers; /* chunkers of the task's paths that take no more for now */
     struct weir_skips skips;
-    struct weir_shadow *shadow; /* is given what a model server says (task/shadow.h); NULL: none */
+    struct weir_task_ctx *whole; /* this is a copy with an arena of its own, for a part of the
+                                    request: what counts for all of it is noted there; else NULL */
+    struct weir_shadow *shadow;  /* is given what a model server says (task/shadow.h); NULL: none */
 };
 
 /* What a call of a detector gets of the request. */

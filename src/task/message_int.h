@@ -32,6 +32,7 @@ struct weir_msg {
     struct weir_row_place *place; /* of the block that is open; NULL: it is none that is said */
     enum weir_messages_kind kind; /* of the block that is open */
     bool is_open;
+    bool has_ending;         /* message_delta has come */
     uint64_t index;          /* of the block that is open, or of the next */
     struct weir_buf block;   /* a call's block, or the events of one that is JSON */
     struct weir_buf args;    /* of a call */

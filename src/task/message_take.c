@@ -473,6 +473,7 @@ static void take_ending(const struct came *c, uint32_t object)
     if (m->is_open) {
         close_block(m, NULL);
     }
+    m->has_ending = true;
     if (m->base.enforces) {
         weir_messages_write_stop(c->json, object, false, &json);
         weir_buf_append_byte(&json, '\n');
@@ -530,6 +531,10 @@ static const char *order_error(const struct weir_msg *m, const struct weir_messa
     }
     if (e->what == WEIR_MESSAGES_BLOCK && (m->is_open || e->index != m->index)) {
         return "a block begins out of its turn";
+    }
+    /* Those who look at the whole message were shown it. */
+    if (e->what == WEIR_MESSAGES_BLOCK && m->has_ending && m->base.enforces) {
+        return "a block begins behind message_delta";
     }
     if (is_of_block && (!m->is_open || e->index != m->index)) {
         return "an event is about a block that is not open";

@@ -43,6 +43,7 @@ static struct weir_row_judged *new_judged(struct weir_row *row, const struct wei
     judged->arena.account = row->o.task->arena->account;
     judged->task = *row->o.task;
     judged->task.arena = &judged->arena;
+    judged->task.whole = row->o.task;
     judged->number = line->number;
     judged->tag = line->tag;
     return judged;

@@ -69,6 +69,17 @@ void weir_rowed_send(struct weir_rowed *r, struct weir_slice json, struct weir_s
     }
 }
 
+/* An event as one line: a line break in JSON is white space between its parts. */
+static int keep_line(struct weir_buf *lines, struct weir_slice json)
+{
+    size_t start = lines->n;
+    int rc = weir_buf_append(lines, json);
+    for (size_t i = start; rc == 0 && i < lines->n; i++) {
+        lines->p[i] = lines->p[i] == '\n' ? ' ' : lines->p[i];
+    }
+    return rc == 0 ? weir_buf_append_byte(lines, '\n') : rc;
+}
+
 void weir_rowed_send_written(struct weir_rowed *r)
 {
     struct weir_slice json = weir_buf_slice(&r->stream.task->scratch->out);
@@ -78,8 +89,7 @@ void weir_rowed_send_written(struct weir_rowed *r)
         weir_rowed_send(r, json, WEIR_SLICE(""));
         return;
     }
-    int rc = weir_buf_append(&r->waiting, json);
-    weir_rowed_check_held(r, rc == 0 ? weir_buf_append_byte(&r->waiting, '\n') : rc);
+    weir_rowed_check_held(r, keep_line(&r->waiting, json));
 }
 
 struct weir_buf *weir_rowed_scratch(struct weir_rowed *r)

@@ -36,7 +36,7 @@ bool weir_skips_take(struct weir_task_ctx *task, const struct weir_task_detector
         return false;
     }
     weir_metric_add(d->skipped, 1);
-    note(task, fault, d->id);
+    note(task->whole != NULL ? task->whole : task, fault, d->id);
     return true;
 }
 

@@ -18,6 +18,7 @@ ROUTES = [
     *({"name": f"both-{action}", "input": {"pii": {}}, "output": {"pii": {}, "whole": {}}, "on_detection": action,
        "fallback_message": FALLBACK} for action in ("annotate", "redact")),
     {"name": "tells", "output": {"pii": {}, "whole": {"on_detection": "annotate"}}, "on_detection": "redact"},
+    {"name": "passes", "output": {"whole": {}}, "on_detection": "redact", "unknown_members": "pass"},
 ]  # fmt: skip
 HARM = "Take a spade and dig."
 
@@ -29,12 +30,15 @@ class Server:
         self.service = Service(self.answer)
         self.ports = {"api": self.service.port}
         self.shown = []
+        self.fails = False
         self.said = {}
         self.is_asked = threading.Event()
         self.may_answer = threading.Event()
         self.may_answer.set()
 
     def answer(self, request):
+        if request.path == "/api/v1/text/contents" or (request.path == "/api/v1/text/chat" and self.fails):
+            return reply({"code": 500, "message": "no"}, 500)
         if request.path == "/api/v1/text/chat":
             body = request.json()
             self.shown.append(body)
@@ -194,3 +198,48 @@ def test_one_that_only_annotates_holds_nothing(gateway, server, path, is_stream)
     assert '"channel":"conversation"' in got.text.replace(" ", "") and "Harm" in got.text
     if is_stream:
         assert got.text.index("spade") < got.text.index("Harm")
+
+
+@pytest.fixture(scope="module")
+def skipping(module_weir, server):
+    """A route whose detectors may all be skipped."""
+    tree = config(server, [{"name": "skips", "output": {"far": {}, "whole": {}}, "on_detection": "redact"}])
+    for name in ("far", "whole"):
+        tree["detectors"][name]["on_error"] = "skip"
+    return module_weir(tree)
+
+
+@BOTH
+@STREAMED
+def test_skipped_ones_are_told(skipping, server, path, is_stream):
+    """One fails at texts, the other at the conversation: both are named, also when the second one is
+    passed over after the first was told."""
+    say(server, "It rains. It pours.")
+    server.fails = True
+    try:
+        got = ask(skipping, "skips", path, is_stream)
+    finally:
+        server.fails = False
+    text, _, _ = read(path, got, is_stream)
+    assert text == "It rains. It pours."
+    assert "Detector `far` could not" in got.text and "Detector `whole` could not" in got.text
+    assert ask(skipping, "skips", path, is_stream).status_code == 200  # and it lives
+
+
+def test_no_block_begins_behind_the_ending(gateway, server):
+    """They were shown the message by then."""
+    events = messages.message(messages.text(0, "Hello."))
+    behind = [*events[:-1], *messages.text(1, HARM), events[-1]]
+    server.said = {messages.PATH: behind}
+    got = ask(gateway, "whole-block", messages.PATH, True)
+    assert "spade" not in got.text and '"type":"error"' in got.text.replace(" ", "")
+
+
+def test_a_held_event_of_several_lines_stays_one(gateway, server):
+    raw = messages.sse(messages.message(messages.text(0, "Hello.")))
+    odd = 'event: odd\ndata: {"type":"odd",\ndata: "x":"y"}\n\n'
+    at = raw.index("event: message_delta")
+    server.said = {messages.PATH: raw[:at] + odd + raw[at:]}
+    got = ask(gateway, "passes", messages.PATH, True)
+    [event] = [json.loads(part.split("data: ", 1)[1]) for part in got.text.split("\n\n") if '"odd"' in part]
+    assert event == {"type": "odd", "x": "y"}
