@@ -2,7 +2,6 @@
 
 #include "base/assert.h"
 
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -41,10 +40,6 @@ bool weir_mem_recover(void)
         return true;
     }
     void *mine = map_reserve();
-    if (mine == NULL) { /* what was given back may still be the allocator's */
-        malloc_trim(0);
-        mine = map_reserve();
-    }
     if (mine == NULL) {
         return false;
     }

@@ -126,7 +126,7 @@ def walk(stage, endpoint, part):
         stage.w.fail_if_ended()
         judge(stage, endpoint, ending, behind)
         harness.wait_until(lambda: is_well(stage, endpoint), f"{endpoint.name} to be served behind {behind}")
-    assert n_failed > len(tried) // 2, f"only {n_failed} have failed"
+    assert n_failed >= len(tried) // 2, f"only {n_failed} have failed"
     stage.quiet()
 
 
