@@ -465,13 +465,17 @@ static bool rest_alone(struct one *o, struct weir_rest_part part)
 {
     struct weir_reading *r = o->reading;
     size_t to_byte = end_byte(r);
+    bool has_views = o->made != NULL && o->made->kind->has_views;
     if (!o->can_rest || (part.classes & o->class) == 0 || (part.lists & o->list) != 0 ||
-        to_byte - o->read_byte >= MAX_REST) {
+        (part.has_run && has_views) || to_byte - o->read_byte >= MAX_REST) {
         return false;
     }
     bool is_plain;
     size_t word_byte = r->from_byte + weir_rest_word(weir_buf_slice(&r->text),
                                                      (enum weir_rest_class)o->class, &is_plain);
+    if (has_views && to_byte - r->rest.run < word_byte) {
+        word_byte = to_byte - r->rest.run; /* it may become a view */
+    }
     if (is_plain && word_byte > o->mark_byte) {
         o->mark_cp += weir_utf8_count(between(r, o->mark_byte, word_byte));
         o->mark_byte = word_byte;
@@ -552,7 +556,7 @@ int weir_reading_push(struct weir_reading *r, struct weir_slice text)
     }
     weir_buf_append(&r->text, text);
     struct weir_rest_part part = weir_rest_look(&r->rest, text, r->lists, r->n_lists);
-    if (r->can_rest && (part.classes & WEIR_REST_WORDS) != 0 && part.lists == 0 &&
+    if (r->can_rest && (part.classes & WEIR_REST_WORDS) != 0 && part.lists == 0 && !part.has_run &&
         rest_on(r, text)) {
         r->is_resting = true;
         return 0;

@@ -50,14 +50,15 @@ enum {
     LINK = WEIR_REST_LINKLESS,
     ASCI = WEIR_REST_ASCII,
     ALL = WEIR_REST_ALL,
-    ENDS = 4,   /* the bits of classes whose words end with a byte are that much higher, */
-    BEGINS = 8, /* those whose words begin with it if it is the last, and else end, that much */
+    ENDS = 4,      /* the bits of classes whose words end with a byte are that much higher, */
+    BEGINS = 8,    /* those whose words begin with it if it is the last, and else end, that much */
+    RUN = 1 << 12, /* a byte of base64, as detect/views.c has it */
 };
 
 #define E(classes) ((classes) << ENDS)
 #define B(classes) ((classes) << BEGINS)
-#define PAIR(c) [(c)] = ALL, [(c) + 32] = ALL
-#define DIGIT(c) [(c)] = (LINK | ASCI | E(LINK))
+#define PAIR(c) [(c)] = ALL | RUN, [(c) + 32] = ALL | RUN
+#define DIGIT(c) [(c)] = (LINK | ASCI | E(LINK) | RUN)
 #define SIGN(c) [(c)] = (NUMB | LINK | ASCI | E(NUMB | LINK | ASCI))
 #define BLANK(c) [(c)] = (ALL | E(ALL))
 #define FOUR(m, c) m(c), m((c) + 1), m((c) + 2), m((c) + 3)
@@ -88,7 +89,7 @@ static const uint16_t classes[256] = {
     BLANK('?'),
     ['.'] = ALL | E(LINK | ASCI),
     ['\''] = ALL | E(LINK | ASCI),
-    ['-'] = ALL | E(LINK | ASCI),
+    ['-'] = ALL | E(LINK | ASCI) | RUN,
     ['!'] = ALL | E(NUMB | ASCI) | B(LINK),
     PAIR('A'),
     PAIR('B'),
@@ -124,7 +125,7 @@ static const uint16_t classes[256] = {
     SIGN('#'),
     SIGN('$'),
     SIGN('*'),
-    SIGN('/'),
+    ['/'] = NUMB | LINK | ASCI | E(NUMB | LINK | ASCI) | RUN,
     SIGN('<'),
     SIGN('>'),
     SIGN(']'),
@@ -137,8 +138,8 @@ static const uint16_t classes[256] = {
     ['%'] = LINK | ASCI | E(LINK | ASCI),
     ['&'] = LINK | ASCI | E(LINK | ASCI),
     ['\\'] = LINK | ASCI | E(LINK | ASCI),
-    ['+'] = NUMB | LINK | ASCI | E(LINK | ASCI),
-    ['_'] = NUMB | LINK | ASCI | E(LINK | ASCI),
+    ['+'] = NUMB | LINK | ASCI | E(LINK | ASCI) | RUN,
+    ['_'] = NUMB | LINK | ASCI | E(LINK | ASCI) | RUN,
     ['('] = NUMB | ASCI | E(ASCI) | B(NUMB), /* of a number */
     ['='] = NUMB | ASCI | E(NUMB | ASCI),
     ['['] = NUMB | ASCI | E(NUMB | ASCI),
@@ -186,10 +187,14 @@ struct weir_rest_part weir_rest_look(struct weir_rest *rest, struct weir_slice p
     enum { NO_LETTER = 31 };
     struct weir_rest_part found = {.classes = WEIR_REST_ALL};
     uint32_t gram = rest->gram;
+    size_t run = rest->run;
+    size_t longest = 0;
     for (size_t i = 0; i < part.n; i++) {
         unsigned char c = (unsigned char)part.p[i];
         unsigned char code = weir_rest_codes[c];
         found.classes &= classes[c];
+        run = (classes[c] & RUN) != 0 ? run + 1 : 0;
+        longest = run > longest ? run : longest;
         gram = (gram << CODE_BITS | (code != 0 ? (uint32_t)(code - 1) : NO_LETTER)) & GRAM_MASK;
         uint32_t slot = slot_of(gram);
         for (size_t k = 0; k < n; k++) {
@@ -197,6 +202,8 @@ struct weir_rest_part weir_rest_look(struct weir_rest *rest, struct weir_slice p
         }
     }
     rest->gram = gram;
+    rest->run = run;
+    found.has_run = longest > WEIR_REST_WORD;
     return found;
 }
 

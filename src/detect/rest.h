@@ -18,7 +18,12 @@
  * What is plain depends on the reader. Words are letters of ASCII, blanks and the signs of
  * sentences but quotes and colons, and what a reader wants to see at once is told by four of these
  * in a row: too many of these cost time, one too few would be a fault. Nobody rests in a word of
- * more than 21 bytes: it may be a token, or base64.
+ * more than 21 bytes: it may be a token.
+ *
+ * Words are not what base64 is made of: a run of it may be longer than the word that the text ends
+ * with (`/` ends words), and may begin in one part and end in the next, with its blank. So runs are
+ * counted by themselves. Who looks into views (detect/views.h) reads when one of more than 21 bytes
+ * has come, and holds the one being written.
  */
 enum { WEIR_REST_GRAM = 4, WEIR_REST_BITS = 65536, WEIR_REST_WORD = 21 };
 
@@ -46,15 +51,18 @@ extern const unsigned char weir_rest_codes[256];
 /* Adds the last four of `gram`, which are plain, in any case. Of three: after any plain byte. */
 void weir_rest_add(struct weir_rest_words *w, struct weir_slice gram);
 
-/* What was read last, four bytes of it. */
+/* What was read last: four bytes of it, and how many at its end may be base64. */
 struct weir_rest {
     uint32_t gram;
+    size_t run;
 };
 
 /* What there is in a part of a text. */
 struct weir_rest_part {
     unsigned classes; /* those that all bytes of it are in */
     unsigned lists;   /* a bit for each that has something of it */
+    bool has_run;     /* of base64, maybe: more than WEIR_REST_WORD bytes, which ends in it or goes
+                         on; it may have begun before */
 };
 
 /* `rest` goes on, behind what came before. */

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "detect/ascii.h"
 #include "detect/fold.h"
+#include "detect/rest.h"
 #include "wire/base64.h"
 
 enum {
@@ -13,6 +14,8 @@ enum {
     MAX_PADS = 2,
     BUDGET_US = 20000, /* for callers' patterns */
 };
+
+_Static_assert(MIN_BASE64 > WEIR_REST_WORD, "readers rest on shorter runs");
 
 enum class { OTHER, BASE64, BLANK, SIGN };
 

@@ -68,6 +68,10 @@ static struct reader readers[] = {
      {{0}, NULL, {0}, NULL, 0}},
     {"prompt_injection", "prompt_injection", "{}", {{0}, NULL, {0}, NULL, 0}},
     {"links", "links", "{\"allow\":[\"allowed.test\"]}", {{0}, NULL, {0}, NULL, 0}},
+    {"regex that rests", /* all it looks for has a digit or an @ */
+     "regex",
+     "{\"regex\":[\"email\",\"credit-card\",\"ipv4\",\"ipv6\",\"phone\",\"us-ssn\",\"iban\"]}",
+     {{0}, NULL, {0}, NULL, 0}},
 };
 
 enum { N_READERS = sizeof readers / sizeof readers[0], MAX_TEXTS = 16384 };
@@ -469,7 +473,7 @@ static void test_stretched_texts(void **state)
 /* ---- several at once */
 
 /* Each rests by itself, so what one has read another has not. */
-static const size_t groups[][5] = {{0, 4, 6, 3, 8}, {7, 0, 8, 4, 2}}; /* of `readers` */
+static const size_t groups[][5] = {{9, 4, 6, 3, 8}, {7, 0, 8, 4, 2}}; /* of `readers` */
 
 enum { N_GROUPS = 2, N_TOGETHER = 5 };
 
@@ -663,9 +667,132 @@ static void test_open(void **state)
     assert_true(n_opened > ROUNDS / 4);
 }
 
+/* ---- base64 without digits */
+
+/* Letters only, so that readers rest on it, and the text in it has a finding. What stands around
+ * it ends words of some classes, of all, or belongs to the run (`/`, `-`). */
+static const char *const encoded[] = {
+    "amFuZUBleGFtcGxlLmNvbQ==",         /* jane@example.com */
+    "amFuZUBleGFtcGxlLmNvbQ",           /* and without padding */
+    "amFuZUBleGFtcGxlLmNvbSBhYmMg",     /* jane@example.com abc */
+    "ISA/amFuZUBleGFtcGxlLmNvbQ==",     /* ! ?jane@example.com, with / */
+    "ISA_amFuZUBleGFtcGxlLmNvbQ",       /* with _ */
+    "fj-jamFuZUBleGFtcGxlLmNvbSBhYmMg", /* what is no text */
+    "QUtJQVBJWDZFQTZRNlpKQUVLUjZZ",     /* of AWS, with a letter too many, */
+    "IEFLSUFQSVhaRUFRUVpKQUVLUlkg",     /* with a blank on both sides */
+    "aHZzLmFKeGdEOWxaTWhMWDFieGZHWVJmcFFzbVZKaHlhVTBBTEpEZDlj",
+    "YSBnaHBfTHZKNDdydGFlYzhtQXNOcWpTaTUzeXlEUDNNUkpnTjhaQnFIYVlB",
+    "ann%40example.com",
+    "&#106;ane&#64;example.com",
+    "jane\\u0040example.com",
+};
+
+static const char *const around[][2] = {
+    {"", ""},
+    {"See ", " now, and go on."},
+    {"The value \"", "\" is a/path/of/words and (more)"},
+    {"words,", ", words"},
+    {"a=", "; b"},
+    {"it's ", ") or [x]"},
+    {"so/", "\n\nThen"},
+    {"\xe5\xaf\x86", "\xe5\xaf\x86"},
+};
+
+enum {
+    N_ENCODED = sizeof encoded / sizeof encoded[0],
+    N_AROUND = sizeof around / sizeof around[0]
+};
+
+/* Reads `text` cut at the places, which only grow; the last is its end. */
+static void tell_cut_at(const struct reader *reader, struct weir_slice text, const size_t places[],
+                        size_t n, struct weir_buf *out)
+{
+    struct weir_reading *r = weir_reading_new(NULL, NULL, NULL);
+    weir_reading_add(r, &reader->detector.base, WEIR_SLICE(""), 0.5);
+    weir_reading_start(r);
+    size_t from = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t to = weir_utf8_floor(text, places[i]);
+        assert_int_equal(weir_reading_push(r, weir_slice_sub(text, from, to)), 0);
+        struct weir_detect_list list = weir_reading_found(r, 0);
+        tell(out, &list);
+        from = to;
+    }
+    assert_int_equal(weir_reading_end(r), 0);
+    struct weir_detect_list list = weir_reading_found(r, 0);
+    tell(out, &list);
+    sort_lines(out);
+    weir_reading_free(r);
+}
+
+static void check_cut_at(const struct reader *reader, struct weir_slice text, const size_t places[],
+                         size_t n, struct weir_slice whole)
+{
+    struct weir_buf cut = {0};
+    tell_cut_at(reader, text, places, n, &cut);
+    if (!weir_slice_eq(whole, weir_buf_slice(&cut))) {
+        fail_msg("%s, %zu parts, the first two end at %zu and %zu:\n<<%.*s>>\nwhole:\n%.*scut:\n%s",
+                 reader->name, n, places[0], places[1], (int)text.n, text.p, (int)whole.n, whole.p,
+                 weir_buf_cstr(&cut));
+    }
+    weir_buf_dispose(&cut);
+}
+
+/* Parts of the same length, and every two places. */
+static void check_every_cut(const struct reader *reader, struct weir_slice text)
+{
+    enum { LONGEST = 160, MOST_AT_ONCE = 24 };
+    size_t places[LONGEST + 1];
+    struct weir_buf whole = {0};
+    assert_true(text.n <= LONGEST);
+    tell_whole(reader, text, 0.5, &whole);
+    sort_lines(&whole);
+    for (size_t k = 1; k <= MOST_AT_ONCE; k++) {
+        size_t n = 0;
+        for (size_t at = k; at < text.n; at += k) {
+            places[n++] = at;
+        }
+        places[n++] = text.n;
+        places[n] = text.n;
+        check_cut_at(reader, text, places, n, weir_buf_slice(&whole));
+    }
+    places[2] = text.n;
+    for (places[0] = 1; places[0] < text.n; places[0]++) {
+        for (places[1] = places[0] + 1; places[1] <= text.n; places[1]++) {
+            check_cut_at(reader, text, places, 3, weir_buf_slice(&whole));
+        }
+    }
+    weir_buf_dispose(&whole);
+}
+
+static void check_encoded(const struct reader *reader)
+{
+    for (size_t i = 0; i < N_ENCODED * N_AROUND; i++) {
+        struct weir_buf text = {0};
+        const char *const *sides = around[i / N_ENCODED];
+        weir_buf_printf(&text, "%s%s%s", sides[0], encoded[i % N_ENCODED], sides[1]);
+        check_every_cut(reader, weir_buf_slice(&text));
+        weir_buf_dispose(&text);
+    }
+}
+
+static void test_regex_of_encoded(void **state)
+{
+    (void)state;
+    check_encoded(&readers[9]);
+}
+
+static void test_secrets_of_encoded(void **state)
+{
+    (void)state;
+    check_encoded(&readers[4]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_regex_of_encoded),
+        cmocka_unit_test(test_secrets_of_encoded),
         cmocka_unit_test(test_texts_of_the_sets),
         cmocka_unit_test(test_together),
         cmocka_unit_test(test_long_texts),
