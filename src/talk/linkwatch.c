@@ -13,8 +13,27 @@ enum {
     MODE_MAIL,   /* a target that begins with `mailto:` or `tel:` */
 };
 
-/* `<` and a letter begin a tag; behind `=` comes a value. */
-enum { TAG_NONE, TAG_NAMES, TAG_VALUE };
+/* Where in an HTML tag, as HTML's own tokenizer counts. */
+enum {
+    TAG_NONE,
+    TAG_NAME,
+    TAG_BEFORE, /* an attribute */
+    TAG_ATTRIBUTE,
+    TAG_AFTER, /* the name of an attribute */
+    TAG_VALUE, /* before it */
+    TAG_BARE,  /* in a value without quotes */
+    TAG_SINGLE,
+    TAG_DOUBLE,
+    TAG_DOUBTFUL, /* a value has a tag in it: which of the two is one, readers may see differently
+                   */
+};
+
+/* How a target ends, where it is not with this very byte. */
+enum {
+    CLOSER_NONE = '\0', /* with the text */
+    CLOSER_URL = '(',   /* behind `url(`: with a quote, if one comes first, or with a bracket */
+    CLOSER_IMPORT = '@' /* behind `@import`: with a quote; without one it is none */
+};
 
 enum { ESCAPE_NONE, ESCAPE_BEGUN, ESCAPE_HEX }; /* and the digits that were seen */
 
@@ -102,36 +121,88 @@ static void read_target(struct weir_linkwatch *l, unsigned char c)
     }
 }
 
-/* True: a value has begun. */
+static void end_target(struct weir_linkwatch *l)
+{
+    l->is_target = false;
+    l->mode = MODE_TEXT;
+}
+
+/* What stands around the tag goes on behind it, and stays closed. */
+static void begin_tag(struct weir_linkwatch *l)
+{
+    l->tag = TAG_NAME;
+    if (l->is_target && l->closer != '>') {
+        l->mode = MODE_CLOSED;
+        l->n_word = 1;
+    } else { /* the bracket that would end the target ends the tag */
+        end_target(l);
+    }
+}
+
+static uint8_t tag_behind_name(unsigned char c, uint8_t otherwise)
+{
+    return is_space(c) ? TAG_AFTER : c == '/' ? TAG_BEFORE : c == '=' ? TAG_VALUE : otherwise;
+}
+
+static uint8_t next_of_tag(uint8_t tag, unsigned char c)
+{
+    switch (tag) {
+    case TAG_NAME:
+        return is_space(c) || c == '/' ? TAG_BEFORE : TAG_NAME;
+    case TAG_BEFORE: /* an equals sign is a name here */
+        return is_space(c) || c == '/' ? TAG_BEFORE : TAG_ATTRIBUTE;
+    case TAG_ATTRIBUTE:
+    case TAG_AFTER:
+        return tag_behind_name(c, TAG_ATTRIBUTE);
+    case TAG_VALUE:
+        return is_space(c) ? TAG_VALUE : c == '"' ? TAG_DOUBLE : c == '\'' ? TAG_SINGLE : TAG_BARE;
+    case TAG_BARE:
+        return is_space(c) ? TAG_BEFORE : TAG_BARE;
+    case TAG_SINGLE:
+        return c == '\'' ? TAG_BEFORE : TAG_SINGLE;
+    case TAG_DOUBLE:
+        return c == '"' ? TAG_BEFORE : TAG_DOUBLE;
+    default:
+        return tag;
+    }
+}
+
+/* True: the byte is of a tag. */
 static bool read_tag(struct weir_linkwatch *l, unsigned char c)
 {
     bool is_letter = c >= 'a' && c <= 'z';
-    if (l->tag == TAG_VALUE && !is_space(c) && c != '>') {
-        bool is_quoted = c == '"' || c == '\'';
-        begin_target(l, is_quoted ? (char)c : ' ');
-        if (!is_quoted) {
-            read_target(l, c);
+    bool is_begun = l->last[sizeof l->last - 2] == '<' && (is_letter || c == '/');
+    if (l->tag == TAG_NONE) {
+        if (is_begun) {
+            begin_tag(l);
         }
-        return true;
+        return is_begun;
     }
-    if (c == '>') {
+    if (is_begun && l->tag >= TAG_VALUE) {
+        l->tag = TAG_DOUBTFUL;
+    } else if (c == '>' && l->tag < TAG_SINGLE) {
         l->tag = TAG_NONE;
-    } else if (l->tag == TAG_NAMES && c == '=') {
-        l->tag = TAG_VALUE;
-    } else if (l->tag == TAG_NONE && is_letter && ends_with(l, (char[]){'<', (char)c, '\0'})) {
-        l->tag = TAG_NAMES;
+    } else {
+        l->tag = next_of_tag(l->tag, c);
     }
-    return false;
+    if (l->tag == TAG_NAME && !l->is_target &&
+        (ends_with(l, "<mailto:") || ends_with(l, "<tel:"))) {
+        l->tag = TAG_NONE; /* no tag but an address in brackets */
+        begin_target(l, '>');
+        l->mode = MODE_MAIL;
+    }
+    return true;
 }
 
-static void read_text(struct weir_linkwatch *l, unsigned char c)
+static void read_text(struct weir_linkwatch *l)
 {
     size_t n = sizeof l->last;
-    if (read_tag(l, c)) {
-        return;
-    }
     if (ends_with(l, "](")) {
         begin_target(l, ')');
+    } else if (ends_with(l, "url(") && !weir_mask_is_word((unsigned char)l->last[n - 5])) {
+        begin_target(l, CLOSER_URL);
+    } else if (ends_with(l, "@import")) {
+        begin_target(l, CLOSER_IMPORT);
     } else if (ends_with(l, "]:")) {
         begin_target(l, '\n');
     } else if (ends_with(l, "//") || ends_with(l, ":\\\\") || ends_with(l, "http:") ||
@@ -158,58 +229,70 @@ static void read_authority(struct weir_linkwatch *l, unsigned char c)
     }
 }
 
-/* A target of markdown ends with its bracket, or with the line that it stands on. */
+/* A target ends with its bracket or quote, or with a blank line; that of a definition with the line
+ * that it stands on. */
 static bool ends_target(struct weir_linkwatch *l, unsigned char c)
 {
-    switch (l->closer) {
-    case '"':
-    case '\'':
-        return c == (unsigned char)l->closer;
-    case ' ':
-        return is_space(c) || c == '>';
-    case ')':
-        if (c == '(') {
-            l->depth++;
-            return false;
-        }
-        if (c == ')' && l->depth != 0) {
-            l->depth--;
-            return false;
-        }
-        break;
-    default:
-        break;
+    bool is_escaped = l->last[sizeof l->last - 2] == '\\';
+    if (l->closer == CLOSER_NONE || l->closer == CLOSER_URL || l->closer == CLOSER_IMPORT) {
+        return false;
     }
-    return (c == '\n' && l->n_word != 0) || (l->closer != '\n' && c == (unsigned char)l->closer);
+    if (c == '\n' && l->n_word != 0 && (l->closer == '\n' || l->is_line_blank)) {
+        return true;
+    }
+    if (l->closer == ')' && c == '(' && l->depth != UINT16_MAX) {
+        l->depth++;
+    }
+    if (c != (unsigned char)l->closer || c == '\n' || is_escaped) {
+        return false;
+    }
+    if (c == ')' && l->depth != 0) {
+        l->depth--;
+        return false;
+    }
+    return true;
 }
 
-static void end_target(struct weir_linkwatch *l, unsigned char c)
+/* Behind `url(` and `@import`, at the first byte that is not white space. True: it is a quote. */
+static bool read_css(struct weir_linkwatch *l, unsigned char c)
 {
-    l->is_target = false;
-    l->mode = MODE_TEXT;
-    if (l->tag == TAG_VALUE) {
-        l->tag = c == '>' ? TAG_NONE : TAG_NAMES;
+    bool is_quote = c == '"' || c == '\'';
+    bool is_import = l->closer == CLOSER_IMPORT;
+    if (is_quote) {
+        l->closer = (char)c;
+    } else if (is_import) {
+        end_target(l);
+    } else {
+        l->closer = ')';
     }
+    return is_quote;
 }
 
-static void read_byte(struct weir_linkwatch *l, unsigned char raw)
+static void read_next(struct weir_linkwatch *l, unsigned char c)
 {
-    unsigned char c = lower(raw);
-    memmove(l->last, l->last + 1, sizeof l->last - 1);
-    l->last[sizeof l->last - 1] = (char)c;
+    if (read_tag(l, c)) {
+        return;
+    }
+    bool is_css = l->is_target && (l->closer == CLOSER_URL || l->closer == CLOSER_IMPORT);
+    if (is_css && !is_space(c) && read_css(l, c)) {
+        return;
+    }
     if (l->is_target && ends_target(l, c)) {
-        end_target(l, c);
+        end_target(l);
         return;
     }
     bool is_url = l->mode >= MODE_SLASHES && l->mode <= MODE_URL;
     if (is_url && ends_url(c)) {
         l->mode = l->is_target ? MODE_CLOSED : MODE_TEXT;
-        l->tag = c == '>' ? TAG_NONE : l->tag;
+        return;
+    }
+    if (is_url && !l->is_target && ends_with(l, "](")) { /* it was the link's text */
+        begin_target(l, ')');
         return;
     }
     switch (l->mode) {
     case MODE_TEXT:
-        read_text(l, c);
+        read_text(l);
         break;
     case MODE_TARGET:
         read_target(l, c);
@@ -224,9 +307,29 @@ static void read_byte(struct weir_linkwatch *l, unsigned char raw)
     case MODE_PORT:
         read_authority(l, c);
         break;
+    case MODE_MAIL:
+        if (l->closer == '>' && (is_space(c) || c == '/')) { /* a tag after all */
+            end_target(l);
+            l->tag = TAG_BEFORE;
+        }
+        break;
     default:
         break;
     }
+}
+
+static void read_byte(struct weir_linkwatch *l, unsigned char raw)
+{
+    unsigned char c = lower(raw);
+    memmove(l->last, l->last + 1, sizeof l->last - 1);
+    l->last[sizeof l->last - 1] = (char)c;
+    read_next(l, c);
+    l->is_line_blank = c == '\n' || (l->is_line_blank && is_space(c));
+}
+
+void weir_linkwatch_begin_url(struct weir_linkwatch *l)
+{
+    begin_target(l, CLOSER_NONE);
 }
 
 /* ---- JSON ---- */
@@ -287,7 +390,11 @@ void weir_linkwatch_feed(struct weir_linkwatch *l, struct weir_slice text)
 bool weir_linkwatch_is_open(const struct weir_linkwatch *l,
                             const struct weir_linkwatch_hosts *hosts)
 {
-    if (l->mode == MODE_TEXT || l->mode == MODE_MAIL) {
+    if (l->tag != TAG_NONE) {
+        return false;
+    }
+    bool is_first = l->mode == MODE_TARGET && l->closer == CLOSER_NONE && l->n_word == 0;
+    if (l->mode == MODE_TEXT || l->mode == MODE_MAIL || is_first) {
         return true;
     }
     if (l->mode != MODE_URL || l->is_odd) {

@@ -9,12 +9,12 @@
 #include <string.h>
 
 void weir_restore_init(struct weir_restore *r, const struct weir_mask *mask,
-                       const struct weir_linkwatch_hosts *hosts, bool is_json)
+                       const struct weir_linkwatch_hosts *hosts, enum weir_restore_kind kind)
 {
-    *r = (struct weir_restore){.mask = mask, .hosts = hosts, .is_json = is_json};
+    *r = (struct weir_restore){.mask = mask, .hosts = hosts, .kind = kind};
     r->scan.mask = mask;
-    r->scan.is_json = is_json;
-    r->links.is_json = is_json;
+    r->scan.is_json = kind != WEIR_RESTORE_TEXT;
+    r->links.is_json = kind != WEIR_RESTORE_TEXT;
 }
 
 void weir_restore_dispose(struct weir_restore *r)
@@ -26,19 +26,65 @@ void weir_restore_dispose(struct weir_restore *r)
     r->cap_shifts = 0;
 }
 
+static bool is_json(const struct weir_restore *r)
+{
+    return r->kind != WEIR_RESTORE_TEXT;
+}
+
+/* Is the member with this name a URL? A name with an escape in it may be any. */
+static void judge_name(struct weir_restore *r, char c)
+{
+    static const char *const ends[] = {"url",  "urls", "uri",   "uris",
+                                       "href", "link", "links", "source"};
+    size_t n = sizeof r->name;
+    memmove(r->name, r->name + 1, n - 1);
+    r->name[n - 1] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    r->has_escape = r->has_escape || c == '\\';
+    r->is_url = r->has_escape;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t n_end = strlen(ends[i]);
+        r->is_url = r->is_url || memcmp(r->name + n - n_end, ends[i], n_end) == 0;
+    }
+}
+
+static void follow_json(struct weir_restore *r, struct weir_slice byte)
+{
+    bool was_in_string = r->json.in_string;
+    weir_argscan_feed(&r->json, byte);
+    r->links.is_json = !r->json.is_bad; /* a quote ends a string only in JSON */
+    weir_linkwatch_feed(&r->links, byte);
+    bool begins = r->json.in_string && !was_in_string;
+    if (r->json.is_bad || !r->json.in_string) {
+        return;
+    }
+    if (begins && r->json.is_key) {
+        memset(r->name, 0, sizeof r->name);
+        r->is_url = false;
+        r->has_escape = false;
+    } else if (begins && r->is_url) {
+        weir_linkwatch_begin_url(&r->links);
+    } else if (r->json.is_key) {
+        judge_name(r, byte.p[0]);
+    }
+}
+
 /* What the model said, whether it leaves or not. */
 static void follow(struct weir_restore *r, struct weir_slice text)
 {
-    if (!r->is_json) {
+    if (!is_json(r)) {
         weir_linkwatch_feed(&r->links, text);
     }
-    for (size_t i = 0; r->is_json && i < text.n; i++) { /* a quote ends a string only in JSON */
-        struct weir_slice byte = weir_slice_sub(text, i, i + 1);
-        weir_argscan_feed(&r->json, byte);
-        r->links.is_json = !r->json.is_bad;
-        weir_linkwatch_feed(&r->links, byte);
+    for (size_t i = 0; is_json(r) && i < text.n; i++) {
+        follow_json(r, weir_slice_sub(text, i, i + 1));
     }
     r->in_cp += weir_utf8_count(text);
+}
+
+/* May a value be put here? */
+static bool is_open(const struct weir_restore *r)
+{
+    bool keeps = r->kind == WEIR_RESTORE_ITEM && (r->is_url || r->json.is_bad);
+    return !keeps && weir_linkwatch_is_open(&r->links, r->hosts);
 }
 
 static void on_text(void *ctx, struct weir_slice text)
@@ -74,12 +120,12 @@ static void append_escaped(struct weir_buf *out, struct weir_slice value)
 static void on_token(void *ctx, struct weir_slice text, const struct weir_mask_entry *entry)
 {
     struct weir_restore *r = ctx;
-    if (!entry->is_restored || !weir_linkwatch_is_open(&r->links, r->hosts)) {
+    if (!entry->is_restored || !is_open(r)) {
         on_text(r, text);
         return;
     }
     size_t before = r->out->n;
-    if (r->is_json && r->json.in_string && !r->json.is_bad) {
+    if (is_json(r) && r->json.in_string && !r->json.is_bad) {
         append_escaped(r->out, entry->value);
     } else {
         weir_buf_append(r->out, entry->value);

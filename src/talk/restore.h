@@ -13,21 +13,34 @@
  *   out   Write to             jane@example.org by noon
  *
  * A token stays where its value must not be put: those that are never restored, and those in a URL
- * or a link's target (talk/linkwatch.h). In JSON a value inside a string is escaped as JSON. What
- * leaves does not depend on how the text was cut. Restored text is not looked at again.
+ * a link's target or an HTML tag (talk/linkwatch.h). In JSON a value inside a string is escaped as
+ * JSON. What leaves does not depend on how the text was cut. Restored text is not looked at again.
+ *
+ * A member of JSON that is called url, uri, href, link or source is one URL as a whole. In the
+ * arguments of a call it has values where a URL may have them; in an item of the answer, which a
+ * page shows as a link, it keeps its tokens.
  */
+enum weir_restore_kind {
+    WEIR_RESTORE_TEXT,
+    WEIR_RESTORE_ARGUMENTS, /* JSON */
+    WEIR_RESTORE_ITEM,      /* JSON */
+};
+
 struct weir_restore_shift {
     size_t in_cp;  /* behind a token that was replaced … */
     size_t out_cp; /* … and where that is in what leaves */
 };
 
-struct weir_restore { /* all-zero but for mask, hosts and is_json is the beginning of a text */
+struct weir_restore { /* all-zero but for mask, hosts and kind is the beginning of a text */
     const struct weir_mask *mask;
     const struct weir_linkwatch_hosts *hosts;
-    bool is_json;
+    enum weir_restore_kind kind;
     struct weir_mask_scan scan;
     struct weir_linkwatch links;
     struct weir_argscan json;
+    char name[8]; /* the last bytes of the last member's, in lower case … */
+    bool has_escape;
+    bool is_url;  /* … and it is one of a URL */
     size_t in_cp; /* of the text that is done with */
     size_t out_cp;
     struct weir_restore_shift base;    /* the last one before the last feed … */
@@ -40,7 +53,7 @@ struct weir_restore { /* all-zero but for mask, hosts and is_json is the beginni
 };
 
 void weir_restore_init(struct weir_restore *r, const struct weir_mask *mask,
-                       const struct weir_linkwatch_hosts *hosts, bool is_json);
+                       const struct weir_linkwatch_hosts *hosts, enum weir_restore_kind kind);
 void weir_restore_dispose(struct weir_restore *r);
 
 /* Appends what may leave. */

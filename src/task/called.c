@@ -109,7 +109,7 @@ static void move_spans(const struct weir_called *c, struct weir_slice text,
 {
     struct weir_restore restore;
     struct weir_buf out = {0};
-    weir_restore_init(&restore, c->o.mask, &c->o.policy->mask->hosts, false);
+    weir_restore_init(&restore, c->o.mask, &c->o.policy->mask->hosts, WEIR_RESTORE_TEXT);
     weir_restore_feed(&restore, text, &out);
     for (size_t i = 0; i < n; i++) {
         spans[i].start_cp = weir_restore_map(&restore, spans[i].start_cp);

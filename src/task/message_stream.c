@@ -33,7 +33,7 @@ static void send_call(struct weir_msg *m, const struct weir_row_line *line)
 {
     struct weir_buf input = {0};
     send_open(m, line->json);
-    weir_rowed_restore(&m->base, line->input, true, &input);
+    weir_rowed_restore(&m->base, line->input, WEIR_RESTORE_ARGUMENTS, &input);
     send_delta(m, WEIR_MESSAGES_TOOL, weir_buf_slice(&input));
     weir_buf_dispose(&input);
     send_stop(m);
@@ -43,7 +43,7 @@ static void send_whole(struct weir_msg *m, struct weir_slice lines)
 {
     m->n_opened++;
     while (lines.n != 0) {
-        weir_rowed_restore(&m->base, weir_slice_cut(&lines, '\n'), true,
+        weir_rowed_restore(&m->base, weir_slice_cut(&lines, '\n'), WEIR_RESTORE_ITEM,
                            weir_rowed_scratch(&m->base));
         weir_rowed_send_written(&m->base);
     }
@@ -53,7 +53,7 @@ static void send_whole(struct weir_msg *m, struct weir_slice lines)
 static void send_citation(struct weir_msg *m, struct weir_slice json)
 {
     struct weir_buf citation = {0};
-    weir_rowed_restore(&m->base, json, true, &citation);
+    weir_rowed_restore(&m->base, json, WEIR_RESTORE_ITEM, &citation);
     send_delta(m, WEIR_MESSAGES_CITATION, weir_buf_slice(&citation));
     weir_buf_dispose(&citation);
 }

@@ -102,7 +102,7 @@ static void add_call(struct weir_msg *m, const struct weir_row_line *line)
 {
     struct weir_slice empty = line->json;
     struct weir_buf input = {0};
-    weir_rowed_restore(&m->base, line->input, true, &input);
+    weir_rowed_restore(&m->base, line->input, WEIR_RESTORE_ARGUMENTS, &input);
     begin_block(m);
     weir_buf_append(&m->content, weir_slice_sub(empty, 0, empty.n - 3)); /* without {}} */
     weir_buf_append(&m->content, input.n != 0 ? weir_buf_slice(&input) : WEIR_SLICE("{}"));
@@ -131,14 +131,14 @@ static void on_line(void *ctx, const struct weir_row_line *line)
         break;
     case WEIR_MSG_CITATION:
         weir_buf_append(&m->citations, m->citations.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
-        weir_rowed_restore(&m->base, line->json, true, &m->citations);
+        weir_rowed_restore(&m->base, line->json, WEIR_RESTORE_ITEM, &m->citations);
         break;
     case WEIR_MSG_SIGNATURE:
         fill(&m->shown, "\"signature\":\"\"", weir_msg__signature(m, line->json));
         break;
     case WEIR_MSG_WHOLE:
         begin_block(m);
-        weir_rowed_restore(&m->base, line->json, true, &m->content);
+        weir_rowed_restore(&m->base, line->json, WEIR_RESTORE_ITEM, &m->content);
         break;
     case WEIR_MSG_ENDING: {
         struct weir_slice stop = weir_slice_cut(&rest, '\n');

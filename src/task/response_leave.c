@@ -122,13 +122,18 @@ static void write_tool(struct weir_rsp *m, const struct weir_tool *tool, struct 
     (void)m;
 }
 
-static bool is_json(struct weir_slice text)
+/* Members of an item, or the string of one: JSON where it is some. */
+static enum weir_restore_kind kind_of(const struct weir_tool *tool)
 {
+    struct weir_slice text = weir_buf_slice(&tool->arguments);
     struct weir_json_tape tape = {0};
     struct weir_json json;
     bool is_good = weir_json_parse_reuse(&json, text, NULL, &tape, NULL) == 0;
     weir_json_tape_dispose(&tape);
-    return is_good;
+    if (tool->id.n == 0) {
+        return WEIR_RESTORE_ITEM;
+    }
+    return is_good ? WEIR_RESTORE_ARGUMENTS : WEIR_RESTORE_TEXT;
 }
 
 /* The item; `is_begun`: without the string that deltas say, which is put to `said`. */
@@ -140,8 +145,7 @@ static void write_held(struct weir_rsp *m, const struct weir_row_line *line, str
     for (size_t i = 0; i < line->tools->n; i++) {
         const struct weir_tool *tool = &line->tools->items[i];
         struct weir_buf text = {0};
-        weir_rowed_restore(&m->base, weir_buf_slice(&tool->arguments),
-                           is_json(weir_buf_slice(&tool->arguments)), &text);
+        weir_rowed_restore(&m->base, weir_buf_slice(&tool->arguments), kind_of(tool), &text);
         if (i == 0) {
             weir_buf_clear(said);
             weir_buf_append(said, weir_buf_slice(&text));

@@ -162,7 +162,7 @@ void weir_rsp__leave_note(struct weir_rsp *m, struct weir_rsp_part *part, struct
     struct weir_buf moved = {0};
     struct weir_buf note = {0};
     if (move_note(part, json, &moved)) {
-        weir_rowed_restore(&m->base, weir_buf_slice(&moved), true, &note);
+        weir_rowed_restore(&m->base, weir_buf_slice(&moved), WEIR_RESTORE_ITEM, &note);
         weir_buf_append(&part->annotations,
                         part->annotations.n != 0 ? WEIR_SLICE(",") : WEIR_SLICE(""));
         weir_buf_append(&part->annotations, weir_buf_slice(&note));

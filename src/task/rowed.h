@@ -2,6 +2,7 @@
 #define WEIR_TASK_ROWED_H
 
 #include "base/buf.h"
+#include "talk/restore.h"
 #include "talk/shape.h"
 #include "task/completion.h"
 #include "task/question.h"
@@ -181,9 +182,10 @@ struct weir_rowed_value {
 void weir_rowed_judge(struct weir_rowed *r, const struct weir_row_line *line,
                       const struct weir_rowed_value *value);
 
-/* The arguments of a call that was judged, with values where the route masks; in `out`. */
-void weir_rowed_restore(const struct weir_rowed *r, struct weir_slice text, bool is_json,
-                        struct weir_buf *out);
+/* The arguments of a call or an item that was judged, with values where the route masks; in `out`.
+ */
+void weir_rowed_restore(const struct weir_rowed *r, struct weir_slice text,
+                        enum weir_restore_kind kind, struct weir_buf *out);
 struct weir_slice weir_rowed_words(const struct weir_rowed *r); /* of a refusal */
 /* They are said as text; otherwise the ending says them. */
 bool weir_rowed_says_words(const struct weir_rowed *r);

@@ -292,8 +292,8 @@ void weir_rowed_judge(struct weir_rowed *r, const struct weir_row_line *line,
     weir_arena_dispose(&arena);
 }
 
-void weir_rowed_restore(const struct weir_rowed *r, struct weir_slice text, bool is_json,
-                        struct weir_buf *out)
+void weir_rowed_restore(const struct weir_rowed *r, struct weir_slice text,
+                        enum weir_restore_kind kind, struct weir_buf *out)
 {
     const struct weir_policy *policy = r->request.policy;
     struct weir_restore restore;
@@ -301,7 +301,7 @@ void weir_rowed_restore(const struct weir_rowed *r, struct weir_slice text, bool
         weir_buf_append(out, text);
         return;
     }
-    weir_restore_init(&restore, policy->map, &policy->mask->hosts, is_json);
+    weir_restore_init(&restore, policy->map, &policy->mask->hosts, kind);
     weir_restore_feed(&restore, text, out);
     weir_restore_end(&restore, out);
     weir_restore_dispose(&restore);

@@ -29,7 +29,8 @@ struct weir_unmask *weir_unmask_new(const struct weir_unmask_options *o)
         bool is_json = o->is_json && i == WEIR_CHANNEL_CONTENT;
         c->scan.mask = o->mask;
         c->scan.is_json = is_json;
-        weir_restore_init(&c->restore, o->mask, &o->policy->hosts, is_json);
+        weir_restore_init(&c->restore, o->mask, &o->policy->hosts,
+                          is_json ? WEIR_RESTORE_ARGUMENTS : WEIR_RESTORE_TEXT);
         c->restore.keeps_shifts = o->keeps_places;
     }
     return u;
@@ -282,7 +283,8 @@ void weir_unmask_calls(struct weir_unmask *u, struct weir_tools *calls)
         struct weir_tool *call = &calls->items[i];
         struct weir_restore r;
         struct weir_buf out = {0};
-        weir_restore_init(&r, u->o.mask, &u->o.policy->hosts, !call->is_custom);
+        weir_restore_init(&r, u->o.mask, &u->o.policy->hosts,
+                          call->is_custom ? WEIR_RESTORE_TEXT : WEIR_RESTORE_ARGUMENTS);
         weir_restore_feed(&r, weir_buf_slice(&call->arguments), &out);
         weir_restore_end(&r, &out);
         calls->n_bytes -= call->arguments.n;

@@ -58,7 +58,10 @@ static void restore(const struct weir_mask *m, struct weir_slice text, uint8_t h
 {
     struct weir_restore r;
     size_t step = how >> 1;
-    weir_restore_init(&r, m, &hosts, (how & 1) != 0);
+    weir_restore_init(&r, m, &hosts,
+                      (how & 1) == 0   ? WEIR_RESTORE_TEXT
+                      : (how & 2) == 0 ? WEIR_RESTORE_ARGUMENTS
+                                       : WEIR_RESTORE_ITEM);
     for (size_t at = 0; at < text.n;) {
         size_t n = step == 0 || step > text.n - at ? text.n - at : step;
         weir_restore_feed(&r, weir_slice_sub(text, at, at + n), out);

@@ -84,7 +84,7 @@ def test_channels(world):
     """Reasoning and refusals, streamed and whole; completions."""
     def say(body):
         token = tokens(last_text(body))[0]
-        message = {c: f"<{c} {token}>" for c in ("content", "reasoning", "reasoning_content", "refusal")}
+        message = {c: f"({c} {token})" for c in ("content", "reasoning", "reasoning_content", "refusal")}
         if not body.get("stream"):
             return message
         said = [masking.event({c: piece}) for c, text in message.items() for piece in text]
@@ -94,8 +94,8 @@ def test_channels(world):
     body = world.ask("mask", chat(MAIL))
     texts = masking.streams.gather(world.stream("mask", chat(MAIL)))["choices"][0]["texts"]
     for channel in ("content", "reasoning", "reasoning_content", "refusal"):
-        assert body["choices"][0]["message"][channel] == f"<{channel} {MAIL}>"
-        assert texts[channel] == f"<{channel} {MAIL}>"
+        assert body["choices"][0]["message"][channel] == f"({channel} {MAIL})"
+        assert texts[channel] == f"({channel} {MAIL})"
     world.says = lambda body: f"Dear {body['prompt']}"
     text = world.ask("mask", {"model": "m", "prompt": MAIL}, path=TEXT)
     assert text["choices"][0]["text"] == f"Dear {MAIL}"
@@ -600,7 +600,7 @@ def cited(token):
     citation = {"type": "char_location", "cited_text": f"Mail of {token}.", "document_index": 0,
                 "document_title": token, "start_char_index": 0, "end_char_index": 9}  # fmt: skip
     found = {"type": "web_search_result", "title": f"About {token}", "page_age": None,
-             "url": f"https://evil.example/{token}", "encrypted_content": "RXhhbXBsZQ=="}  # fmt: skip
+             "url": f"https://evil.example/\n{token}", "encrypted_content": "RXhhbXBsZQ=="}  # fmt: skip
     return citation, {"query": f"who is {token}"}, found
 
 
@@ -627,7 +627,7 @@ def test_citations_and_tools_of_the_server(world, is_stream):
     for text in (f"Mail of {MAIL}.", f"About {MAIL}", f'"document_title": "{MAIL}"'):
         assert text in said, said
     assert f"who is {MAIL}" in said, said
-    assert "https://evil.example/EMAIL_ADDRESS_" in said  # a link is not for values
+    assert "https://evil.example/\\nEMAIL_ADDRESS_" in said  # a link is not for values
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
@@ -635,7 +635,7 @@ def test_annotations_of_responses(world, is_stream):
     def say(body):
         token = tokens(body["input"])[0]
         note = {"type": "url_citation", "start_index": 0, "end_index": 3, "title": f"Of {token}",
-                "url": f"https://evil.example/{token}"}  # fmt: skip
+                "url": f"evil.example/ {token}"}  # fmt: skip
         said = responses.answer(responses.say(0, "See", " it", annotations=[note]))
         return responses.stream(said) if is_stream else masking.reply(said[-1]["response"])
 
@@ -646,4 +646,4 @@ def test_annotations_of_responses(world, is_stream):
     whole = responses.gather(responses.read(answer.text)).response if is_stream else answer.json()
     (note,) = whole["output"][0]["content"][0]["annotations"]
     assert note["title"] == f"Of {MAIL}"
-    assert note["url"].startswith("https://evil.example/EMAIL_ADDRESS_")
+    assert note["url"].startswith("evil.example/ EMAIL_ADDRESS_")

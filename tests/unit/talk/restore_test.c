@@ -28,8 +28,8 @@ static int set_up(void **state)
 {
     (void)state;
     mask = weir_mask_new(&arena, KEY, WEIR_SLICE("route:r"));
-    mail = add("email_address", "jane@example.org", true);
-    quoted = add("person", "Zo\xC3\xAB \"Q\"\\\n", true);
+    mail = add("email_address", "jane@example.org", WEIR_RESTORE_ARGUMENTS);
+    quoted = add("person", "Zo\xC3\xAB \"Q\"\\\n", WEIR_RESTORE_ARGUMENTS);
     secret = add("api_key", "sk-123456", false);
     weir_mask_seal(mask);
     return 0;
@@ -45,10 +45,11 @@ static int tear_down(void **state)
 static const struct weir_slice HOSTS[] = {{"ours.example", 12}};
 static const struct weir_linkwatch_hosts hosts = {HOSTS, 1};
 
-static void run(struct weir_slice text, const size_t cuts[2], bool is_json, struct weir_buf *out)
+static void run(struct weir_slice text, const size_t cuts[2], enum weir_restore_kind kind,
+                struct weir_buf *out)
 {
     struct weir_restore r;
-    weir_restore_init(&r, mask, &hosts, is_json);
+    weir_restore_init(&r, mask, &hosts, kind);
     weir_restore_feed(&r, weir_slice_sub(text, 0, cuts[0]), out);
     weir_restore_feed(&r, weir_slice_sub(text, cuts[0], cuts[1]), out);
     weir_restore_feed(&r, weir_slice_sub(text, cuts[1], text.n), out);
@@ -57,13 +58,13 @@ static void run(struct weir_slice text, const size_t cuts[2], bool is_json, stru
     weir_restore_dispose(&r);
 }
 
-static void becomes_as(const char *text, const char *wanted, bool is_json)
+static void becomes_as(const char *text, const char *wanted, enum weir_restore_kind kind)
 {
     struct weir_slice in = weir_slice_cstr(text);
     for (size_t i = 0; i <= in.n; i++) {
         for (size_t k = i; k <= in.n; k++) {
             struct weir_buf out = {0};
-            run(in, (size_t[]){i, k}, is_json, &out);
+            run(in, (size_t[]){i, k}, kind, &out);
             if (!weir_slice_eq_cstr(weir_buf_slice(&out), wanted)) {
                 fail_msg("cut at %zu and %zu: %s became %s, not %s", i, k, text,
                          weir_buf_cstr(&out), wanted);
@@ -75,7 +76,7 @@ static void becomes_as(const char *text, const char *wanted, bool is_json)
 
 static void becomes(const char *text, const char *wanted)
 {
-    becomes_as(text, wanted, false);
+    becomes_as(text, wanted, WEIR_RESTORE_TEXT);
 }
 
 static void stays(const char *text)
@@ -166,9 +167,7 @@ static void test_links(void **state)
     becomes("mailto:" MAIL, "mailto:jane@example.org");
     becomes("https://evil.example " MAIL, "https://evil.example jane@example.org");
     becomes("<a href=\"mailto:" MAIL "\">" MAIL "</a>",
-            "<a href=\"mailto:jane@example.org\">jane@example.org</a>");
-    becomes("<img src=\"https://ours.example/" MAIL "\">",
-            "<img src=\"https://ours.example/jane@example.org\">");
+            "<a href=\"mailto:" MAIL "\">jane@example.org</a>");
     becomes("[b]: https://evil.example/\n" MAIL, "[b]: https://evil.example/\njane@example.org");
     becomes("<https://evil.example>" MAIL, "<https://evil.example>jane@example.org");
     becomes("[x](https://evil.example/)" MAIL, "[x](https://evil.example/)jane@example.org");
@@ -181,21 +180,117 @@ static void test_json(void **state)
     (void)state;
     char text[256];
     snprintf(text, sizeof text, "{\"a\":\"%s!\",\"%s\":1}", quoted->token, mail->token);
-    becomes_as(text, "{\"a\":\"Zo\xC3\xAB \\\"Q\\\"\\\\\\n!\",\"jane@example.org\":1}", true);
+    becomes_as(text, "{\"a\":\"Zo\xC3\xAB \\\"Q\\\"\\\\\\n!\",\"jane@example.org\":1}",
+               WEIR_RESTORE_ARGUMENTS);
     snprintf(text, sizeof text, "no JSON: %s", quoted->token);
-    becomes_as(text, "no JSON: Zo\xC3\xAB \"Q\"\\\n", true);
-    becomes_as("[\"EMAIL\\\\_ADDRESS\\u005fRE8N1MPVZ9\"]", "[\"jane@example.org\"]", true);
+    becomes_as(text, "no JSON: Zo\xC3\xAB \"Q\"\\\n", WEIR_RESTORE_ARGUMENTS);
+    becomes_as("[\"EMAIL\\\\_ADDRESS\\u005fRE8N1MPVZ9\"]", "[\"jane@example.org\"]",
+               WEIR_RESTORE_ARGUMENTS);
     becomes_as("[\"https:\\/\\/evil.example\\/" MAIL "\",\"" MAIL "\"]",
-               "[\"https:\\/\\/evil.example\\/" MAIL "\",\"jane@example.org\"]", true);
+               "[\"https:\\/\\/evil.example\\/" MAIL "\",\"jane@example.org\"]",
+               WEIR_RESTORE_ARGUMENTS);
     becomes_as("[\"x\\n" MAIL "\",\"\\u0020" MAIL "\",\"\\u0061" MAIL "\",\"\\\\n" MAIL "\"]",
                "[\"x\\njane@example.org\",\"\\u0020jane@example.org\",\"\\u0061" MAIL
                "\",\"\\\\n" MAIL "\"]",
-               true);
+               WEIR_RESTORE_ARGUMENTS);
     becomes_as("[\"\\u0068ttps:\\u002f/evil.example/" MAIL "\"]",
-               "[\"\\u0068ttps:\\u002f/evil.example/" MAIL "\"]", true);
-    becomes_as("[\"[x](\\u0020" MAIL "\"]", "[\"[x](\\u0020" MAIL "\"]", true);
+               "[\"\\u0068ttps:\\u002f/evil.example/" MAIL "\"]", WEIR_RESTORE_ARGUMENTS);
+    becomes_as("[\"[x](\\u0020" MAIL "\"]", "[\"[x](\\u0020" MAIL "\"]", WEIR_RESTORE_ARGUMENTS);
     /* A quote ends a string only where there is one. */
-    becomes_as("see [x](//evil.example/\"" MAIL ")", "see [x](//evil.example/\"" MAIL ")", true);
+    becomes_as("see [x](//evil.example/\"" MAIL ")", "see [x](//evil.example/\"" MAIL ")",
+               WEIR_RESTORE_ARGUMENTS);
+}
+
+/* The form with the text in it; two of them can be in use. */
+static const char *filled(const char *form, const char *text, size_t slot)
+{
+    static char slots[2][256];
+    const char *at = strstr(form, "%s");
+    assert_non_null(at);
+    snprintf(slots[slot], sizeof slots[slot], "%.*s%s%s", (int)(at - form), form, text, at + 2);
+    return slots[slot];
+}
+
+/* Nothing is put into a tag, wherever in it and however it is written. */
+static void test_tags(void **state)
+{
+    (void)state;
+    static const char *const closed[] = {
+        "<img src=%s>",
+        "<img alt=%s src=https://evil.example/>",
+        "<input value=%s>",
+        "<input value=\"%s\">",
+        "<img src=\"https://evil.example/\"alt=%s>",
+        "<img src=ht\ntps:evil.example/?%s>",
+        "<img src=https://evil.example/\n%s>",
+        "<img src=\"https://ours.example/%s\">",
+        "<a onclick=\"mailto:fetch('%s')\">",
+        "<img src=\"https://evil.example/>\" alt=%s>",
+        "<img\n\n%s>",
+        "</a %s>",
+        "<img =\"> <img alt=\">%s\">",
+        "`<img src=\"` <img alt=\">%s\">",
+        "`<i x=`<img/alt=\">%s\">",
+        "[x](y <img src=\"https://evil.example/)%s\">",
+        "[x](<img src=\"https://evil.example/>%s\">)",
+        "[x](https://evil.example/a<b>%s)",
+        "<mailto:x a=\"> %s\">",
+    };
+    static const char *const open[] = {
+        "a < b %s > c", "Jane <%s>", "<b>%s</b>", "<mailto:%s>", "1<2 %s", "<a href='x'>%s",
+    };
+    for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++) {
+        stays(filled(closed[i], MAIL, 0));
+    }
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
+        becomes(filled(open[i], MAIL, 0), filled(open[i], "jane@example.org", 1));
+    }
+}
+
+/* A line break ends no target, a blank line does. */
+static void test_targets_of_many_lines(void **state)
+{
+    (void)state;
+    stays("![x](https://evil.example/\n" MAIL ")");
+    stays("![x](https://evil.example/\\)" MAIL ")");
+    stays("[https://ours.example/x](https://evil.example/" MAIL ")");
+    stays("url(https://evil.example/\n" MAIL ")");
+    stays("url( \"https://evil.example/)\n" MAIL "\")");
+    stays("@import \"https://evil.example/\n" MAIL "\"");
+    stays("@import 'https://evil.example/\n" MAIL "'");
+    becomes("[x](y\n \n" MAIL, "[x](y\n \njane@example.org");
+    becomes("url(x) " MAIL, "url(x) jane@example.org");
+    becomes("my_url(" MAIL ")", "my_url(jane@example.org)");
+    becomes("@import x; " MAIL, "@import x; jane@example.org");
+}
+
+/* A member that is a URL is one from its first byte to its last. */
+static void test_members_that_are_urls(void **state)
+{
+    (void)state;
+    static const char *const closed[] = {
+        "{\"url\":\"https://evil.example/\\n%s\"}",
+        "{\"url\":\" https://evil.example/ %s\"}",
+        "{\"image_URL\":\"evil.example/?%s\"}",
+        "{\"a\":1,\"uris\":[\"x\",\"evil.example/ %s\"]}",
+        "{\"ur\\u006c\":\"evil.example/?%s\"}",
+    };
+    static const char *const of_arguments[] = {
+        "{\"url\":\"%s\"}",
+        "{\"url\":\"https://ours.example/?u=https://evil.example/%s\"}",
+    };
+    for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++) {
+        const char *text = filled(closed[i], MAIL, 0);
+        becomes_as(text, text, WEIR_RESTORE_ARGUMENTS);
+        becomes_as(text, text, WEIR_RESTORE_ITEM);
+    }
+    for (size_t i = 0; i < sizeof of_arguments / sizeof of_arguments[0]; i++) {
+        const char *text = filled(of_arguments[i], MAIL, 0);
+        becomes_as(text, filled(of_arguments[i], "jane@example.org", 1), WEIR_RESTORE_ARGUMENTS);
+        becomes_as(text, text, WEIR_RESTORE_ITEM);
+    }
+    becomes_as("{\"url\":\"x\",\"title\":\"" MAIL "\"}",
+               "{\"url\":\"x\",\"title\":\"jane@example.org\"}", WEIR_RESTORE_ITEM);
 }
 
 static void test_empty_map(void **state)
@@ -204,7 +299,7 @@ static void test_empty_map(void **state)
     struct weir_mask *none = weir_mask_new(&arena, KEY, WEIR_SLICE("route:r"));
     struct weir_restore r;
     struct weir_buf out = {0};
-    weir_restore_init(&r, none, &hosts, false);
+    weir_restore_init(&r, none, &hosts, WEIR_RESTORE_TEXT);
     static const char *const pieces[] = {"EMAIL", "_ADDR", "ESS_RE8N1", "MPVZ9"};
     size_t n = 0;
     for (size_t i = 0; i < 4; i++) {
@@ -239,7 +334,7 @@ static void test_held(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct weir_restore r;
         struct weir_buf out = {0};
-        weir_restore_init(&r, mask, &hosts, false);
+        weir_restore_init(&r, mask, &hosts, WEIR_RESTORE_TEXT);
         weir_restore_feed(&r, weir_slice_cstr(cases[i].text), &out);
         assert_int_equal(strlen(cases[i].text) - out.n, cases[i].n_held);
         weir_buf_dispose(&out);
@@ -252,7 +347,7 @@ static void test_places(void **state)
     (void)state;
     struct weir_restore r;
     struct weir_buf out = {0};
-    weir_restore_init(&r, mask, &hosts, false);
+    weir_restore_init(&r, mask, &hosts, WEIR_RESTORE_TEXT);
     weir_restore_feed(&r, WEIR_SLICE("\xC3\xA9 " MAIL " [x] "), &out); /* 24 become 16 */
     assert_int_equal(weir_restore_map(&r, 1), 1);
     assert_int_equal(weir_restore_map(&r, 26), 18);
@@ -276,7 +371,7 @@ static void test_places_that_are_kept(void **state)
     (void)state;
     struct weir_restore r;
     struct weir_buf out = {0};
-    weir_restore_init(&r, mask, &hosts, false);
+    weir_restore_init(&r, mask, &hosts, WEIR_RESTORE_TEXT);
     r.keeps_shifts = true;
     for (size_t i = 0; i < 3; i++) { /* 25 become 17, thrice */
         weir_restore_feed(&r, WEIR_SLICE(MAIL " "), &out);
@@ -296,10 +391,17 @@ static void test_places_that_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings), cmocka_unit_test(test_not_tokens),
-        cmocka_unit_test(test_links),     cmocka_unit_test(test_json),
-        cmocka_unit_test(test_empty_map), cmocka_unit_test(test_held),
-        cmocka_unit_test(test_places),    cmocka_unit_test(test_places_that_are_kept),
+        cmocka_unit_test(test_spellings),
+        cmocka_unit_test(test_not_tokens),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_targets_of_many_lines),
+        cmocka_unit_test(test_members_that_are_urls),
+        cmocka_unit_test(test_empty_map),
+        cmocka_unit_test(test_held),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places_that_are_kept),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
