@@ -15,7 +15,7 @@ enum {
     BUDGET_US = 20000, /* for callers' patterns */
 };
 
-_Static_assert(MIN_BASE64 > WEIR_REST_WORD, "readers rest on shorter runs");
+_Static_assert((int)MIN_BASE64 > (int)WEIR_REST_WORD, "readers rest on shorter runs");
 
 enum class { OTHER, BASE64, BLANK, SIGN };
 
