@@ -61,13 +61,13 @@ static int append_node(struct weir_buf *out, const struct weir_json *json, uint3
     return weir_json_write_finish(&w);
 }
 
-/* The original goes under the seal, if something in it is replaced. */
 static bool keeps_thought(const struct weir_msg *m)
 {
     return m->base.enforces && m->kind == WEIR_MESSAGES_THINKING &&
            m->base.request.policy->seal != NULL;
 }
 
+/* The original goes under the seal, if something in it is replaced. */
 static void keep_thought(const struct came *c, uint32_t text)
 {
     struct weir_msg *m = c->m;

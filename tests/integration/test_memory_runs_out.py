@@ -4,16 +4,14 @@ request is answered, refused or loses its connection; nothing unchecked leaves; 
 `make soak` fails every one of them on all endpoints (WEIR_MEMORY_STEP=1), `make test` a part that changes with
 the commit."""
 
-import mmap
 import os
 import random
-import struct
 
 import harness
 import pytest
 from fault_world import ALL, ASKED, ENDPOINTS, SECRET, Endpoint, Stage
 from test_fault_matrix import seed, unseen
-from test_syscalls import ask, is_well
+from test_syscalls import Wires, ask, is_well
 
 LEFT, FAILING, LEAST, SEEN, FAILED = range(5)
 STEP = int(os.environ.get("WEIR_MEMORY_STEP", "60"))
@@ -35,19 +33,8 @@ PARTS = 6 if STEP == 1 else 1  # no test takes longer than conftest.py allows
 CHOSEN = list(TRIED) if STEP == 1 else random.Random(seed()).sample(list(TRIED), 3)
 
 
-class Memory:
+class Memory(Wires):
     """The numbers that the server's allocations look at."""
-
-    def __init__(self, path):
-        path.write_bytes(b"\0" * 8 * 64)
-        self.file = open(path, "r+b")
-        self.memory = mmap.mmap(self.file.fileno(), 0)
-
-    def __setitem__(self, at, value):
-        struct.pack_into("q", self.memory, 8 * at, value)
-
-    def __getitem__(self, at):
-        return struct.unpack_from("q", self.memory, 8 * at)[0]
 
     def fail(self, behind, failing=1):
         """The one behind so many fails, and so many more in a row."""
@@ -113,7 +100,7 @@ def walk(stage, endpoint, part):
     stage.baseline(endpoint)
     n = n_allocations(stage, endpoint)
     assert n > 50, "nobody asks for memory: the test shows nothing"
-    first = random.Random(f"{seed()} {endpoint.name}").randrange(STEP)
+    first = random.Random(f"{seed()} {endpoint.name}").randrange(min(STEP, n // 2))
     n_failed = 0
     tried = range(first + part, n, STEP * PARTS)
     for behind in tried:
@@ -126,7 +113,7 @@ def walk(stage, endpoint, part):
         stage.w.fail_if_ended()
         judge(stage, endpoint, ending, behind)
         harness.wait_until(lambda: is_well(stage, endpoint), f"{endpoint.name} to be served behind {behind}")
-    assert n_failed >= len(tried) // 2, f"only {n_failed} have failed"
+    assert n_failed >= max(1, len(tried) // 2), f"only {n_failed} have failed"
     stage.quiet()
 
 
