@@ -135,9 +135,10 @@ static void test_places(void **state)
     const struct weir_detection *pointers[] = {&found[0], &found[1], &found[2]};
     struct weir_redact r = {.keeps_runs = true};
     struct weir_buf out = {0};
-    struct weir_redact_piece in = {WEIR_SLICE("01234567"), 0, pointers, 3};
+    struct weir_redact_piece in = {
+        .text = WEIR_SLICE("01234567"), .findings = pointers, .n_findings = 3};
     weir_redact_piece(&r, WEIR_SLICE("[{detection}]"), &in, &out);
-    in = (struct weir_redact_piece){WEIR_SLICE("89"), 8, NULL, 0};
+    in = (struct weir_redact_piece){.text = WEIR_SLICE("89"), .start_cp = 8};
     weir_redact_piece(&r, WEIR_SLICE("[{detection}]"), &in, &out);
     assert_string_equal(weir_buf_cstr(&out), "0[a]45[bc]9");
     static const size_t starts[] = {0, 1, 1, 1, 4, 5, 6, 6, 6, 10, 11};
