@@ -11,12 +11,12 @@ looked at. The load generator is bench/stream_load, one process on bare epoll.
 import argparse
 import json
 import os
-import subprocess
 import time
 
 import cpu
 import peers
 import soak_kinds
+from load import StreamLoad
 
 TEXT = "The gateway holds every sentence for a moment until all the detectors have seen it. "
 READERS = {
@@ -61,45 +61,22 @@ def config(port):
 
 def body(dialect, tokens, rate):
     mock = {"text": TEXT, "tokens": tokens, "rate": rate}
-    return json.dumps({"model": "m", "stream": True, "mock": mock, **ASK[dialect][1]})
+    return {"model": "m", "stream": True, "mock": mock, **ASK[dialect][1]}
 
 
-class Load:
-    """bench/stream_load: warmed up, and then run."""
-
-    def __init__(self, server, route, dialect, streams, args):
-        folder = server.folder
-        (folder / "warm").write_text(body(dialect, 2, 0))
-        (folder / "body").write_text(body(dialect, args.tokens, args.rate))
-        words = [peers.RELEASE / "bench" / "stream_load", "--port", str(server.ports["api"])]
-        words += ["--path", f"/{route}{ASK[dialect][0]}", "--streams", str(streams), "--rounds", "1"]
-        words += ["--body", folder / "body", "--warm", folder / "warm"]
-        words += ["--spread-ms", str(args.tokens * 1000 // args.rate // 3)]
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.expect("ready")
-
-    def expect(self, word):
-        line = self.process.stdout.readline()
-        if line.strip() != word:
-            raise SystemExit(f"stream_load said {line!r} instead of {word!r}")
-
-    def run(self, while_running):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        self.expect("running")
-        while_running()
-        said = json.loads(self.process.stdout.readline())
-        if self.process.wait() != 0:
-            raise SystemExit(f"streams failed: {said}")
+def load_of(server, route, dialect, streams, tokens, rate):
+    """Streams that begin within a third of their time."""
+    bodies = body(dialect, 2, 0), body(dialect, tokens, rate)
+    path = f"/{route}{ASK[dialect][0]}"
+    return StreamLoad(server, path, *bodies, streams, spread_ms=tokens * 1000 // rate // 3)
 
 
 def measure(mock, workers, streams, route, dialect, args):
     """(µs per token, bytes per stream)"""
     with peers.weir("--workers", str(workers), config=json.dumps(config(mock.ports["mock"]))) as server:
-        one = argparse.Namespace(**{**vars(args), "tokens": 5, "rate": 50})
-        Load(server, route, dialect, 1, one).run(lambda: None)  # what the first stream ever costs
+        load_of(server, route, dialect, 1, 5, 50).run()  # what the first stream ever costs
         before = cpu.memory(server.pids[0])["private_dirty"]
-        load = Load(server, route, dialect, streams, args)
+        load = load_of(server, route, dialect, streams, args.tokens, args.rate)
         grown = []
 
         def look():
@@ -148,4 +125,5 @@ def main():
             by_policy(mock, args)
 
 
-main()
+if __name__ == "__main__":
+    main()

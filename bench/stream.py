@@ -14,13 +14,12 @@ differs from run to run. The subjects take turns in short rounds.
 
 import argparse
 import contextlib
-import json
 import os
 import statistics
-import subprocess
 
 import cpu
 import peers
+from load import StreamLoad
 
 # 15 tokens a sentence.
 TEXT = "The gateway holds every sentence for a moment until all the detectors have seen it. "
@@ -126,38 +125,12 @@ def rate_of(streams, args):
     return max(1, min(total // streams, 1000))
 
 
-class Load:
-    """bench/stream_load: warmed up, and then run."""
-
-    def __init__(self, server, subject, streams, rounds, args):
-        rate = rate_of(streams, args)
-        folder = server.folder
-        (folder / "warm").write_text(json.dumps(subject.body(2, 0)))
-        (folder / "body").write_text(json.dumps(subject.body(args.tokens, rate)))
-        port = server.ports.get("api") or next(iter(server.ports.values()))
-        words = [peers.RELEASE / "bench" / "stream_load", "--port", str(port)]
-        words += ["--path", subject.path, "--streams", str(streams), "--rounds", str(rounds)]
-        words += ["--body", folder / "body", "--warm", folder / "warm"]
-        # Over the time of a sentence: streams are not in step, and their beginnings not at once.
-        words += ["--spread-ms", str(15 * 1000 // rate if streams > 1 else 0)]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
-        self.expect("ready")
-
-    def expect(self, word):
-        line = self.process.stdout.readline()
-        if line.strip() != word:
-            raise RuntimeError(f"stream_load said {line!r} instead of {word!r}")
-
-    def run(self, while_running):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        self.expect("running")
-        while_running()
-        said = json.loads(self.process.stdout.readline())
-        if self.process.wait() != 0:
-            raise RuntimeError(f"streams failed: {said}")
-        return said
+def load_of(server, subject, streams, rounds, args):
+    rate = rate_of(streams, args)
+    # Over the time of a sentence: streams are not in step, and their beginnings not at once.
+    spread_ms = 15 * 1000 // rate if streams > 1 else 0
+    bodies = subject.body(2, 0), subject.body(args.tokens, rate)
+    return StreamLoad(server, subject.path, *bodies, streams, rounds, spread_ms)
 
 
 def dirty(server):
@@ -168,7 +141,7 @@ def measure(server, subject, streams, args):
     """One round: processor time per token, bytes per stream, sends per token."""
     rounds = max(1, min(args.min_tokens // (streams * args.tokens), 10))
     before = dirty(server)
-    load = Load(server, subject, streams, rounds, args)
+    load = load_of(server, subject, streams, rounds, args)
     grown = []
     with cpu.Meter(*server.pids) as meter:
         said = load.run(lambda: grown.append(dirty(server) - before))
