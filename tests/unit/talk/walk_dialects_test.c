@@ -411,6 +411,35 @@ static void test_state(void **state)
     weir_arena_dispose(&r.arena);
 }
 
+static size_t n_documents(const struct weir_walk_dialect *dialect, const char *text)
+{
+    struct reading r;
+    size_t n = 0;
+    read_sample(&r, dialect, text);
+    for (size_t i = 0; i < r.walk.n; i++) {
+        n += r.walk.items[i].kind == WEIR_WALK_DOCUMENT;
+    }
+    weir_arena_dispose(&r.arena);
+    return n;
+}
+
+/* What a tool printed may be JSON, whose strings have escapes of their own. */
+static void test_what_tools_print_is_read(void **state)
+{
+    (void)state;
+    assert_int_equal(n_documents(&weir_walk_messages,
+                                 "{'messages':[{'role':'assistant','content':[{'type':"
+                                 "'code_execution_tool_result','tool_use_id':'i','content':{"
+                                 "'stdout':'{\\'a\\':\\'b\\'}','stderr':'[\\'c\\']'}}]}]}"),
+                     2);
+    assert_int_equal(n_documents(&weir_walk_responses,
+                                 "{'input':[{'type':'shell_call_output','call_id':'i','output':[{"
+                                 "'stdout':'{\\'a\\':\\'b\\'}','stderr':'[\\'c\\']'}]},"
+                                 "{'type':'code_interpreter_call','id':'w','outputs':[{'type':"
+                                 "'logs','logs':'{\\'a\\':\\'b\\'}'}]}]}"),
+                     3);
+}
+
 /* Results inside of results end somewhere, and what is deeper is refused where that matters. */
 static void test_depth(void **state)
 {
@@ -442,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_roles_of_messages),
         cmocka_unit_test(test_roles_of_responses),
         cmocka_unit_test(test_state),
+        cmocka_unit_test(test_what_tools_print_is_read),
         cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
