@@ -248,6 +248,16 @@ def test_what_does_not_act_is_not(stage):
     assert stage.api.post(path, json={**body, **more}).status_code == 200
 
 
+@pytest.mark.parametrize("route", [None, "block"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_responses_are_not_kept(stage, route, stream):
+    """Without `store` a model server keeps the response, of a question nobody has judged yet."""
+    stage.detector.gate.set()
+    path, body = question(route, "responses", stream)
+    assert stage.api.post(path, json=body).status_code == 200
+    assert [asked.json()["store"] for asked in stage.model.asked()] == [False]
+
+
 def test_where_it_makes_no_sense_it_is_refused(weir):
     detector, model = Detector(), Model()
     for more, why in (
