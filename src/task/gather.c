@@ -306,7 +306,7 @@ int weir_gather_mark_all(struct weir_gather *g, size_t mark_cp)
     for (size_t i = 0; i < g->n_queues; i++) {
         struct weir_gather_queue *q = &g->queues[i];
         bool is_over = q->has_ended || q->fail_cp != SIZE_MAX;
-        if (!is_over && mark_cp > q->reach_cp) {
+        if (!is_over && !q->is_late && mark_cp > q->reach_cp) {
             q->reach_cp = mark_cp;
             stir(g, i);
         }

@@ -136,7 +136,7 @@ struct weir_gather_mark {
 int weir_gather_mark(struct weir_gather *g, size_t detector, const struct weir_gather_mark *m);
 
 /* All detectors read along, none has found anything, and they have come as far: the same for those
- * that have not ended. */
+ * that have not ended. A late reader is none of them: it has its own mark. */
 int weir_gather_mark_all(struct weir_gather *g, size_t mark_cp);
 
 /*

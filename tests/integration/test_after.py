@@ -85,11 +85,13 @@ def config(model, detector, **route):
     return {
         "openai": {"service": model.config()},
         "detectors": {"far": {"type": "text_contents", "service": detector.config(),
-                              "chunker_id": "sentences"}},
+                              "chunker_id": "sentences"},
+                      "near": {"type": "text_contents", "builtin": "secrets"}},
         "chunkers": {"sentences": {"builtin": "sentence"}},
         "cache": False,
         "routes": [{"name": "default", **after},
-                   {"name": "block", **after, "on_detection": "block", "fallback_message": "No."}],
+                   {"name": "block", **after, "on_detection": "block", "fallback_message": "No."},
+                   {"name": "both", **after, "output": {"far": {}, "near": {}}}],
     }  # fmt: skip
 
 
@@ -193,6 +195,19 @@ def test_annotate_tells_it_on_the_next_event(stage, which):
     stage.detector.let_all()
     s.read_all()
     assert s.text == SAYS
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_detector_that_reads_along_does_not_answer_for_it(stage, which):
+    path, body = questions("both")[which]
+    s = Stream(stage, path, body)
+    s.read_until(lambda s: len(s.text) >= BOUND - 5)  # the words before, and what is clipped
+    stage.detector.let("well")
+    s.read_until(lambda s: len(s.text) >= 2 * BOUND - 5)
+    assert len(s.text) <= 2 * BOUND  # its mark is further, that of the service is not
+    stage.detector.let_all()
+    s.read_all()
+    assert s.text == SAYS and {r["text"] for r in s.found()} == {"bad"}
 
 
 def test_whole_answers_expose_nothing(stage):

@@ -386,10 +386,38 @@ static void test_a_mark_for_all(void **state)
     weir_gather_free(g);
 }
 
+/* Those that may be late have not come as far as those that read along. */
+static void test_a_mark_for_all_but_the_late(void **state)
+{
+    (void)state;
+    static const struct weir_slice ids[] = {{"a", 1}, {"late", 4}};
+    static const bool are_readers[] = {true, true};
+    static const bool are_late[] = {false, true};
+    struct text t = {.stars = "**********"};
+    struct weir_gather *g = weir_gather_new(&(struct weir_gather_options){
+        .strategy = weir_gather_strategy_find(WEIR_SLICE("aligned")),
+        .detector_ids = ids,
+        .n_detectors = 2,
+        .are_readers = are_readers,
+        .are_late = are_late,
+        .text = {&t, arrived_cp, is_white},
+    });
+    assert_int_equal(weir_gather_mark_all(g, 6), 0);
+    assert_nothing(g);
+    assert_int_equal(weir_gather_mark(g, 1, &(struct weir_gather_mark){.mark_cp = 2}), 0);
+    assert_batch(g, 0, 2);
+    assert_nothing(g);
+    assert_int_equal(weir_gather_mark(g, 1, &(struct weir_gather_mark){.mark_cp = 9}), 0);
+    assert_batch(g, 2, 6);
+    assert_nothing(g);
+    weir_gather_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_mark_for_all),
+        cmocka_unit_test(test_a_mark_for_all_but_the_late),
         cmocka_unit_test(test_strategies_by_name),
         cmocka_unit_test(test_findings_are_copied_and_named),
         cmocka_unit_test(test_without_detectors_the_text_waits_for_its_end),
