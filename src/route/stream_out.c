@@ -474,6 +474,17 @@ static enum weir_flow out_raw(struct weir_out *base, const struct weir_out_raw *
     return flow;
 }
 
+/* Where nothing is joined, named or counted its bytes are what is sent. */
+static enum weir_flow out_framed(struct weir_out *base, const struct weir_out_raw *event)
+{
+    struct weir_stream_out *o = (struct weir_stream_out *)base;
+    if (o->is_over || o->chain != NULL || o->options.dialect != NULL || o->options.is_ndjson) {
+        return out_event(base, event->json);
+    }
+    send_bytes(o, event->bytes);
+    return sent_plain(o, event->json.n);
+}
+
 static void out_blocked(struct weir_out *base, uint64_t choice)
 {
     struct weir_stream_out *o = (struct weir_stream_out *)base;
@@ -590,6 +601,7 @@ void weir_stream_out_end_all(void)
 static const struct weir_out_ops OPS = {
     .event = out_event,
     .raw = out_raw,
+    .framed = out_framed,
     .blocked = out_blocked,
     .end = out_end,
     .fail = out_fail,

@@ -51,7 +51,8 @@ struct weir_shape {
     uint32_t n_slots;
     struct weir_envelope *envelope; /* of events that leave; NULL: see below */
     /* Of events that leave, empty until one was written: what stands before the string,
-     * behind it where nothing was found, and behind it up to the list of findings. */
+     * behind it where nothing was found, and behind it up to the list of findings; the first two
+     * with the framing of an event stream. */
     struct weir_buf out_head, out_tail, out_found;
     char bytes[]; /* the parts */
 };

@@ -803,7 +803,7 @@ static bool emit_shaped(struct weir_cs_choice *choice, const struct weir_gather_
         note_findings(cs, batch);
     }
     weir_cs__forget_until(cs, &choice->items, batch->end_cp);
-    weir_cs__emit(cs, weir_buf_slice(&cs->scratch->out));
+    weir_cs__emit_shaped(cs, &written);
     weir_path_release(choice->path, batch->end_cp);
     return true;
 }

@@ -165,17 +165,16 @@ static void learn_shape(struct weir_cs_choice *choice, struct weir_shape *shape,
     weir_buf_dispose(&written[1]);
 }
 
-/* It leaves, or waits until the choice is known to be clean. */
-static void leave(struct weir_cs_choice *choice)
+/* Must its events wait until it is known to be clean? */
+static bool waits(const struct weir_cs_choice *choice)
 {
-    struct weir_cs *cs = choice->cs;
-    struct weir_buf *out = &cs->scratch->out;
-    if (holds_text(cs) && !choice->enforced->is_clean) {
-        struct weir_cs_item *item = weir_cs__item_new(cs, weir_buf_slice(out));
-        weir_list_append(&choice->enforced->waiting, &item->link);
-    } else {
-        weir_cs__emit(cs, weir_buf_slice(out));
-    }
+    return holds_text(choice->cs) && !choice->enforced->is_clean;
+}
+
+static void keep_waiting(struct weir_cs_choice *choice, struct weir_slice json)
+{
+    struct weir_cs_item *item = weir_cs__item_new(choice->cs, json);
+    weir_list_append(&choice->enforced->waiting, &item->link);
 }
 
 static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *event)
@@ -183,7 +182,11 @@ static void send_out(struct weir_cs_choice *choice, const struct weir_talk_out *
     struct weir_buf *out = &choice->cs->scratch->out;
     weir_buf_clear(out);
     write_event(choice, event, out);
-    leave(choice);
+    if (waits(choice)) {
+        keep_waiting(choice, weir_buf_slice(out));
+    } else {
+        weir_cs__emit(choice->cs, weir_buf_slice(out));
+    }
 }
 
 /* {"output":[{"choice_index":0,"channel":"reasoning","results":[…]}]}, straight to the buffer:
@@ -609,9 +612,18 @@ static const struct weir_envelope *envelope_of(const struct weir_cs_choice *choi
 static bool send_shaped(struct weir_cs_choice *choice, const struct weir_checked_piece *p,
                         const struct weir_cs_item *last)
 {
-    return last != NULL && last->shape != NULL && is_plain(choice, p) &&
-           weir_cs__write_shaped(choice->cs, last->shape,
-                                 &(struct weir_cs_written){.text = p->piece.text});
+    struct weir_cs *cs = choice->cs;
+    struct weir_cs_written written = {.text = p->piece.text};
+    if (last == NULL || last->shape == NULL || !is_plain(choice, p) ||
+        !weir_cs__write_shaped(cs, last->shape, &written)) {
+        return false;
+    }
+    if (waits(choice)) {
+        keep_waiting(choice, weir_cs__shaped_json(cs));
+    } else {
+        weir_cs__emit_shaped(cs, &written);
+    }
+    return true;
 }
 
 static void write_text(struct weir_cs_choice *choice, const struct weir_checked_piece *p,
@@ -645,9 +657,7 @@ static void emit_text(struct weir_cs_choice *choice, const struct weir_checked_p
     if (piece->text.n == 0 && piece->n_findings == 0) {
         /* All of it belongs to a run that was replaced before. */
         borrow_usage(choice, usage, last != NULL ? last->frame : 0);
-    } else if (send_shaped(choice, p, last)) {
-        leave(choice);
-    } else {
+    } else if (!send_shaped(choice, p, last)) {
         write_text(choice, p, last, usage);
     }
     if (piece->is_changed) {

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "task/completion_stream_int.h"
 #include "wire/json_write.h"
+#include "wire/sse.h"
 
 /* ---- arriving ---- */
 
@@ -93,6 +94,11 @@ struct weir_shape *weir_cs__keep_shape(struct weir_cs_choice *choice, const stru
 /* How an event without findings ends: the list of them is empty. */
 #define NOTHING_FOUND "]}]}}"
 
+static bool is_one_line(struct weir_slice json)
+{
+    return weir_slice_find(json, '\n') == json.n && weir_slice_find(json, '\r') == json.n;
+}
+
 void weir_cs__keep_written(struct weir_shape *shape, struct weir_slice one, struct weir_slice other)
 {
     size_t n_end = sizeof NOTHING_FOUND - 1;
@@ -101,13 +107,15 @@ void weir_cs__keep_written(struct weir_shape *shape, struct weir_slice one, stru
         at++;
     }
     /* Around the two letters are the quotes, which the writer of strings writes. */
-    bool is_plain = at > 0 && at + 2 + n_end < one.n && one.n == other.n && one.p[at - 1] == '"' &&
-                    one.p[at + 1] == '"' &&
+    bool is_plain = at > 0 && at + 2 + n_end < one.n && one.n == other.n && is_one_line(one) &&
+                    one.p[at - 1] == '"' && one.p[at + 1] == '"' &&
                     memcmp(one.p + one.n - n_end, NOTHING_FOUND, n_end) == 0 &&
                     memcmp(one.p + at + 1, other.p + at + 1, one.n - at - 1) == 0;
     if (is_plain) {
+        weir_buf_append(&shape->out_head, WEIR_SLICE(WEIR_SSE_DATA));
         weir_buf_append(&shape->out_head, weir_slice_sub(one, 0, at - 1));
         weir_buf_append(&shape->out_tail, weir_slice_sub(one, at + 2, one.n));
+        weir_buf_append(&shape->out_tail, WEIR_SLICE(WEIR_SSE_END));
         weir_buf_append(&shape->out_found, weir_slice_sub(one, at + 2, one.n - n_end));
     }
 }
@@ -121,7 +129,7 @@ static void write_found(const struct weir_shape *shape, const struct weir_cs_wri
     }
     weir_buf_append(out, WEIR_SLICE("]}]},\"warnings\":"));
     weir_buf_append(out, weir_event_unsuitable_output());
-    weir_buf_append_byte(out, '}');
+    weir_buf_append(out, WEIR_SLICE("}" WEIR_SSE_END));
 }
 
 bool weir_cs__write_shaped(struct weir_cs *cs, const struct weir_shape *shape,
@@ -140,4 +148,30 @@ bool weir_cs__write_shaped(struct weir_cs *cs, const struct weir_shape *shape,
         write_found(shape, w, out);
     }
     return true;
+}
+
+static struct weir_out_raw written(const struct weir_cs *cs)
+{
+    struct weir_slice bytes = weir_buf_slice(&cs->scratch->out);
+    size_t n_before = sizeof WEIR_SSE_DATA - 1;
+    size_t n_behind = sizeof WEIR_SSE_END - 1;
+    return (struct weir_out_raw){.bytes = bytes,
+                                 .json = weir_slice_sub(bytes, n_before, bytes.n - n_behind)};
+}
+
+struct weir_slice weir_cs__shaped_json(const struct weir_cs *cs)
+{
+    return written(cs).json;
+}
+
+/* What services say of their findings may have line ends: such events are framed where they leave.
+ */
+void weir_cs__emit_shaped(struct weir_cs *cs, const struct weir_cs_written *w)
+{
+    struct weir_out_raw event = written(cs);
+    if (w->n_findings != 0 || weir_cs__adds_to_next(cs)) {
+        weir_cs__emit(cs, event.json);
+    } else if (!cs->stream.is_over) {
+        weir_stream_send_framed(&cs->stream, &event);
+    }
 }

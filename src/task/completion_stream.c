@@ -103,6 +103,11 @@ static void send_leading(struct weir_cs *cs, struct weir_slice event)
     weir_buf_dispose(&out);
 }
 
+bool weir_cs__adds_to_next(const struct weir_cs *cs)
+{
+    return cs->has_lead || weir_skips_are_due(&cs->stream.task->skips);
+}
+
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json)
 {
     if (cs->stream.is_over) {

@@ -136,6 +136,9 @@ struct weir_cs {
 void weir_cs__fail_model(struct weir_cs *cs, const char *why);
 void weir_cs__fail_limit(struct weir_cs *cs, const char *what, size_t limit, const char *name);
 void weir_cs__emit(struct weir_cs *cs, struct weir_slice json);
+/* Does something ride on the next event that leaves: findings of the question, skipped detectors?
+ */
+bool weir_cs__adds_to_next(const struct weir_cs *cs);
 void weir_cs__drain_misc(struct weir_cs *cs); /* events without choices whose turn has come */
 void weir_cs__advance(struct weir_cs *cs);
 /* On annotating routes: the events that end the choices, once everything is known. */
@@ -202,9 +205,13 @@ struct weir_cs_written {
     const struct weir_detection *const *findings;
     size_t n_findings;
 };
-/* To the scratch buffer. False: it is not known how events of that shape leave. */
+/* To the scratch buffer, with its framing. False: it is not known how events of that shape leave.
+ */
 bool weir_cs__write_shaped(struct weir_cs *cs, const struct weir_shape *shape,
                            const struct weir_cs_written *w);
+/* What was written there: it leaves, or its JSON is kept. */
+void weir_cs__emit_shaped(struct weir_cs *cs, const struct weir_cs_written *w);
+struct weir_slice weir_cs__shaped_json(const struct weir_cs *cs);
 
 /* completion_enforce.c */
 void weir_cs__enforce_init(struct weir_cs_choice *choice);

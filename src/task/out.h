@@ -24,6 +24,9 @@ struct weir_out_ops {
     enum weir_flow (*event)(struct weir_out *o, struct weir_slice json);
     /* An event exactly as the model server wrote it. */
     enum weir_flow (*raw)(struct weir_out *o, const struct weir_out_raw *event);
+    /* One event of ours, as `event` has it, whose JSON is one line: `bytes` is that between
+     * WEIR_SSE_DATA and WEIR_SSE_END (wire/sse.h). NULL: `event` is told. */
+    enum weir_flow (*framed)(struct weir_out *o, const struct weir_out_raw *event);
     /* The guard ends this choice with other words: what was sent of it is not joined with the next
      * event. May be NULL. */
     void (*blocked)(struct weir_out *o, uint64_t choice);

@@ -88,6 +88,13 @@ void weir_stream_send_raw(struct weir_stream *s, const struct weir_out_raw *even
     note_flow(s, s->out->ops->raw(s->out, event));
 }
 
+void weir_stream_send_framed(struct weir_stream *s, const struct weir_out_raw *event)
+{
+    const struct weir_out_ops *ops = s->out->ops;
+    note_flow(s,
+              ops->framed != NULL ? ops->framed(s->out, event) : ops->event(s->out, event->json));
+}
+
 /* ---- the end ---- */
 
 static void stop(struct weir_stream *s)

@@ -70,6 +70,7 @@ void weir_stream_stop_model(struct weir_stream *s);
 
 void weir_stream_send(struct weir_stream *s, struct weir_slice json);
 void weir_stream_send_raw(struct weir_stream *s, const struct weir_out_raw *event);
+void weir_stream_send_framed(struct weir_stream *s, const struct weir_out_raw *event);
 
 /* Decides whether the source is read on, with so much held back; fails a stream that is stuck. */
 void weir_stream_read_on(struct weir_stream *s, size_t held_bytes);

@@ -67,6 +67,10 @@ int weir_sse_feed(struct weir_sse_reader *r, struct weir_slice in, size_t *used)
  */
 int weir_sse_finish(struct weir_sse_reader *r);
 
+/* An event without a name, whose data is one line: these around it. */
+#define WEIR_SSE_DATA "data: "
+#define WEIR_SSE_END "\n\n"
+
 /*
  * Writing. `name` may be empty, and must not contain a line end. Data or comments of several lines
  * become several fields; that CR and CRLF in them come out as \n on the other side lies in the

@@ -93,7 +93,7 @@ static int append_block(struct weir_buf *out, const struct block *b)
 static struct block event_block(struct weir_slice name, struct weir_slice data)
 {
     WEIR_ASSERT(weir_slice_find(name, '\n') == name.n && weir_slice_find(name, '\r') == name.n);
-    return (struct block){name, WEIR_SLICE("data: "), data, is_one_line(data)};
+    return (struct block){name, WEIR_SLICE(WEIR_SSE_DATA), data, is_one_line(data)};
 }
 
 static struct block comment_block(struct weir_slice text)

@@ -91,6 +91,15 @@ static inline enum weir_flow outlet_raw(struct outlet *t, const char *bytes, con
     return FLOW_WATCH_WRITE(&t->flow, t->o->base.ops->raw(&t->o->base, &event));
 }
 
+/* Framed as events without a name are. The bytes say so by a blank more than `event` writes. */
+#define OUTLET_FRAMED(json) "data:  " json "\n\n"
+
+static inline enum weir_flow outlet_framed(struct outlet *t, const char *bytes, const char *json)
+{
+    struct weir_out_raw event = {.bytes = weir_slice_cstr(bytes), .json = weir_slice_cstr(json)};
+    return FLOW_WATCH_WRITE(&t->flow, t->o->base.ops->framed(&t->o->base, &event));
+}
+
 static inline void outlet_end(struct outlet *t)
 {
     flow_watch_ended(&t->flow);

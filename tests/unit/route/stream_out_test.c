@@ -20,6 +20,43 @@ static void events_leave_as_they_come(void **state)
     outlet_close(&t);
 }
 
+/* Nothing is done to it: the bytes are sent. */
+static void what_is_framed_leaves_as_it_is(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_sse(&t, NULL);
+    assert_int_equal(outlet_framed(&t, OUTLET_FRAMED(TEXT("a")), TEXT("a")), WEIR_FLOW_OK);
+    fake_expect(t.f, OUTLET_FRAMED(TEXT("a")));
+    assert_int_equal(t.f->stream.status, 200);
+    t.f->answers_full = true;
+    assert_int_equal(outlet_framed(&t, OUTLET_FRAMED(TEXT("b")), TEXT("b")), WEIR_FLOW_FULL);
+    fake_expect(t.f, OUTLET_FRAMED(TEXT("b")));
+    outlet_close(&t);
+}
+
+/* Where events are joined, are lines or have names, its framing is not what is sent. */
+static void what_is_framed_is_framed_anew_where_it_must(void **state)
+{
+    (void)state;
+    struct outlet t;
+    outlet_open(&t, NULL, (struct weir_stream_out_options){.is_ndjson = true});
+    outlet_framed(&t, OUTLET_FRAMED("{}"), "{}");
+    fake_expect(t.f, "{}\n");
+    outlet_close(&t);
+    outlet_open(&t, NULL, (struct weir_stream_out_options){.dialect = &weir_stream_messages});
+    outlet_framed(&t, OUTLET_FRAMED("{\"type\":\"ping\"}"), "{\"type\":\"ping\"}");
+    fake_expect(t.f, "event: ping\ndata: {\"type\":\"ping\"}\n\n");
+    outlet_close(&t);
+    outlet_sse(&t, "{batching: {mode: on}}");
+    outlet_framed(&t, OUTLET_FRAMED(TEXT("a")), TEXT("a"));
+    outlet_framed(&t, OUTLET_FRAMED(TEXT("b")), TEXT("b"));
+    outlet_framed(&t, OUTLET_FRAMED(TEXT("c")), TEXT("c"));
+    outlet_end(&t);
+    fake_expect(t.f, SSE(TEXT("a")) SSE(JOINED("bc")) DONE);
+    outlet_close(&t);
+}
+
 static void lines_have_no_done(void **state)
 {
     (void)state;
@@ -620,6 +657,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_leave_as_they_come),
+        cmocka_unit_test(what_is_framed_leaves_as_it_is),
+        cmocka_unit_test(what_is_framed_is_framed_anew_where_it_must),
         cmocka_unit_test(lines_have_no_done),
         cmocka_unit_test(nothing_is_an_answer),
         cmocka_unit_test(a_full_connection_holds_the_task),
