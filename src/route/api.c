@@ -18,6 +18,7 @@
 #include "route/openai.h"
 #include "route/openapi.h"
 #include "route/page.h"
+#include "route/passthrough.h"
 #include "route/registry.h"
 #include "route/render.h"
 #include "route/reply.h"
@@ -299,6 +300,11 @@ void weir_api_begin(struct weir_http_stream *s)
     const char *twice = weir_auth_ambiguous(&s->req);
     if (twice != NULL) {
         weir_reply_errorf(s, 400, "more than one `%s` header", twice);
+        return;
+    }
+    const char *odd = shape == WEIR_REPLY_MESSAGES ? weir_passthrough_odd(&s->req) : NULL;
+    if (odd != NULL) {
+        weir_reply_errorf(s, 400, "the header `%s` is not a list of names", odd);
         return;
     }
     if (!find_key(env, s)) {

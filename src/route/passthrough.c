@@ -1,6 +1,7 @@
 #include "route/passthrough.h"
 
 #include "route/auth.h"
+#include "talk/form.h"
 
 static bool is_listed(const struct weir_conf_list *list, struct weir_slice name)
 {
@@ -84,4 +85,26 @@ void weir_passthrough_collect(struct weir_request *r, const struct weir_http_str
     }
     r->task.call.passthrough = out;
     r->task.call.n_passthrough = n;
+}
+
+static bool is_names(struct weir_slice list)
+{
+    while (list.p != NULL) {
+        struct weir_slice name = weir_slice_trim(weir_slice_cut(&list, ','));
+        if (name.n != 0 && !weir_form_is_id(name, WEIR_FORM_ID_MOST)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *weir_passthrough_odd(const struct weir_http_request *req)
+{
+    static const char *const names[] = {"anthropic-version", "anthropic-beta"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!is_names(weir_http_request_get(req, weir_slice_cstr(names[i])))) {
+            return names[i];
+        }
+    }
+    return NULL;
 }

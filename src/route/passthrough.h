@@ -11,4 +11,8 @@
  */
 void weir_passthrough_collect(struct weir_request *r, const struct weir_http_stream *s);
 
+/* `anthropic-version` and `anthropic-beta` go to the model server, and nobody looks at them: they
+ * must be names, or lists of names. Returns the one that is not; NULL: both are. */
+const char *weir_passthrough_odd(const struct weir_http_request *req);
+
 #endif

@@ -387,6 +387,19 @@ def test_headers_of_the_dialect_pass(gateway, server):
     assert {name: request.header(name) for name in headers} == headers
 
 
+@pytest.mark.parametrize("name", ["anthropic-version", "anthropic-beta"])
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
+def test_headers_of_the_dialect_are_names(gateway, server, name, path):
+    """Nobody looks at them: what could be text does not reach the model server."""
+    server.said = messages.whole({"type": "text", "text": "Hi"})
+    n = len(server.service.requests)
+    for words in (MAIL, f"a-1, {MAIL}", "my name is Jane", "a-1,b/2;c", "x" * 129):
+        answer = gateway.api.post(f"/redact{path}", json=ask(), headers={name: words})
+        assert answer.status_code == 400 and name in answer.json()["error"]["message"], words
+    assert len(server.service.requests) == n
+    assert gateway.api.post("/redact/v1/messages", json=ask(), headers={name: "a-1, b-2@3,"}).status_code == 200
+
+
 def test_detectors_of_prompts_are_refused(gateway, server):
     answer = post(gateway, "talks", ask())
     assert answer.status_code == 422 and "`pair`" in answer.json()["error"]["message"]
