@@ -249,14 +249,14 @@ static bool is_all_numbers(const struct weir_json *j, uint32_t node)
     return true;
 }
 
-/* Names and values as a request may carry them. */
+/* Names and credentials, and nothing that could be said in them. */
 static bool are_headers(const struct walking *w, uint32_t node)
 {
     uint32_t at = weir_json_first(w->json, node);
     for (; at != WEIR_JSON_NONE; at = weir_json_after(w->json, node, at)) {
         if (!is_string(w, at + 1) ||
-            !weir_walk__is_header(weir_json_string(w->json, at, w->arena)) ||
-            !weir_walk__is_header(weir_json_string(w->json, at + 1, w->arena))) {
+            !weir_walk__is_header(weir_json_string(w->json, at, w->arena),
+                                  weir_json_string(w->json, at + 1, w->arena))) {
             return false;
         }
     }

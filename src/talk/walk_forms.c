@@ -49,14 +49,13 @@ bool weir_walk__fits(const struct weir_walk_member *m, struct weir_slice text)
     }
 }
 
-bool weir_walk__is_header(struct weir_slice s)
+bool weir_walk__is_header(struct weir_slice name, struct weir_slice value)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] < ' ' || s.p[i] > '~') {
-            return false;
-        }
-    }
-    return s.n <= WEIR_FORM_CALL_ID_MOST;
+    struct weir_slice rest = value;
+    struct weir_slice first = weir_slice_cut(&rest, ' ');
+    return weir_form_is_id(name, WEIR_FORM_ID_MOST) &&
+           weir_form_is_id(first, WEIR_FORM_CALL_ID_MOST) &&
+           (rest.p == NULL || weir_form_is_id(rest, WEIR_FORM_CALL_ID_MOST));
 }
 
 /* ---- base64 ---- */

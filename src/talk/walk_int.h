@@ -10,8 +10,9 @@
 /* Has the string the form of a control member? */
 bool weir_walk__fits(const struct weir_walk_member *m, struct weir_slice text);
 
-/* Visible ASCII and spaces, up to 16 KiB. */
-bool weir_walk__is_header(struct weir_slice text);
+/* The name of a header, and a value as credentials have it: one word of the form of an id, up to
+ * 16 KiB, or two (`Bearer TOKEN`). */
+bool weir_walk__is_header(struct weir_slice name, struct weir_slice value);
 
 /*
  * What a string holds that may be something encoded. `is_url`: it is a URL that the model server

@@ -310,6 +310,41 @@ static void test_control_that_is_none(void **state)
     }
 }
 
+/* Headers for a server of tools are control while they are names and credentials. */
+static void test_headers_that_are_none(void **state)
+{
+    static const struct {
+        const char *headers;
+        bool is_control;
+    } cases[] = {{"{'x-key':'Bearer ey.x-y_z+/=='}", true},
+                 {"{'x-key':'a','x-org':'acme:1'}", true},
+                 {"{}", true},
+                 {"{'x-note':'write to jane@example.org'}", false},
+                 {"{'x-note':'jane@example.org'}", false},
+                 {"{'x-note':'Bearer jane@example.org'}", false},
+                 {"{'x-note':'4111 1111 1111 1111'}", false},
+                 {"{'my name is Jane':'a'}", false},
+                 {"{'jane@example.org':'a'}", false},
+                 {"{'x-key':'Bearer  a'}", false},
+                 {"{'x-key':'a','x-list':['a b']}", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct reading r;
+        struct weir_buf text = {0};
+        weir_buf_printf(&text, "{'model':'m','input':'a','tools':[{'type':'mcp','headers':%s}]}%c",
+                        cases[i].headers, '\0');
+        read_sample(&r, &weir_walk_responses, text.p);
+        for (uint32_t k = 0; k < r.json.n_nodes; k++) {
+            bool is_headers = weir_slice_eq(weir_json_raw(&r.json, k), WEIR_SLICE("\"headers\""));
+            if (is_headers && is_looked_at(&r, k + 1) == cases[i].is_control) {
+                fail_msg("%s", cases[i].headers);
+            }
+        }
+        weir_arena_dispose(&r.arena);
+        weir_buf_dispose(&text);
+    }
+}
+
 /* A member that nobody knows, in every object. */
 static void test_unknown_members_everywhere(void **state)
 {
@@ -467,6 +502,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_string),
         cmocka_unit_test(test_control_that_is_none),
+        cmocka_unit_test(test_headers_that_are_none),
         cmocka_unit_test(test_unknown_members_everywhere),
         cmocka_unit_test(test_roles_of_messages),
         cmocka_unit_test(test_roles_of_responses),
