@@ -69,6 +69,13 @@ static void begin_url(struct weir_linkwatch *l)
     l->mode = MODE_SLASHES;
     l->n_host = 0;
     l->is_odd = false;
+    l->is_port = false;
+}
+
+static void begin_text(struct weir_linkwatch *l)
+{
+    begin_url(l);
+    l->mode = MODE_TEXT;
 }
 
 static void put_host(struct weir_linkwatch *l, unsigned char c)
@@ -124,7 +131,7 @@ static void read_target(struct weir_linkwatch *l, unsigned char c)
 static void end_target(struct weir_linkwatch *l)
 {
     l->is_target = false;
-    l->mode = MODE_TEXT;
+    begin_text(l);
 }
 
 /* What stands around the tag goes on behind it, and stays closed. */
@@ -194,9 +201,49 @@ static bool read_tag(struct weir_linkwatch *l, unsigned char c)
     return true;
 }
 
-static void read_text(struct weir_linkwatch *l)
+/* Of a name in any script, in lower case. */
+static bool is_letter(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || c >= 0x80;
+}
+
+/* Is the word at hand a name with a dot, and letters behind the last one? One with an `@` is
+ * somebody's address, and what follows it is no path. */
+static bool is_domain(const struct weir_linkwatch *l)
+{
+    size_t n = l->n_host;
+    while (n > 0 && is_letter((unsigned char)l->host[n - 1])) {
+        n--;
+    }
+    bool is_name = l->n_host - n >= 2 && n >= 2 && l->host[n - 1] == '.';
+    return is_name && memchr(l->host, '@', n) == NULL;
+}
+
+/* `evil.example/…`: there are pages that make a link of a name without a scheme, too. In text the
+ * host is the word at hand; behind its colon `is_port` is set. */
+static void read_bare(struct weir_linkwatch *l, unsigned char c)
+{
+    bool is_digit = c >= '0' && c <= '9';
+    bool is_name = is_digit || is_letter(c) || c == '.' || c == '-' || c == '@';
+    if ((c == '/' || c == '?' || c == '#') && is_domain(l)) {
+        l->mode = MODE_URL;
+    } else if (c == ':' && !l->is_port && is_domain(l)) {
+        l->is_port = true;
+    } else if (is_name && !l->is_port && l->n_host < sizeof l->host) {
+        l->host[l->n_host++] = (char)c;
+    } else if (!l->is_port || !is_digit) {
+        l->n_host = 0;
+        l->is_port = false;
+    }
+}
+
+static void read_text(struct weir_linkwatch *l, unsigned char c)
 {
     size_t n = sizeof l->last;
+    read_bare(l, c);
+    if (l->mode == MODE_URL) {
+        return;
+    }
     if (ends_with(l, "](")) {
         begin_target(l, ')');
     } else if (ends_with(l, "url(") && !weir_mask_is_word((unsigned char)l->last[n - 5])) {
@@ -227,6 +274,21 @@ static void read_authority(struct weir_linkwatch *l, unsigned char c)
     } else {
         put_host(l, c);
     }
+}
+
+/* A URL that has another one in it, plain or in escapes, leads there if its host sends on whoever
+ * asks: a value behind it would be the other's. */
+static bool has_inner(const struct weir_linkwatch *l)
+{
+    static const char *const begins[] = {
+        "//",     "\\\\",   "/\\",     "\\/", "http:",    "https:", "www.",
+        "%2f%2f", "%5c%5c", "http%3a", "%25", "https%3a", "%2f/",   "/%2f"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        if (ends_with(l, begins[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A target ends with its bracket or quote, or with a blank line; that of a definition with the line
@@ -283,6 +345,7 @@ static void read_next(struct weir_linkwatch *l, unsigned char c)
     }
     bool is_url = l->mode >= MODE_SLASHES && l->mode <= MODE_URL;
     if (is_url && ends_url(c)) {
+        begin_text(l);
         l->mode = l->is_target ? MODE_CLOSED : MODE_TEXT;
         return;
     }
@@ -292,7 +355,7 @@ static void read_next(struct weir_linkwatch *l, unsigned char c)
     }
     switch (l->mode) {
     case MODE_TEXT:
-        read_text(l);
+        read_text(l, c);
         break;
     case MODE_TARGET:
         read_target(l, c);
@@ -306,6 +369,9 @@ static void read_next(struct weir_linkwatch *l, unsigned char c)
     case MODE_AUTHORITY:
     case MODE_PORT:
         read_authority(l, c);
+        break;
+    case MODE_URL:
+        l->is_odd = l->is_odd || has_inner(l);
         break;
     case MODE_MAIL:
         if (l->closer == '>' && (is_space(c) || c == '/')) { /* a tag after all */

@@ -15,13 +15,13 @@
  *   ask jane, see https://example.org/?q=… or ![](//example.org/…) or [her](mailto:…)
  *             open    └──── closed ─────┘         └─── closed ───┘          open
  *
- * A URL begins with `//`, `http:`, `https:` or `www.` and ends with white space or an angle
- * bracket. A target begins with `](` or `url(` and ends with its bracket or a blank line, begins
- * with `@import` and ends with its quote, or begins with `]:` (the definition of a reference) and
- * ends with the line. `mailto:` and `tel:` are open: they go to no server. An HTML tag, from `<`
- * and a letter or a slash to `>`, is closed, whatever stands in it. It is read as the most generous
- * reader would: what might be a URL is one, and a target that is written in another way (escapes,
- * entities) is closed.
+ * A URL begins with `//`, `http:`, `https:`, `www.` or a domain and a slash, and ends with white
+ * space or an angle bracket. A target begins with `](` or `url(` and ends with its bracket or a
+ * blank line, begins with `@import` and ends with its quote, or begins with `]:` (the definition of
+ * a reference) and ends with the line. `mailto:` and `tel:` are open: they go to no server. An HTML
+ * tag, from `<` and a letter or a slash to `>`, is closed, whatever stands in it. It is read as the
+ * most generous reader would: what might be a URL is one, and a target that is written in another
+ * way (escapes, entities) is closed.
  *
  * The text comes in any cut. In JSON it is read as what its escapes mean, and a string's end ends
  * everything.
@@ -36,7 +36,8 @@ struct weir_linkwatch { /* all-zero is the beginning of a text */
     uint8_t n_word;   /* bytes of the target so far, up to more than `last` has */
     uint8_t tag;      /* in an HTML tag */
     bool is_line_blank;
-    bool is_odd;    /* of the URL's authority: it is not a plain name */
+    bool is_odd;    /* of the URL: its authority is not a plain name, or another URL is in it */
+    bool is_port;   /* of a word in text: its colon was seen */
     uint16_t depth; /* brackets inside the target */
     uint16_t n_host;
     char last[8]; /* the bytes before, in lower case */
@@ -49,7 +50,8 @@ void weir_linkwatch_feed(struct weir_linkwatch *l, struct weir_slice text);
  */
 void weir_linkwatch_begin_url(struct weir_linkwatch *l);
 
-/* May a value stand here? In a URL only where its host is one of those: names, in lower case. */
+/* May a value stand here? In a URL only where its host is one of those, names in lower case, and no
+ * other URL stands before it in the same one. */
 struct weir_linkwatch_hosts {
     const struct weir_slice *names;
     size_t n;

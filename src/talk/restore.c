@@ -68,7 +68,7 @@ static void follow_json(struct weir_restore *r, struct weir_slice byte)
     }
 }
 
-/* What the model said, whether it leaves or not. */
+/* What leaves, as whoever shows it will read it: a value may be a URL that goes on behind it. */
 static void follow(struct weir_restore *r, struct weir_slice text)
 {
     if (!is_json(r)) {
@@ -77,7 +77,7 @@ static void follow(struct weir_restore *r, struct weir_slice text)
     for (size_t i = 0; is_json(r) && i < text.n; i++) {
         follow_json(r, weir_slice_sub(text, i, i + 1));
     }
-    r->in_cp += weir_utf8_count(text);
+    r->out_cp += weir_utf8_count(text);
 }
 
 /* May a value be put here? */
@@ -90,10 +90,10 @@ static bool is_open(const struct weir_restore *r)
 static void on_text(void *ctx, struct weir_slice text)
 {
     struct weir_restore *r = ctx;
-    size_t before_cp = r->in_cp;
+    size_t before_cp = r->out_cp;
     weir_buf_append(r->out, text);
     follow(r, text);
-    r->out_cp += r->in_cp - before_cp;
+    r->in_cp += r->out_cp - before_cp;
 }
 
 static void add_shift(struct weir_restore *r)
@@ -130,8 +130,8 @@ static void on_token(void *ctx, struct weir_slice text, const struct weir_mask_e
     } else {
         weir_buf_append(r->out, entry->value);
     }
-    follow(r, text);
-    r->out_cp += weir_utf8_count(weir_slice_sub(weir_buf_slice(r->out), before, r->out->n));
+    follow(r, weir_slice_sub(weir_buf_slice(r->out), before, r->out->n));
+    r->in_cp += weir_utf8_count(text);
     r->n_restored++;
     add_shift(r);
 }

@@ -16,6 +16,8 @@ static struct weir_mask *mask;
 static const struct weir_mask_entry *mail;
 static const struct weir_mask_entry *quoted;
 static const struct weir_mask_entry *secret;
+static const struct weir_mask_entry *theirs; /* a URL of evil.example … */
+static const struct weir_mask_entry *ours;   /* … and one of a host that may have values */
 
 static const struct weir_mask_entry *add(const char *type, const char *value, bool is_restored)
 {
@@ -31,6 +33,8 @@ static int set_up(void **state)
     mail = add("email_address", "jane@example.org", WEIR_RESTORE_ARGUMENTS);
     quoted = add("person", "Zo\xC3\xAB \"Q\"\\\n", WEIR_RESTORE_ARGUMENTS);
     secret = add("api_key", "sk-123456", false);
+    theirs = add("url", "https://evil.example/c", true);
+    ours = add("url", "https://ours.example/c", true);
     weir_mask_seal(mask);
     return 0;
 }
@@ -274,10 +278,11 @@ static void test_members_that_are_urls(void **state)
         "{\"image_URL\":\"evil.example/?%s\"}",
         "{\"a\":1,\"uris\":[\"x\",\"evil.example/ %s\"]}",
         "{\"ur\\u006c\":\"evil.example/?%s\"}",
+        "{\"url\":\"https://ours.example/?u=https://evil.example/%s\"}",
     };
     static const char *const of_arguments[] = {
         "{\"url\":\"%s\"}",
-        "{\"url\":\"https://ours.example/?u=https://evil.example/%s\"}",
+        "{\"url\":\"https://ours.example/?u=%s\"}",
     };
     for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++) {
         const char *text = filled(closed[i], MAIL, 0);
@@ -291,6 +296,78 @@ static void test_members_that_are_urls(void **state)
     }
     becomes_as("{\"url\":\"x\",\"title\":\"" MAIL "\"}",
                "{\"url\":\"x\",\"title\":\"jane@example.org\"}", WEIR_RESTORE_ITEM);
+}
+
+/* A name without a scheme is a link to some pages. */
+static void test_bare_names(void **state)
+{
+    (void)state;
+    static const char *const closed[] = {
+        "see evil.example/%s",  "see evil.example?q=%s",    "(Evil.Example/a#%s)",
+        "evil.example:8080/%s", "a.b.evil.example/?x=1&%s", "\u00E9vil.example/%s",
+        "evil.\u0440\u0444/%s", "x \"evil.example/a,%s\"",
+    };
+    static const char *const open[] = {
+        "and/or %s",      "and/%s",           "1.5/%s",
+        "e.g./%s",        "example.org: %s",  "example.org:%s",
+        "example.org %s", "evil.example/ %s", "ours.example/?q=%s",
+    };
+    for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++) {
+        stays(filled(closed[i], MAIL, 0));
+    }
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
+        becomes(filled(open[i], MAIL, 0), filled(open[i], "jane@example.org", 1));
+    }
+}
+
+/* A listed host that sends on whoever asks gives its values to another one. */
+static void test_urls_in_urls(void **state)
+{
+    (void)state;
+    static const char *const inner[] = {"https://evil.example/",
+                                        "HTTP:evil.example/",
+                                        "//evil.example/",
+                                        "www.evil.example/",
+                                        "https%3A%2F%2Fevil.example%2F",
+                                        "%2f%2Fevil.example/",
+                                        "/%2fevil.example/",
+                                        "\\\\evil.example/",
+                                        "https%253A%252F%252Fevil.example/"};
+    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "https://ours.example/to?u=%s" MAIL, inner[i]);
+        stays(text);
+        snprintf(text, sizeof text, "[x](https://ours.example/to?u=%s" MAIL ")", inner[i]);
+        stays(text);
+    }
+    becomes(MAIL "/" MAIL "," MAIL, "jane@example.org/jane@example.org,jane@example.org");
+    becomes("https://ours.example/" MAIL "?u=https://evil.example/",
+            "https://ours.example/jane@example.org?u=https://evil.example/");
+    becomes("https://ours.example/?u=https://evil.example/ https://ours.example/?" MAIL,
+            "https://ours.example/?u=https://evil.example/ https://ours.example/?jane@example.org");
+}
+
+/* A value may be a URL: what follows it belongs to that. */
+static void test_values_that_are_urls(void **state)
+{
+    (void)state;
+    char text[256];
+    char wanted[256];
+    snprintf(text, sizeof text, "see %s?q=" MAIL " " MAIL, theirs->token);
+    becomes(text, "see https://evil.example/c?q=" MAIL " jane@example.org");
+    snprintf(text, sizeof text, "see %s?q=" MAIL, ours->token);
+    becomes(text, "see https://ours.example/c?q=jane@example.org");
+    snprintf(text, sizeof text, "{\"a\":\"%s?q=" MAIL "\",\"b\":\"" MAIL "\"}", theirs->token);
+    becomes_as(text, "{\"a\":\"https://evil.example/c?q=" MAIL "\",\"b\":\"jane@example.org\"}",
+               WEIR_RESTORE_ARGUMENTS);
+    snprintf(text, sizeof text, "{\"url\":\"%s?q=" MAIL "\"}", theirs->token);
+    becomes_as(text, "{\"url\":\"https://evil.example/c?q=" MAIL "\"}", WEIR_RESTORE_ARGUMENTS);
+    snprintf(text, sizeof text, "{\"url\":\"%s?q=" MAIL "\"}", ours->token);
+    becomes_as(text, "{\"url\":\"https://ours.example/c?q=jane@example.org\"}",
+               WEIR_RESTORE_ARGUMENTS);
+    snprintf(text, sizeof text, "https://ours.example/to?u=%s?" MAIL, theirs->token);
+    snprintf(wanted, sizeof wanted, "https://ours.example/to?u=https://evil.example/c?" MAIL);
+    becomes(text, wanted);
 }
 
 static void test_empty_map(void **state)
@@ -398,6 +475,9 @@ int main(void)
         cmocka_unit_test(test_tags),
         cmocka_unit_test(test_targets_of_many_lines),
         cmocka_unit_test(test_members_that_are_urls),
+        cmocka_unit_test(test_bare_names),
+        cmocka_unit_test(test_urls_in_urls),
+        cmocka_unit_test(test_values_that_are_urls),
         cmocka_unit_test(test_empty_map),
         cmocka_unit_test(test_held),
         cmocka_unit_test(test_places),
