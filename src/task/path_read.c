@@ -188,6 +188,8 @@ static size_t tell_open(struct weir_path_lane *lane, struct told *t, size_t mark
     if (tells_in_parts(lane)) {
         t->items = weir_mem_realloc(t->items, (t->n + MOST_PARTS) * sizeof *t->items);
         add_parts(lane, t, &d);
+    } else {
+        d.end_cp--; /* if the text ends here, the finding is told with its last code point */
     }
     return d.end_cp > mark_cp ? d.end_cp : mark_cp;
 }

@@ -1,5 +1,6 @@
 """Built-in detectors that read along: streams through the real server."""
 
+import base64
 import json
 import random
 import string
@@ -208,3 +209,17 @@ def test_a_secret_that_was_told_early_is_one(gateway, kind):
         assert [f[0] for f in findings(events)] == [kind, "jwt"][:n]
         if route == "redact":
             assert said(events)["content"] == f"The key to it: [{kind}] and [jwt]. {PLAIN}"
+
+
+@pytest.mark.parametrize("n", [150, 1200])
+@pytest.mark.parametrize("end", ["", "/", "==", "+"])
+def test_a_secret_at_the_end_is_told_where_nothing_is_hidden(gateway, n, end):
+    """Its text leaves before it is known to be over: what is found then must still be told."""
+    jwt = f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.{drawn(n)}.{drawn(43)}"
+    texts = [jwt, base64.b64encode(jwt.encode()).decode().rstrip("="), f"glpat-{drawn(n)}"]
+    for text in [f"So: {text}{end}" for text in texts]:
+        wanted = findings(post(gateway, None, ask(mock={"text": text})).json())
+        assert len(wanted) == 1, text
+        for size in (3, 700):
+            events = stream(gateway, None, ask(mock={"pieces": cut(text, size)}))
+            assert findings(events) == wanted and said(events)["content"] == text
