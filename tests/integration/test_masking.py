@@ -599,22 +599,25 @@ def cited(token):
     """Citations, what a server's own tool was asked and what it found."""
     citation = {"type": "char_location", "cited_text": f"Mail of {token}.", "document_index": 0,
                 "document_title": token, "start_char_index": 0, "end_char_index": 9}  # fmt: skip
-    found = {"type": "web_search_result", "title": f"About {token}", "page_age": None,
-             "url": f"https://evil.example/\n{token}", "encrypted_content": "RXhhbXBsZQ=="}  # fmt: skip
-    return citation, {"query": f"who is {token}"}, found
+    linked = {"type": "web_search_result_location", "cited_text": "c", "title": "t",
+              "url": f"mailto:{token}", "encrypted_index": "RXhhbXBsZQ=="}  # fmt: skip
+    found = [{"type": "web_search_result", "title": f"About {token}", "page_age": None,
+              "url": f"{link}{token}", "encrypted_content": "RXhhbXBsZQ=="}
+             for link in ("https://evil.example/\n", "https://evil.example/ ", "mailto:")]  # fmt: skip
+    return [citation, linked], {"query": f"who is {token}"}, found
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 def test_citations_and_tools_of_the_server(world, is_stream):
     def say(body):
-        citation, query, found = cited(tokens(last_text(body))[0])
+        citations, query, found = cited(tokens(last_text(body))[0])
         call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
-        result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]}
+        result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found}
         if not is_stream:
             return {"blocks": [{**call, "input": query}, result,
-                               {"type": "text", "text": "See.", "citations": [citation]}]}
+                               {"type": "text", "text": "See.", "citations": citations}]}
         text = messages.text(2, "See.")
-        text.insert(-1, messages.delta(2, "citations_delta", citation=citation))
+        text[-1:-1] = [messages.delta(2, "citations_delta", citation=citation) for citation in citations]
         return messages.stream(messages.message(
             [messages.opened(0, call), messages.delta(0, "input_json_delta", partial_json=json.dumps(query)),
              messages.closed(0)], [messages.opened(1, result), messages.closed(1)], text))  # fmt: skip
@@ -627,16 +630,23 @@ def test_citations_and_tools_of_the_server(world, is_stream):
     for text in (f"Mail of {MAIL}.", f"About {MAIL}", f'"document_title": "{MAIL}"'):
         assert text in said, said
     assert f"who is {MAIL}" in said, said
-    assert "https://evil.example/\\nEMAIL_ADDRESS_" in said  # a link is not for values
+    for link, n in (("https://evil.example/\\n", 1), ("https://evil.example/ ", 1), ("mailto:", 2)):
+        assert said.count(f'"url": "{link}EMAIL_ADDRESS_') == n, said  # a link is not for values
+
+
+LINKS = ("evil.example/ ", "mailto:")  # in a member that is a URL, neither has values
 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 def test_annotations_of_responses(world, is_stream):
     def say(body):
         token = tokens(body["input"])[0]
-        note = {"type": "url_citation", "start_index": 0, "end_index": 3, "title": f"Of {token}",
-                "url": f"evil.example/ {token}"}  # fmt: skip
-        said = responses.answer(responses.say(0, "See", " it", annotations=[note]))
+        notes = [{"type": "url_citation", "start_index": 0, "end_index": 3, "title": f"Of {token}",
+                  "url": f"{link}{token}"} for link in LINKS]  # fmt: skip
+        search = {"type": "web_search_call", "id": "ws_1", "status": "completed",
+                  "action": {"type": "open_page", "url": f"mailto:{token}", "query": f"of {token}"}}  # fmt: skip
+        searched = [responses.added(0, {**search, "status": "in_progress"}), responses.done(0, search)]
+        said = responses.answer((searched, search), responses.say(1, "See", " it", annotations=notes))
         return responses.stream(said) if is_stream else masking.reply(said[-1]["response"])
 
     world.says = say
@@ -644,6 +654,11 @@ def test_annotations_of_responses(world, is_stream):
     answer = world.post("mask", body, path=responses.PATH)
     assert answer.status_code == 200, answer.text
     whole = responses.gather(responses.read(answer.text)).response if is_stream else answer.json()
-    (note,) = whole["output"][0]["content"][0]["annotations"]
-    assert note["title"] == f"Of {MAIL}"
-    assert note["url"].startswith("evil.example/ EMAIL_ADDRESS_")
+    search, said = whole["output"]
+    assert search["action"]["url"].startswith("mailto:EMAIL_ADDRESS_")
+    assert search["action"]["query"] == f"of {MAIL}"
+    notes = said["content"][0]["annotations"]
+    assert len(notes) == len(LINKS)
+    for note, link in zip(notes, LINKS):
+        assert note["title"] == f"Of {MAIL}"
+        assert note["url"].startswith(f"{link}EMAIL_ADDRESS_")
