@@ -90,8 +90,9 @@ bool weir_secrets__bearer_header(struct weir_seek_look *l)
 bool weir_secrets__authorization(struct weir_seek_look *l)
 {
     enum { MAX_SIGNS = 6 };
-    static const char *const schemes[] = {"token ", "apikey ", "api-key ",  "key ", "geniekey ",
-                                          "oauth ", "ssws ",   "apitoken ", NULL};
+    static const char *const schemes[] = {"token ",     "apikey ", "api-key ", "key ",
+                                          "geniekey ",  "oauth ",  "ssws ",    "apitoken ",
+                                          "api-token ", NULL};
     struct weir_slice t = l->text;
     size_t from = l->end;
     while (from - l->end < MAX_SIGNS && weir_ascii_at(t, from) != '\0' &&
@@ -163,7 +164,7 @@ static bool is_given(struct weir_seek_look *l, size_t from, size_t to)
     return !weir_secrets__is_dull(value) && weir_secrets__looks_like_password(value);
 }
 
-/* -u name:password, -u"name:password", --user 'name:password' */
+/* -u name:password, -u"name:password", --user 'name:password'; and -u key: without a password */
 bool weir_secrets__user_option(struct weir_seek_look *l)
 {
     enum { LEAST = 6 };
@@ -172,8 +173,12 @@ bool weir_secrets__user_option(struct weir_seek_look *l)
     from += weir_ascii_at(t, from) == '"' || weir_ascii_at(t, from) == '\'';
     size_t to = word_end(t, from);
     size_t colon = from + weir_slice_find(weir_slice_sub(t, from, to), ':');
-    if (colon == from || colon >= to) {
+    if (colon == from || colon >= to || t.p[from] == '<') {
         return false;
+    }
+    if (colon + 1 == to) {
+        is_found(l, from, colon, "password");
+        return weir_secrets__looks_like_token(weir_slice_sub(t, from, colon));
     }
     struct weir_slice value = weir_slice_sub(t, colon + 1, to);
     is_found(l, colon + 1, to, "password");
@@ -232,6 +237,23 @@ static bool is_entry(struct weir_seek_look *l, size_t at)
     return is_good;
 }
 
+/* Over the `|` of a value that stands on the next line. */
+static size_t skip_block(struct weir_slice t, size_t at)
+{
+    enum { MAX_INDENT = 32 };
+    char c = weir_ascii_at(t, at);
+    size_t i = at + 1;
+    i += weir_ascii_at(t, i) == '-' || weir_ascii_at(t, i) == '+';
+    if ((c != '|' && c != '>') || weir_ascii_at(t, i) != '\n') {
+        return at;
+    }
+    size_t from = ++i;
+    while (i - from < MAX_INDENT && weir_ascii_at(t, i) == ' ') {
+        i++;
+    }
+    return i;
+}
+
 /* `  name: value`, below `data:`. Is the value a secret? */
 static bool is_entry_line(struct weir_seek_look *l, size_t key)
 {
@@ -248,7 +270,7 @@ static bool is_entry_line(struct weir_seek_look *l, size_t key)
     while (weir_ascii_at(t, at) == ' ') {
         at++;
     }
-    return is_entry(l, at);
+    return is_entry(l, skip_block(t, at));
 }
 
 /* The line that begins at `l->end`: what comes after it, or an entry was found. */

@@ -138,14 +138,28 @@ static bool judge_putty_key(struct weir_seek_look *l)
 
 enum { MAX_HEADER = 1000, MIN_CLAIMS = 16, MIN_SIGNATURE = 20, MAX_SIGNATURE = 1024 };
 
-static bool has_alg(struct weir_slice header)
+/* A member that says how a token is to be read, as the registry of such members has it. */
+static bool has_jose_member(const struct weir_json *json)
+{
+    static const char *const names[] = {"alg", "typ", "kid", "enc", "jku",  "jwk",   "x5u", "x5c",
+                                        "x5t", "cty", "zip", "epk", "crit", "nonce", "p2s", "b64"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (weir_json_get(json, 0, weir_slice_cstr(names[i])) != WEIR_JSON_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Claims in JSON say as much as the header's members. */
+static bool is_jose_header(struct weir_slice header, bool has_claims)
 {
     struct weir_arena arena = {0};
     struct weir_slice bytes;
     struct weir_json json;
     bool is_jose = weir_base64_decode(&arena, WEIR_BASE64_URL, header, &bytes) == 0 &&
                    weir_json_parse(&json, bytes, NULL, &arena, NULL) == 0 &&
-                   weir_json_get(&json, 0, WEIR_SLICE("alg")) != WEIR_JSON_NONE;
+                   (has_claims || has_jose_member(&json));
     weir_arena_dispose(&arena);
     return is_jose;
 }
@@ -172,8 +186,9 @@ static bool judge_jwt(struct weir_seek_look *l)
     to = is_signed ? weir_secrets__run(t, to + 1, WEIR_SECRET_URL, MAX_SIGNATURE) : to;
     bool is_long = claims - header > MIN_CLAIMS;
     bool is_short = claims - header > 3 && to - claims > MIN_SIGNATURE;
-    bool is_jose =
-        l->resume != 0 || ((is_long || is_short) && has_alg(weir_slice_sub(t, from, header)));
+    bool has_claims = is_long && memcmp(t.p + header + 1, "eyJ", 3) == 0;
+    bool is_jose = l->resume != 0 || ((is_long || is_short) &&
+                                      is_jose_header(weir_slice_sub(t, from, header), has_claims));
     is_found(l, from, to, "jwt");
     l->score = 1.0;
     l->is_sure = is_jose && is_long;
@@ -260,6 +275,16 @@ static size_t scheme_start(struct weir_slice t, size_t at)
     return from;
 }
 
+/* aws_secret_access_key where the key would stand, and the demonstration login scott:tiger. */
+static bool is_stand_in(struct weir_slice password)
+{
+    bool is_name =
+        weir_slice_find(password, '_') < password.n &&
+        (weir_ascii_contains(password, "secret") || weir_ascii_contains(password, "pass"));
+    return weir_slice_eq_cstr(password, "tiger") ||
+           (is_name && weir_secrets__is_identifier(password));
+}
+
 static bool judge_url(struct weir_seek_look *l)
 {
     struct weir_slice t = l->text;
@@ -284,6 +309,7 @@ static bool judge_url(struct weir_seek_look *l)
     bool is_same = weir_slice_eq(user, password); /* guest:guest, which keeps nobody out */
     bool is_syntax = weir_slice_find(weir_slice_sub(t, l->end, at), '[') < at - l->end;
     return password.n >= MIN_LOGIN && !is_same && !is_syntax && !weir_secrets__is_dull(password) &&
+           !is_stand_in(password) &&
            (!is_example_host(weir_slice_sub(t, at + 1, i)) || weir_secrets__looks_chosen(password));
 }
 
@@ -365,7 +391,8 @@ static bool judge_azure_client(struct weir_seek_look *l)
     to -= to > l->end && t.p[to - 1] == '.';
     is_found(l, from, to, "azure_client_secret");
     l->score = 1.0;
-    return l->end - from == 6 && to - l->end >= 31 && to - l->end <= 34;
+    return l->end - from == 6 && to - l->end >= 31 && to - l->end <= 34 &&
+           !weir_secrets__is_placeholder(weir_slice_sub(t, l->end, to));
 }
 
 static bool judge_airtable(struct weir_seek_look *l)
@@ -381,6 +408,22 @@ static bool judge_airtable(struct weir_seek_look *l)
 }
 
 #define ZEROS "AAAAAAAAAAAAAAAAAAAA"
+
+/* 123456789012345|… of Facebook: an application's number and its secret. */
+static bool judge_facebook_app(struct weir_seek_look *l)
+{
+    enum { LEAST_ID = 15, MOST_ID = 17, LEAST = 27, MOST = 40 };
+    struct weir_slice t = l->text;
+    size_t bar = l->end - 1;
+    size_t from = weir_secrets__run_back(t, bar, WEIR_SECRET_ALNUM, MOST_ID + 1);
+    size_t to = weir_secrets__run(t, l->end, WEIR_SECRET_URL, MOST + 1);
+    is_found(l, from, to, "facebook_access_token");
+    struct weir_slice id = weir_slice_sub(t, from, bar);
+    struct weir_slice key = weir_slice_sub(t, l->end, to);
+    uint64_t number;
+    return id.n >= LEAST_ID && id.n <= MOST_ID && weir_slice_u64(id, &number) == 0 &&
+           key.n >= LEAST && key.n <= MOST && weir_secrets__looks_like_token(key);
+}
 
 /* Twitter's application tokens begin with zero bytes. */
 static bool judge_twitter(struct weir_seek_look *l)
@@ -508,6 +551,7 @@ const struct weir_secret_judge weir_secrets__judges[] = {
     {{"[0-9a-f]-us\\d", false, true}, judge_mailchimp, {WEIR_SECRETS_VENDOR, 37}},
     {{"\\d:AA", false, true}, judge_telegram, {WEIR_SECRETS_VENDOR, 14}},
     {{"[\\w-]\\.[\\w-]{6}\\.", false, true}, judge_discord, {WEIR_SECRETS_VENDOR, 41}},
+    {{"\\d{15}\\|", false, true}, judge_facebook_app, {WEIR_SECRETS_VENDOR, 19}},
     {{".atlasv1.", false, false}, judge_terraform, {WEIR_SECRETS_VENDOR, 24}},
     {{"\\dQ~", false, true}, judge_azure_client, {WEIR_SECRETS_VENDOR, 10}},
     {{"pat[A-Za-z0-9]{14}\\.", false, true}, judge_airtable, {WEIR_SECRETS_VENDOR, 18}},

@@ -72,6 +72,19 @@ static size_t length_of_any(struct weir_slice t, size_t at, const char *const *w
     return *words != NULL ? strlen(*words) : 0;
 }
 
+/* token_2, apiKey1: several of them have numbers. */
+static size_t skip_number(struct weir_slice t, size_t at)
+{
+    enum { MAX_DIGITS = 3 };
+    char c = weir_ascii_at(t, at);
+    size_t from = at + (c == '_' || c == '-');
+    size_t to = from;
+    while (to - from < MAX_DIGITS && weir_ascii_is_digit(weir_ascii_at(t, to))) {
+        to++;
+    }
+    return to > from ? to : at;
+}
+
 /* The rest of the name: secret_key, token-value, SecretAccessKey. */
 static size_t skip_suffix(struct weir_slice t, size_t at)
 {
@@ -80,7 +93,7 @@ static size_t skip_suffix(struct weir_slice t, size_t at)
                                            "key",         "_value",      NULL};
     char c = weir_ascii_lower(weir_ascii_at(t, at));
     bool may_be = c == '_' || c == '-' || c == 'k' || c == 'a';
-    return may_be ? at + length_of_any(t, at, suffixes) : at;
+    return skip_number(t, may_be ? at + length_of_any(t, at, suffixes) : at);
 }
 
 static bool may_begin_verb(char c)
@@ -136,7 +149,7 @@ static size_t verb_length(struct weir_slice t, size_t at)
     return may_be ? length_of_any(t, at, verbs) : 0;
 }
 
-enum { MAX_NAME = 32 };
+enum { MAX_NAME = 64 };
 
 /* Where the name that ends at `end` begins: the words before it belong to it. */
 static size_t name_start(struct weir_slice t, size_t end)
@@ -160,11 +173,12 @@ static bool is_option(struct weir_slice t, size_t end)
     return is_keyword || (end - from > 2 && t.p[from] == '-' && t.p[from + 1] == '-');
 }
 
-/* <password>…</password> */
+/* <password>…</password>, but not the value of pass=<password> */
 static bool is_element(struct weir_slice t, size_t end)
 {
-    char before = weir_ascii_before(t, name_start(t, end));
-    return before == '<' || before == ':';
+    size_t from = name_start(t, end);
+    char before = weir_ascii_before(t, from);
+    return before == ':' || (before == '<' && weir_ascii_before(t, from - 1) != '=');
 }
 
 static bool ends_bare(char c)
@@ -228,11 +242,12 @@ static bool begins_operator(char c)
     return c == ':' || c == '?' || c == '.' || c == '+' || c == '|';
 }
 
-/* = := ::= ?= .= += ||= and ==, ===, =>, -> and :, without the blanks around: bytes, or 0. */
+/* = := ::= :::= ?= .= += ||= and ==, ===, =>, -> and :, without the blanks around: bytes, or 0. */
 static size_t operator_length(struct weir_slice t, size_t at)
 {
+    enum { MOST = 3 };
     size_t n = 0;
-    while (n < 2 && begins_operator(weir_ascii_at(t, at + n))) {
+    while (n < MOST && begins_operator(weir_ascii_at(t, at + n))) {
         n++;
     }
     if (weir_ascii_at(t, at + n) != '=') {
@@ -486,7 +501,7 @@ static bool is_name_of_secret(const struct weir_seek_look *l, size_t end)
     static const char *const marks[] = {
         "next",        "page",     "paging",   "pagina",    "continu", "starting", "sync",
         "change",      "cursor",   "resume",   "idempot",   "scroll",  "lock",     "update",
-        "clienttoken", "client-t", "client_t", "clientreq", NULL};
+        "clienttoken", "client-t", "client_t", "clientreq", "input",   "output",   NULL};
     struct weir_slice t = l->text;
     size_t from = name_start(t, l->end);
     struct weir_slice name = weir_slice_sub(t, from, end);
@@ -499,6 +514,14 @@ static bool is_name_of_secret(const struct weir_seek_look *l, size_t end)
         }
     }
     return !is_inside;
+}
+
+/* Another member of a list: deviceType=router7 */
+static bool begins_with_name(struct weir_slice s)
+{
+    size_t equal = weir_slice_find(s, '=');
+    return equal < s.n && weir_ascii_is_alpha(weir_ascii_at(s, equal + 1)) &&
+           weir_secrets__is_identifier(weir_slice_sub(s, 0, equal));
 }
 
 /* After a name that ends at `l->end`. */
@@ -524,9 +547,7 @@ static bool find_value_of(struct weir_seek_look *l, struct value *v, bool may_ha
     l->seen = v->s.n >= MAX_NESTED ? l->to : 0;
     l->score = v->sign == SIGN_ASSIGNED ? 0.7 : 0.6;
     bool is_login = v->s.p[0] == '@' && v->from == at; /* user:password@host */
-    size_t equal = weir_slice_find(v->s, '=');
-    bool is_pair = v->sign != SIGN_ASSIGNED && equal < v->s.n &&
-                   weir_ascii_is_alpha(weir_ascii_at(v->s, equal + 1));
+    bool is_pair = v->sign != SIGN_ASSIGNED && begins_with_name(v->s);
     return !has_space(v->s) && !is_login && !is_pair && is_name_of_secret(l, end) &&
            !weir_secrets__is_reference(v->s, v->is_quoted);
 }

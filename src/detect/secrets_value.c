@@ -95,7 +95,7 @@ bool weir_secrets__is_placeholder(struct weir_slice value)
     static const char *const words[] = {"your", "placeholder", "redacted", "changeme", "change_me",
                                         "replace", "insert", "dummy", "xxxx", "my_secret",
                                         "my-secret", "todo", "not-a-real", "not_a_real", "notareal",
-                                        "fixme", "example",
+                                        "fixme", "example", "abcdefghijk",
                                         /* the ids that pages about ids show */
                                         "123e4567-e89b", "550e8400-e29b", NULL};
     if (longest_repeat(value) >= SAME) {
@@ -208,7 +208,7 @@ static size_t count_drops(struct weir_slice s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (!weir_ascii_is_alnum(s.p[i]) && strchr("._-/:$%[]", s.p[i]) == NULL) {
+        if (!weir_ascii_is_alnum(s.p[i]) && strchr("._-/:$%[]#", s.p[i]) == NULL) {
             return s.n;
         }
         n += weir_ascii_is_alpha(s.p[i]) && weir_ascii_is_digit(weir_ascii_before(s, i));
@@ -294,8 +294,8 @@ static bool contains_any(struct weir_slice s, const char *const *marks)
 /* Code that gets the secret from elsewhere, templates, paths, rules. */
 static bool is_reference(struct weir_slice s)
 {
-    static const char *const marks[] = {"environ", "getenv", "process.env", "://", "***",
-                                        "vault:",  "...",    "urn:",        NULL};
+    static const char *const marks[] = {"environ", "getenv", "process.env",  "://", "***", "vault:",
+                                        "...",     "urn:",   "aws4_request", "===", NULL};
     if (s.n == 0 || strchr("$%*/~", s.p[0]) != NULL) {
         return true;
     }
@@ -311,8 +311,8 @@ static bool is_reference(struct weir_slice s)
 static bool is_quoted_reference(struct weir_slice s)
 {
     static const char *const marks[] = {
-        "environ", "getenv", "process.env", "://", "***", "vault:", "...",  "${", "{{",
-        "#{",      "%(",     "<%",          "$(",  "`+",  "+`",     "urn:", NULL};
+        "environ", "getenv", "process.env", "://", "***", "vault:", "...",  "${",           "{{",
+        "#{",      "%(",     "<%",          "$(",  "`+",  "+`",     "urn:", "aws4_request", NULL};
     static const char *const ranges[] = {"a-z", "0-9", "a-f", NULL}; /* of a pattern */
     if (s.n == 0 || strchr("/~%", s.p[0]) != NULL || memchr(s.p, '\\', s.n) != NULL) {
         return true;
@@ -335,10 +335,39 @@ static bool is_tag(struct weir_slice s)
     return s.p[0] == '!' && n == s.n;
 }
 
+/* @PASSWORD of a template. */
+static bool is_slot(struct weir_slice s)
+{
+    for (size_t i = 1; i < s.n; i++) {
+        if (!weir_secrets__has(WEIR_SECRET_UPPER, s.p[i]) && s.p[i] != '_') {
+            return false;
+        }
+    }
+    return s.p[0] == '@';
+}
+
+/* !!e.password, value}get, e.method)return: an expression of code that was made small. */
+static bool is_expression(struct weir_slice s)
+{
+    size_t from = 0;
+    size_t end = s.n;
+    while (from < s.n && (s.p[from] == '!' || s.p[from] == '&')) {
+        from++;
+    }
+    while (end > from && s.p[end - 1] >= 'a' && s.p[end - 1] <= 'z') {
+        end--; /* the next word of it */
+    }
+    char last = weir_ascii_before(s, end);
+    bool is_closed = end > from + 1 && end < s.n && (last == ')' || last == '}');
+    struct weir_slice name = weir_slice_sub(s, from, is_closed ? end - 1 : s.n);
+    return (from > 0 || is_closed) && (is_member_path(name) || weir_secrets__is_identifier(name));
+}
+
 bool weir_secrets__is_reference(struct weir_slice value, bool is_quoted)
 {
     return is_quoted ? is_quoted_reference(value)
-                     : is_reference(value) || is_tag(value) || is_member_path(value);
+                     : is_reference(value) || is_tag(value) || is_slot(value) ||
+                           is_member_path(value) || is_expression(value);
 }
 
 /* A contract or an account of a block chain, which is public. */
