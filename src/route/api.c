@@ -120,14 +120,42 @@ static const struct weir_route_entry *find_own(struct weir_slice path)
 static const struct weir_route_entry FORWARD = {"/v1/*", WEIR_ROUTE_ANY, weir_forward_begin,
                                                 has_openai};
 
-/* What the answer says of the route; on a path that nobody looks at, of that path. */
-static void set_route(struct weir_http_stream *s, const struct weir_guarded *guarded,
-                      struct weir_slice unguarded)
+/* Endpoints at which a route's detectors are shown less than the question and the answer. */
+enum shown { SHOWN_BOTH, SHOWN_QUESTION, SHOWN_NOTHING };
+
+static enum shown shown_at(const struct weir_route_entry *entry)
 {
+    static const struct {
+        weir_route_begin_fn begin;
+        enum shown shown;
+    } less[] = {{weir_vectors_begin_embeddings, SHOWN_QUESTION},
+                {weir_vectors_begin_rerank, SHOWN_QUESTION},
+                {weir_vectors_begin_score, SHOWN_QUESTION},
+                {weir_vectors_begin_count_tokens, SHOWN_QUESTION},
+                {weir_vectors_begin_input_tokens, SHOWN_QUESTION},
+                {weir_moderations_begin, SHOWN_QUESTION},
+                {weir_models_begin_list, SHOWN_NOTHING},
+                {weir_models_begin_one, SHOWN_NOTHING},
+                {weir_forward_begin, SHOWN_NOTHING}};
+    for (size_t i = 0; i < COUNT(less); i++) {
+        if (less[i].begin == entry->begin) {
+            return less[i].shown;
+        }
+    }
+    return SHOWN_BOTH;
+}
+
+/* What the answer says of the route; where its detectors are shown less, of that path. */
+static void set_route(struct weir_http_stream *s, const struct weir_guarded *guarded,
+                      const struct weir_route_entry *entry, struct weir_slice path)
+{
+    struct weir_slice name = WEIR_SLICE("x-weir-guarded");
     weir_headers_set_route(s, guarded);
-    if (unguarded.p != NULL) {
-        weir_headers_replace(s, WEIR_SLICE("x-weir-guarded"),
-                             weir_forward_describe(unguarded, &s->arena));
+    enum shown shown = shown_at(entry);
+    if (shown == SHOWN_NOTHING) {
+        weir_headers_replace(s, name, weir_forward_describe(path, &s->arena));
+    } else if (shown == SHOWN_QUESTION) {
+        weir_headers_replace(s, name, guarded->guards_question);
     }
 }
 
@@ -135,14 +163,14 @@ static void set_route(struct weir_http_stream *s, const struct weir_guarded *gua
 static const struct weir_route_entry *find_guarded(struct weir_env *env, struct weir_http_stream *s)
 {
     struct weir_slice below;
-    struct weir_slice unguarded = {0};
+    struct weir_slice path = WEIR_SLICE("/v1/models"); /* of ours the only one without detectors */
     struct weir_request *request = weir_request_of(s);
     const struct weir_conf_route *route = guard_of(env->conf, s->req.path, &below);
     const struct weir_route_entry *entry =
         route != NULL ? weir_route_find(OPENAI_TABLE, COUNT(OPENAI_TABLE), below) : NULL;
     if (route != NULL && entry == NULL) {
-        unguarded = weir_forward_find(route, below);
-        entry = unguarded.p != NULL ? &FORWARD : NULL;
+        path = weir_forward_find(route, below);
+        entry = path.p != NULL ? &FORWARD : NULL;
     }
     if (entry != NULL) {
         request->guarded = &env->guarded[route - env->conf->routes];
@@ -153,7 +181,7 @@ static const struct weir_route_entry *find_guarded(struct weir_env *env, struct 
         request->seen->arena = &s->arena;
         request->seen->route = route->name.s;
         weir_audit_note_begin(request);
-        set_route(s, request->guarded, unguarded);
+        set_route(s, request->guarded, entry, path);
     }
     return entry;
 }

@@ -36,6 +36,7 @@ struct weir_guarded {
     struct weir_fleet_scope models; /* that it may use */
     struct weir_slice holes;        /* what it leaves open, as weir_holes_of says */
     struct weir_http_field fields[WEIR_GUARDED_FIELDS]; /* of every answer: x-weir-route, … */
+    struct weir_slice guards_question; /* x-weir-guarded where answers are not looked at */
     size_t n_fields;
 };
 

@@ -99,11 +99,16 @@ static void write_holes(const struct weir_guarded *g, struct weir_buf *out)
     end_list(out, n);
 }
 
-struct weir_slice weir_describe_guarded(const struct weir_guarded *g, struct weir_arena *arena)
+static struct weir_slice describe(const struct weir_guarded *g, bool has_answer,
+                                  struct weir_arena *arena)
 {
     struct weir_buf out = {0};
     write_input(g, &out);
-    write_output(g, &out);
+    if (has_answer) {
+        write_output(g, &out);
+    } else {
+        weir_buf_append(&out, WEIR_SLICE("; output=none"));
+    }
     if (g->input.n + g->output.n != 0) {
         write_holes(g, &out);
     } else {
@@ -112,4 +117,14 @@ struct weir_slice weir_describe_guarded(const struct weir_guarded *g, struct wei
     struct weir_slice text = weir_arena_dup(arena, weir_buf_slice(&out));
     weir_buf_dispose(&out);
     return text;
+}
+
+struct weir_slice weir_describe_guarded(const struct weir_guarded *g, struct weir_arena *arena)
+{
+    return describe(g, true, arena);
+}
+
+struct weir_slice weir_describe_question(const struct weir_guarded *g, struct weir_arena *arena)
+{
+    return describe(g, false, arena);
 }

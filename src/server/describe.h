@@ -15,4 +15,7 @@
  */
 struct weir_slice weir_describe_guarded(const struct weir_guarded *g, struct weir_arena *arena);
 
+/* The same of endpoints whose answers nobody looks at: vectors, scores, counts. */
+struct weir_slice weir_describe_question(const struct weir_guarded *g, struct weir_arena *arena);
+
 #endif

@@ -393,6 +393,7 @@ static void build(struct builder *b, const struct weir_conf_route *conf, struct 
     add_field(g, WEIR_SLICE("x-weir-policy"),
               weir_slice_cstr(weir_conf_action_name(conf->on_detection)));
     add_field(g, WEIR_SLICE("x-weir-guarded"), weir_describe_guarded(g, b->arena));
+    g->guards_question = weir_describe_question(g, b->arena);
 }
 
 void weir_guards_build(struct weir_env *env, struct weir_conf_problems *problems)

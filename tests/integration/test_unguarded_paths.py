@@ -257,3 +257,21 @@ def test_no_served_path_can_be_listed(stage, weir):
         routes = [{"name": "r", "output": {"pii": {}}, "unguarded": [path]}]
         with pytest.raises(StartFailed, match="serves with detectors"):
             weir(config(stage.model, stage.detector, routes))
+
+
+# --- endpoints that show detectors less than both sides ---
+
+
+def test_endpoints_whose_answers_nobody_looks_at_say_so(stage):
+    questions = {"embeddings": {"input": "a"}, "rerank": {"query": "a", "documents": ["b"]},
+                 "score": {"text_1": "a", "text_2": "b"}, "moderations": {"input": "a"},
+                 "messages/count_tokens": {"messages": [{"role": "user", "content": "a"}]},
+                 "responses/input_tokens": {"input": "a"}}  # fmt: skip
+    usual = stage.w.api.post("/open/v1/chat/completions", json={}).headers["x-weir-guarded"].split("; ")
+    assert usual[0].startswith("input=user") and usual[1].startswith("output=content")
+    for name, body in questions.items():
+        told = stage.w.api.post(f"/open/v1/{name}", json={"model": "m", **body}).headers["x-weir-guarded"]
+        assert told.split("; ") == [usual[0], "output=none", usual[2]], name
+    for path in ("/open/v1/models", "/open/v1/models/m"):
+        told = stage.w.api.get(path).headers["x-weir-guarded"]
+        assert told == "input=none; output=none; unguarded=/v1/models"
