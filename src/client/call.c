@@ -386,9 +386,10 @@ static void write_kept(struct weir_call *call)
     if (call->has_body_end) {
         weir_http_exchange_end_body(ex);
     }
-    if (flow == WEIR_FLOW_FULL) {
+    bool is_owed = weir_flow_gate_is_owed(&call->gate);
+    if (flow == WEIR_FLOW_FULL && is_owed) {
         (void)weir_flow_gate_answer(&call->gate, true); /* this exchange tells of room */
-    } else if (weir_flow_gate_has_room(&call->gate)) {
+    } else if (flow == WEIR_FLOW_OK && weir_flow_gate_has_room(&call->gate)) {
         weir_loop_post(call->client->loop, &call->post);
     }
 }

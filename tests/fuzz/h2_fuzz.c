@@ -14,20 +14,13 @@
  *   15       a turn of the loop
  */
 #include "base/account.h"
-#include "base/mem.h"
+#include "fuzz/h2_frames.h"
 #include "http/endpoint.h"
 
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#define CHECK(condition) ((condition) ? (void)0 : abort())
-
 enum {
-    REQUEST_OPEN = 10,
+    REQUEST_OPEN = H2_FRAME_KINDS,
     REQUEST_WHOLE,
     RAW,
     ANSWER,
@@ -36,10 +29,6 @@ enum {
     N_KINDS,
     MAX_REQUESTS = 64,
     MAX_STEPS = 200,
-    FRAME_HEAD = 9,
-    HEADERS_FRAME = 1,
-    END_STREAM = 1,
-    END_HEADERS = 4,
 };
 
 /* GET or POST / over http, by the static table. */
@@ -171,26 +160,19 @@ static void turn(void)
     }
 }
 
-static void say(const void *p, size_t n)
+/* Where the socket is full, the gateway gets a turn to read it. */
+static void say_or_turn(bool is_said)
 {
-    if (n != 0 && world.fd >= 0 && send(world.fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    if (!is_said) {
         turn();
     }
 }
 
-static void say_frame(uint8_t type, uint8_t flags, uint32_t stream, struct weir_slice payload)
-{
-    uint8_t head[FRAME_HEAD] = {0, (uint8_t)(payload.n >> 8), (uint8_t)payload.n, type, flags, 0,
-                                0, (uint8_t)(stream >> 8),    (uint8_t)stream};
-    say(head, sizeof head);
-    say(payload.p, payload.n);
-}
-
 static void ask(bool is_whole)
 {
-    uint8_t flags = END_HEADERS | (is_whole ? END_STREAM : 0);
-    say_frame(HEADERS_FRAME, flags, world.next_stream,
-              weir_slice_make(QUESTION, sizeof QUESTION - 1));
+    uint8_t flags = H2_END_HEADERS | (is_whole ? H2_END_STREAM : 0);
+    say_or_turn(h2_say_frame(world.fd, H2_HEADERS_FRAME, flags, world.next_stream,
+                             weir_slice_make(QUESTION, sizeof QUESTION - 1)));
     world.next_stream += 2;
 }
 
@@ -230,34 +212,18 @@ static void pause_all(uint8_t how)
 
 /* ---- one input ---- */
 
-static uint8_t next_byte(struct weir_slice *rest)
-{
-    uint8_t c = rest->n != 0 ? (uint8_t)rest->p[0] : 0;
-    *rest = weir_slice_sub(*rest, rest->n != 0, rest->n);
-    return c;
-}
-
-static struct weir_slice next_bytes(struct weir_slice *rest, size_t n)
-{
-    struct weir_slice taken = weir_slice_sub(*rest, 0, n < rest->n ? n : rest->n);
-    *rest = weir_slice_sub(*rest, taken.n, rest->n);
-    return taken;
-}
-
 static void step(struct weir_slice *rest)
 {
     uint8_t kind = next_byte(rest) % N_KINDS;
-    uint8_t flags;
-    uint32_t stream;
+    struct weir_slice bytes;
     switch (kind) {
     case REQUEST_OPEN:
     case REQUEST_WHOLE:
         ask(kind == REQUEST_WHOLE);
         break;
     case RAW:
-        flags = next_byte(rest);
-        struct weir_slice bytes = next_bytes(rest, flags);
-        say(bytes.p, bytes.n);
+        bytes = next_bytes(rest, next_byte(rest));
+        say_or_turn(h2_say(world.fd, bytes.p, bytes.n));
         break;
     case ANSWER:
         answer_all(next_byte(rest));
@@ -269,9 +235,7 @@ static void step(struct weir_slice *rest)
         turn();
         break;
     default:
-        flags = next_byte(rest);
-        stream = next_byte(rest);
-        say_frame(kind, flags, stream, next_bytes(rest, next_byte(rest)));
+        say_or_turn(h2_say_any(world.fd, kind, rest));
         break;
     }
 }
@@ -292,7 +256,7 @@ static void connect_caller(void)
     world.fd = fds[1];
     world.next_stream = 1;
     world.n_requests = world.n_undone = world.n_done = 0;
-    say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+    CHECK(h2_say(world.fd, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -210,6 +210,45 @@ static void room_is_told_by_another_connection(void **state)
     asker_dispose(&warm);
 }
 
+/* Who was told of room on a connection that is lost waits for nothing: that what is sent again
+ * fills the next one is not told, and neither is its room. */
+static void room_is_told_to_nobody_who_does_not_wait(void **state)
+{
+    struct stage *s = *state;
+    struct asker warm = {0};
+    asker_start(&warm, s);
+    struct peer *old = h2_greet(s, 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1 << 20);
+    h2_await_request(s, old);
+    h2_say_answer(old, 1, "[]");
+    h2_say_u32(old, H2_WINDOW, 0, 1 << 20);
+    stage_run(s, warm.n_done == 1);
+    struct weir_call_request r = stage_request(s);
+    r.body = WEIR_SLICE("");
+    r.has_stream_body = true;
+    struct asker p = {0};
+    asker_ask(&p, s, &r);
+    h2_await_request(s, old);
+    static const char all[64 * 1024]; /* as much as a call keeps to send it again */
+    assert_int_equal(asker_write(&p, weir_slice_make(all, sizeof all)), WEIR_FLOW_FULL);
+    stage_run(s, p.n_room == 1);
+    peer_close(old);
+    struct peer *new = h2_greet(s, 1, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0);
+    uint32_t id = h2_await_request(s, new);
+    h2_say_u32(new, H2_WINDOW, 0, 1 << 20);
+    h2_say_u32(new, H2_WINDOW, id, 1 << 20);
+    size_t n = 0;
+    while (n < sizeof all) {
+        struct h2_frame f = {0};
+        h2_await(s, new, H2_DATA, &f);
+        n += f.n;
+    }
+    stage_spin(s);
+    assert_int_equal(p.n_room, 1);
+    asker_cancel(&p);
+    asker_dispose(&p);
+    asker_dispose(&warm);
+}
+
 /* Keep-alive */
 
 static void pings_that_are_answered_keep_a_silent_connection(void **state)
@@ -507,6 +546,7 @@ int main(void)
         h2_test(streams_of_a_used_connection_that_dies_are_repeated_once),
         h2_test(a_streamed_body_is_written_again_on_another_connection),
         h2_test(room_is_told_by_another_connection),
+        h2_test(room_is_told_to_nobody_who_does_not_wait),
         h2_test(pings_that_are_answered_keep_a_silent_connection),
         h2_test(a_ping_that_is_not_answered_ends_the_connection),
         h2_test(an_idle_connection_is_not_pinged),
