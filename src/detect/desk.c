@@ -20,8 +20,9 @@ struct item {
     struct batch_call *call;
     struct batch *batch; /* NULL: it waits */
     size_t index;
-    uint64_t since_ns;
-    bool is_alone; /* its batch was refused: no company this time */
+    uint64_t since_ns; /* of the kernel's clock, for what is counted */
+    uint64_t since_ms; /* of the loop's, which timers have */
+    bool is_alone;     /* its batch was refused: no company this time */
 };
 
 struct batch_call {
@@ -374,7 +375,7 @@ static bool may_wait(struct desk *desk)
         return false;
     }
     struct item *first = WEIR_LIST_ENTRY(desk->queue.next, struct item, link);
-    uint64_t waited_ms = (uv_hrtime() - first->since_ns) / 1000000;
+    uint64_t waited_ms = weir_loop_now_ms(desk->all->loop) - first->since_ms;
     if (first->is_alone || waited_ms >= o->wait_ms) {
         return false;
     }
@@ -463,9 +464,11 @@ struct weir_detect_call *weir_desk_start(const struct weir_detector *d,
         refuse_call(c);
         return &c->base;
     }
-    uint64_t now_ns = uv_hrtime();
+    struct item item = {
+        .call = c, .since_ns = uv_hrtime(), .since_ms = weir_loop_now_ms(env->desks->loop)};
     for (size_t i = 0; i < input->n_contents; i++) {
-        c->items[i] = (struct item){.call = c, .index = i, .since_ns = now_ns};
+        c->items[i] = item;
+        c->items[i].index = i;
         weir_list_append(&c->desk->queue, &c->items[i].link);
         c->desk->n_queued++;
     }

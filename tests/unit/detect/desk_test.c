@@ -454,6 +454,24 @@ static void test_a_call_that_is_not_full_may_wait(void **state)
     assert_int_equal(n_calls, 1);
 }
 
+/* The wait is over when the loop's clock says so, by which the timer runs. */
+static void test_a_wait_ends(void **state)
+{
+    struct asker a;
+    (void)state;
+    loop.held_ms = 1000;
+    options.wait_ms = 3600 * 1000;
+    ASK(&a, "a");
+    loop.held_ms += options.wait_ms - 1;
+    weir_timers_run(&loop.timers, loop.held_ms);
+    assert_int_equal(n_calls, 0);
+    loop.held_ms++;
+    weir_timers_run(&loop.timers, loop.held_ms);
+    assert_sent(0, "a");
+    answer(0);
+    leave(&a);
+}
+
 static void test_the_call_under_way_has_copies(void **state)
 {
     struct asker *a = weir_mem_zalloc(sizeof *a);
@@ -494,6 +512,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_failures_fail_all, setup, teardown),
         cmocka_unit_test_setup_teardown(test_whoever_is_told_may_free_the_others, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_call_that_is_not_full_may_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_wait_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_call_under_way_has_copies, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
