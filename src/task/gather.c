@@ -122,6 +122,7 @@ struct weir_gather *weir_gather_new(const struct weir_gather_options *options)
             .is_late = options->are_late != NULL && options->are_late[i],
         };
         g->n_readers += g->queues[i].is_reader;
+        g->n_late += g->queues[i].is_late;
     }
     return g;
 }
@@ -182,6 +183,7 @@ static void stir(struct weir_gather *g, size_t who)
     if (g->waits_for == who) {
         g->waits_for = WEIR_GATHER_NOBODY;
     }
+    g->has_low = false;
     if (g->strategy->note != NULL) {
         g->strategy->note(g, who);
     }
@@ -306,11 +308,14 @@ int weir_gather_mark_all(struct weir_gather *g, size_t mark_cp)
     for (size_t i = 0; i < g->n_queues; i++) {
         struct weir_gather_queue *q = &g->queues[i];
         bool is_over = q->has_ended || q->fail_cp != SIZE_MAX;
-        if (!is_over && !q->is_late && mark_cp > q->reach_cp) {
+        if (mark_cp > q->reach_cp && !is_over && !q->is_late) {
             q->reach_cp = mark_cp;
-            stir(g, i);
+            if (g->waits_for == i || g->strategy->note != NULL) {
+                stir(g, i);
+            }
         }
     }
+    g->has_low = false;
     return 0;
 }
 
@@ -449,7 +454,7 @@ static int decide(struct weir_gather *g, size_t *end_cp)
 /* What was found in text that has left, as a batch without text. False: nothing was. */
 static bool pop_late(struct weir_gather *g, struct weir_gather_batch *batch)
 {
-    for (size_t i = 0; g->n_readers != 0 && i < g->n_queues; i++) {
+    for (size_t i = 0; g->n_late != 0 && i < g->n_queues; i++) {
         struct weir_gather_queue *q = &g->queues[i];
         if (q->is_late && q->n != 0 && weir_gather__entry(q, 0)->start_cp < g->left_cp) {
             take_marked(g, q, g->left_cp);
@@ -459,6 +464,23 @@ static bool pop_late(struct weir_gather *g, struct weir_gather_batch *batch)
         }
     }
     return false;
+}
+
+/* Takes from all what a batch to end_cp has of them. 0, or the fault. */
+static int take_batches(struct weir_gather *g, size_t end_cp)
+{
+    bool has_readers_only = g->n_readers == g->n_queues && g->has_low && g->low_cp >= end_cp;
+    if (has_readers_only && g->held_bytes == 0) {
+        return 0; /* all have come that far, and nothing was found */
+    }
+    for (size_t i = 0; i < g->n_queues; i++) {
+        size_t hole_cp = take_batch(g, &g->queues[i], end_cp);
+        if (hole_cp != SIZE_MAX) {
+            return fault(g, WEIR_GATHER_UNCOVERED, i, hole_cp);
+        }
+        g->queues[i].cursor = 0;
+    }
+    return 0;
 }
 
 int weir_gather_pop(struct weir_gather *g, struct weir_gather_batch *batch)
@@ -476,12 +498,9 @@ int weir_gather_pop(struct weir_gather *g, struct weir_gather_batch *batch)
         return rc;
     }
     WEIR_ASSERT(end_cp > g->left_cp);
-    for (size_t i = 0; i < g->n_queues; i++) {
-        size_t hole_cp = take_batch(g, &g->queues[i], end_cp);
-        if (hole_cp != SIZE_MAX) {
-            return fault(g, WEIR_GATHER_UNCOVERED, i, hole_cp);
-        }
-        g->queues[i].cursor = 0;
+    rc = take_batches(g, end_cp);
+    if (rc != 0) {
+        return rc;
     }
     *batch = (struct weir_gather_batch){.start_cp = g->left_cp, .end_cp = end_cp};
     weir_gather__sort_leaving(g, batch);

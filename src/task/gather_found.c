@@ -94,6 +94,9 @@ static int compare(const void *left, const void *right)
 
 void weir_gather__sort_leaving(struct weir_gather *g, struct weir_gather_batch *batch)
 {
+    if (g->leaving == NULL) {
+        return; /* the batch has none */
+    }
     size_t n = 0;
     for (const struct weir_gather_block *b = g->leaving; b != NULL; b = b->next) {
         n += b->n;

@@ -70,6 +70,10 @@ struct weir_gather {
     int fail_err;
     size_t n_ended;
     size_t n_readers;
+    size_t n_late;
+    size_t low_cp; /* the smallest mark of readers that have not ended; SIZE_MAX: all have … */
+    size_t low_by; /* … and whose … */
+    bool has_low;  /* … if these two are known */
     size_t held_bytes;
     size_t max_bytes;
     bool spans_are_foreign;

@@ -69,20 +69,27 @@ bool weir_gather__readers_reach(struct weir_gather *g, size_t end_cp)
 }
 
 /* One that has ended has read everything, and one that has failed lets nothing past that. */
-bool weir_gather__smallest_mark(struct weir_gather *g, size_t *end_cp)
+static void find_low(struct weir_gather *g)
 {
-    size_t smallest_cp = SIZE_MAX;
-    size_t whose = 0;
+    g->has_low = true;
+    g->low_cp = SIZE_MAX;
     for (size_t i = 0; i < g->n_queues; i++) {
         const struct weir_gather_queue *q = &g->queues[i];
-        if (!q->has_ended && q->reach_cp < smallest_cp) {
-            smallest_cp = q->reach_cp;
-            whose = i;
+        if (!q->has_ended && q->reach_cp < g->low_cp) {
+            g->low_cp = q->reach_cp;
+            g->low_by = i;
         }
     }
-    if (smallest_cp == SIZE_MAX) {
+}
+
+bool weir_gather__smallest_mark(struct weir_gather *g, size_t *end_cp)
+{
+    if (!g->has_low) {
+        find_low(g);
+    }
+    if (g->low_cp == SIZE_MAX) {
         return weir_gather__rest(g, end_cp);
     }
-    *end_cp = smallest_cp;
-    return smallest_cp > g->left_cp || weir_gather__wait(g, whose);
+    *end_cp = g->low_cp;
+    return g->low_cp > g->left_cp || weir_gather__wait(g, g->low_by);
 }

@@ -275,11 +275,13 @@ void weir_path__note(const struct weir_path *path, const struct weir_task_step *
 static void note_holder(struct weir_path *path, const struct weir_path_segment *seg)
 {
     const struct weir_path_lane *least = NULL;
-    for (size_t i = 0; i < seg->n_lanes && !path->leaves_nothing; i++) {
-        const struct weir_path_lane *lane = &seg->lanes[i];
-        least = least == NULL || lane->judged_cp < least->judged_cp ? lane : least;
+    size_t least_cp = path->log.end_cp;
+    for (size_t i = 0; i < seg->n_lanes && !path->leaves_nothing && least_cp > seg->even_cp; i++) {
+        size_t judged_cp = weir_path__judged_cp(&seg->lanes[i]);
+        least = judged_cp < least_cp ? &seg->lanes[i] : least;
+        least_cp = judged_cp < least_cp ? judged_cp : least_cp;
     }
-    if (least != NULL && least->judged_cp < path->log.end_cp) {
+    if (least != NULL) {
         path->held_since_ms =
             path->holder != NULL ? path->held_since_ms : weir_loop_now_ms(path->task->loop);
         path->holder = least->use->d;
@@ -413,8 +415,9 @@ bool weir_path_has_judged(struct weir_path *path, size_t end_cp)
     if (path->is_told) {
         return true;
     }
-    for (size_t i = 0; seg != NULL && i < seg->n_lanes; i++) {
-        size_t judged_cp = seg->lanes[i].judged_cp;
+    bool is_even = seg != NULL && seg->even_cp >= end_cp;
+    for (size_t i = 0; seg != NULL && !is_even && i < seg->n_lanes; i++) {
+        size_t judged_cp = weir_path__judged_cp(&seg->lanes[i]);
         if (judged_cp < end_cp && !weir_path__is_white(path, judged_cp, end_cp)) {
             return false;
         }
@@ -464,7 +467,8 @@ enum weir_path_wait weir_path_waits(const struct weir_path *path)
         }
         const struct weir_path_cutter *c = seg->lanes[i].cutter;
         if (seg->lanes[i].streamed != NULL) { /* it may want more text before it answers */
-            waits = seg->lanes[i].judged_cp < path->log.end_cp ? WEIR_PATH_ON_CHUNKER : waits;
+            waits = weir_path__judged_cp(&seg->lanes[i]) < path->log.end_cp ? WEIR_PATH_ON_CHUNKER
+                                                                            : waits;
             continue;
         }
         if (c == NULL && !weir_reading_is_ready(seg->reading)) {

@@ -101,7 +101,8 @@ struct weir_path_lane {
     size_t told_cp;                 /* reads along: the mark that the aggregator knows */
     size_t open_cp;   /* the open finding that was told begins here; SIZE_MAX: there is none */
     size_t opened_cp; /* and was told up to there */
-    size_t judged_cp; /* it has answered for all text up to there, white space aside */
+    size_t judged_cp; /* it has answered for all text up to there, white space aside; read it by
+                         weir_path__judged_cp */
     struct weir_list slots; /* chunks without a verdict yet, in order */
     size_t n_slots;
     struct weir_path_slot *waiting; /* the first of them without a call; NULL: none */
@@ -140,10 +141,14 @@ struct weir_path_segment {
     bool has_ended;
     struct weir_reading *reading; /* of those that read along; NULL: none does */
     size_t n_readers;
-    size_t n_streamed;     /* services that read along, each for itself */
-    size_t fed_cp;         /* they were given the text up to there */
-    size_t end_cp;         /* where it ended */
-    bool has_read;         /* to the end */
+    size_t n_streamed; /* services that read along, each for itself */
+    size_t fed_cp;     /* they were given the text up to there */
+    size_t even_cp;    /* all lanes have answered up to there, and … */
+    size_t
+        even_told_cp; /* … the aggregator knows up to there: not noted in each of them; 0: it is */
+    bool has_faulty;  /* one of them has failed */
+    size_t end_cp;    /* where it ended */
+    bool has_read;    /* to the end */
     struct weir_list rows; /* told paths: chunks that have not left */
     size_t row_bytes;
     size_t n_told; /* ever */
@@ -171,6 +176,13 @@ bool weir_path__late_allows(const struct weir_path *path, size_t end_cp);
 static inline size_t weir_path__segment_end(const struct weir_path_segment *seg)
 {
     return seg->has_ended ? seg->end_cp : seg->path->log.end_cp;
+}
+
+/* How far the lane has answered for the text. */
+static inline size_t weir_path__judged_cp(const struct weir_path_lane *lane)
+{
+    size_t even_cp = lane->segment->even_cp;
+    return lane->judged_cp > even_cp ? lane->judged_cp : even_cp;
 }
 
 /* May detectors look at more in this turn? If not, a step goes on with it. */

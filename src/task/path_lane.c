@@ -458,7 +458,9 @@ void weir_path__pull(struct weir_path_cutter *c)
 bool weir_path__pull_more(struct weir_path_segment *seg)
 {
     bool has_pulled = weir_path__can_read(seg) && weir_path__has_time(seg->path);
-    weir_path__read(seg);
+    if (has_pulled || seg->n_streamed != 0) {
+        weir_path__read(seg);
+    }
     for (size_t i = 0; i < seg->n_cutters; i++) {
         struct weir_path_cutter *c = &seg->cutters[i];
         if (c->is_held_back && has_room(c) && weir_path__has_time(seg->path)) {

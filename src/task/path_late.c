@@ -167,7 +167,8 @@ static size_t judged_cp(const struct weir_path *path)
     const struct weir_path_segment *seg = WEIR_LIST_ENTRY(link, struct weir_path_segment, link);
     size_t least_cp = weir_path__segment_end(seg);
     for (size_t i = 0; i < seg->n_lanes; i++) {
-        least_cp = seg->lanes[i].judged_cp < least_cp ? seg->lanes[i].judged_cp : least_cp;
+        size_t own_cp = weir_path__judged_cp(&seg->lanes[i]);
+        least_cp = own_cp < least_cp ? own_cp : least_cp;
     }
     return least_cp;
 }

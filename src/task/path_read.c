@@ -73,9 +73,8 @@ static size_t clipped(const struct weir_path_segment *seg, size_t mark_cp)
     if (seg->n_readers != seg->n_lanes || mark_cp <= log->from_cp) {
         return mark_cp;
     }
-    size_t n_ended = weir_textlog_cut(log, mark_cp).n_ended;
-    size_t end_cp = n_ended != 0 ? weir_textlog_frame(log, n_ended - 1).end_cp : log->from_cp;
-    return end_cp <= mark_cp && mark_cp - end_cp <= CLIP_CP ? end_cp : mark_cp;
+    size_t end_cp = weir_textlog_floor(log, mark_cp);
+    return mark_cp - end_cp <= CLIP_CP ? end_cp : mark_cp;
 }
 
 static void note_mark(const struct weir_path_lane *lane, size_t from_cp, size_t mark_cp)
@@ -219,12 +218,23 @@ static void tell_fault(struct weir_path_lane *lane, const struct weir_fault *fau
     weir_path__fail_lane(lane, fault, lane->judged_cp);
 }
 
-/* No reader of the reading has found anything, and all have come as far. Services that read along
- * have marks of their own. */
-static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
+/* What all have come to together becomes what each of them has. */
+static void settle_even(struct weir_path_segment *seg)
+{
+    for (size_t i = 0; i < seg->n_lanes && seg->even_cp != 0; i++) {
+        struct weir_path_lane *lane = &seg->lanes[i];
+        lane->judged_cp = weir_path__judged_cp(lane);
+        lane->told_cp = lane->told_cp > seg->even_told_cp ? lane->told_cp : seg->even_told_cp;
+    }
+    seg->even_cp = 0;
+    seg->even_told_cp = 0;
+}
+
+/* No reader of the reading has found anything, and all have come as far. */
+static void tell_each(struct weir_path_segment *seg, size_t mark_cp)
 {
     size_t told_cp = clipped(seg, mark_cp);
-    bool is_all = seg->n_readers == seg->n_lanes;
+    settle_even(seg);
     for (size_t i = 0; i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
         if (!is_reader(lane) || lane->has_ended) {
@@ -234,14 +244,26 @@ static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
             note_mark(lane, lane->judged_cp, mark_cp);
             lane->judged_cp = mark_cp;
         }
-        bool is_further = told_cp > lane->told_cp;
-        lane->told_cp = is_further ? told_cp : lane->told_cp;
-        if (is_further && !is_all) {
+        if (told_cp > lane->told_cp) {
+            lane->told_cp = told_cp;
             weir_gather_mark(seg->gather, lane->index,
                              &(struct weir_gather_mark){.mark_cp = told_cp});
         }
     }
-    if (is_all) {
+}
+
+/* The same. Most often there is nobody else, and nobody watches: then it is told once for all. */
+static void tell_even(struct weir_path_segment *seg, size_t mark_cp)
+{
+    bool is_all = seg->n_readers == seg->n_lanes && !seg->has_faulty;
+    if (!is_all || seg->path->task->trace != NULL) {
+        tell_each(seg, mark_cp);
+        return;
+    }
+    size_t told_cp = clipped(seg, mark_cp);
+    seg->even_cp = mark_cp > seg->even_cp ? mark_cp : seg->even_cp;
+    if (told_cp > seg->even_told_cp) {
+        seg->even_told_cp = told_cp;
         weir_gather_mark_all(seg->gather, told_cp);
     }
 }
@@ -253,6 +275,7 @@ static void tell_all(struct weir_path_segment *seg, bool has_ended)
         tell_even(seg, seg->start_cp + mark_cp);
         return;
     }
+    settle_even(seg);
     for (size_t i = 0; i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
         if (!is_reader(lane) || lane->has_ended) {
@@ -262,6 +285,7 @@ static void tell_all(struct weir_path_segment *seg, bool has_ended)
         if (fault != NULL) {
             tell_fault(lane, fault);
             lane->has_ended = true;
+            seg->has_faulty = true;
             continue;
         }
         tell_mark(lane);
@@ -437,6 +461,7 @@ void weir_path__cut_readers(struct weir_path_segment *seg)
 {
     bool is_behind = seg->reading == NULL || !weir_reading_is_ready(seg->reading) ||
                      seg->has_ended || seg->fed_cp < seg->path->log.end_cp;
+    settle_even(seg);
     for (size_t i = 0; !is_behind && i < seg->n_lanes; i++) {
         struct weir_path_lane *lane = &seg->lanes[i];
         if (!is_reader(lane) || lane->has_ended || seg->fed_cp == seg->start_cp) {

@@ -303,19 +303,34 @@ struct weir_textlog_cut weir_textlog_cut(const struct weir_textlog *log, size_t 
     return (struct weir_textlog_cut){last.start_cp < end_cp ? n : n - 1, n - 1};
 }
 
+size_t weir_textlog_floor(const struct weir_textlog *log, size_t at_cp)
+{
+    WEIR_ASSERT(at_cp >= log->from_cp && at_cp <= log->end_cp);
+    size_t n = at_cp < log->end_cp ? frames_upto(log, at_cp) : 0;
+    size_t start_cp = n != 0 ? entry_at(log, n - 1)->start_cp : at_cp;
+    return start_cp > log->from_cp ? start_cp : log->from_cp;
+}
+
+static void trim(struct weir_textlog *log, size_t to_cp, size_t n_frames)
+{
+    size_t to_byte = weir_textlog_byte_at(log, to_cp);
+    row_drop(&log->frames, sizeof(struct entry), n_frames);
+    size_t strides = to_byte / MARK_STRIDE_BYTES - log->from_byte / MARK_STRIDE_BYTES;
+    if (strides != 0) {
+        row_drop(&log->marks, sizeof(size_t), strides);
+    }
+    row_drop(&log->text, 1, to_byte - log->from_byte);
+    log->from_byte = to_byte;
+    log->from_cp = to_cp;
+}
+
 void weir_textlog_trim(struct weir_textlog *log, size_t to_cp)
 {
-    weir_textlog_trim_some(log, to_cp, weir_textlog_cut(log, to_cp).n_ended);
+    trim(log, to_cp, weir_textlog_cut(log, to_cp).n_ended);
 }
 
 void weir_textlog_trim_some(struct weir_textlog *log, size_t to_cp, size_t n_frames)
 {
-    size_t to_byte = weir_textlog_byte_at(log, to_cp);
     WEIR_ASSERT(n_frames <= weir_textlog_cut(log, to_cp).n_ended);
-    row_drop(&log->frames, sizeof(struct entry), n_frames);
-    size_t strides = to_byte / MARK_STRIDE_BYTES - log->from_byte / MARK_STRIDE_BYTES;
-    row_drop(&log->marks, sizeof(size_t), strides);
-    row_drop(&log->text, 1, to_byte - log->from_byte);
-    log->from_byte = to_byte;
-    log->from_cp = to_cp;
+    trim(log, to_cp, n_frames);
 }

@@ -98,6 +98,9 @@ struct weir_textlog_cut {
 };
 struct weir_textlog_cut weir_textlog_cut(const struct weir_textlog *log, size_t end_cp);
 
+/* Where the last frame ends that ends at at_cp or before; where none does, from_cp. */
+size_t weir_textlog_floor(const struct weir_textlog *log, size_t at_cp);
+
 /* Forgets the text before to_cp and the frames that end there or earlier. */
 void weir_textlog_trim(struct weir_textlog *log, size_t to_cp);
 

@@ -247,14 +247,17 @@ static void check_frames(const struct model *m, struct weir_textlog *log)
     size_t end_cp = m->left_cp + pick((uint32_t)(m->n_cp - m->left_cp) + 1);
     size_t n_touched = 0;
     size_t n_ended = 0;
+    size_t floor_cp = m->left_cp; /* where the last of them has ended */
     for (size_t i = m->first_frame; i < m->n_frames; i++) {
         bool is_ended = m->frames[i].end_cp <= end_cp;
         n_ended += is_ended;
+        floor_cp = is_ended ? m->frames[i].end_cp : floor_cp;
         n_touched += is_ended || m->frames[i].start_cp < end_cp;
     }
     struct weir_textlog_cut cut = weir_textlog_cut(log, end_cp);
     assert_int_equal(cut.n_touched, n_touched);
     assert_int_equal(cut.n_ended, n_ended);
+    assert_int_equal(weir_textlog_floor(log, end_cp), floor_cp);
     assert_int_equal(weir_textlog_n_frames(log), m->n_frames - m->first_frame);
     for (size_t i = m->first_frame; i < m->n_frames; i++) {
         struct weir_textlog_frame f = weir_textlog_frame(log, i - m->first_frame);
