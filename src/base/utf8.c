@@ -8,6 +8,16 @@ static inline bool is_ascii8(const char *p)
     return (w & 0x8080808080808080u) == 0;
 }
 
+/* The same of four to eight bytes, as a token's last ones are: the first four and the last four. */
+static inline bool is_ascii_4_to_8(const char *p, size_t n)
+{
+    uint32_t first;
+    uint32_t last;
+    memcpy(&first, p, sizeof first);
+    memcpy(&last, p + n - sizeof last, sizeof last);
+    return ((first | last) & 0x80808080u) == 0;
+}
+
 /* Length of the valid sequence at p, which has n >= 1 bytes; 0 when it is not one. */
 static size_t sequence(const unsigned char *p, size_t n)
 {
@@ -61,6 +71,9 @@ size_t weir_utf8_valid_prefix(struct weir_slice s)
             i += 8;
             continue;
         }
+        if (s.n - i >= 4 && s.n - i < 8 && is_ascii_4_to_8(s.p + i, s.n - i)) {
+            return s.n;
+        }
         size_t len = sequence((const unsigned char *)s.p + i, s.n - i);
         if (len == 0) {
             return i;
@@ -90,6 +103,9 @@ size_t weir_utf8_count(struct weir_slice s)
     size_t i = 0;
     for (; s.n - i >= 8; i += 8) {
         n_cp += count8(s.p + i);
+    }
+    if (s.n - i >= 4 && is_ascii_4_to_8(s.p + i, s.n - i)) {
+        return n_cp + (s.n - i);
     }
     for (; i < s.n; i++) {
         n_cp += is_lead(s.p[i]);

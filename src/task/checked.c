@@ -403,10 +403,14 @@ static int check_calls(struct weir_checked *g)
 
 int weir_checked_pop(struct weir_checked *g, struct weir_checked_piece *p)
 {
-    *p = (struct weir_checked_piece){0};
     int rc = weir_guard_pop(g->guard, &p->piece);
-    if (rc != 0 || !weir_policy_enforces(g->o.request->policy)) {
+    if (rc != 0) {
         return rc;
+    }
+    p->logprobs = (struct weir_slice){0};
+    p->entries = (struct weir_slice){0};
+    if (!weir_policy_enforces(g->o.request->policy)) {
+        return 0;
     }
     switch (p->piece.what) {
     case WEIR_GUARD_TEXT:

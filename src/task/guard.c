@@ -499,8 +499,12 @@ static void replace(struct weir_guard *g, struct weir_slice text, struct weir_gu
     struct weir_redact *redact = &g->channels[piece->channel].redact;
     redact->on_stretch = add_stretch;
     redact->ctx = g;
-    weir_buf_clear(&g->out);
     piece->what = WEIR_GUARD_TEXT;
+    if (piece->taken_back_cp == 0 && weir_redact_passes(redact, &in)) {
+        piece->text = text;
+        return;
+    }
+    weir_buf_clear(&g->out);
     redact->out_cp -= piece->taken_back_cp;
     piece->is_changed =
         weir_redact_mapped(redact, g->options.policy->redact_with, &in, g->spans, &g->out);

@@ -199,11 +199,26 @@ static void begin_run(struct weir_redact *r, struct weir_slice with, const struc
     weir_buf_dispose(&filled);
 }
 
+static bool touches_nothing(const struct weir_redact *r, const struct weir_redact_piece *piece)
+{
+    return piece->n_findings == 0 && r->until_cp <= piece->start_cp;
+}
+
+bool weir_redact_passes(struct weir_redact *r, const struct weir_redact_piece *piece)
+{
+    if (r->keep != NULL || piece->n_cp == 0 || !touches_nothing(r, piece)) {
+        return false;
+    }
+    tell(r, piece->text, false);
+    r->out_cp += piece->n_cp;
+    return true;
+}
+
 bool weir_redact_mapped(struct weir_redact *r, struct weir_slice redact_with,
                         const struct weir_redact_piece *piece, struct weir_redact_span *spans,
                         struct weir_buf *out)
 {
-    if (piece->n_findings == 0 && r->until_cp <= piece->start_cp) {
+    if (touches_nothing(r, piece)) {
         pass(r, piece->text, piece->n_cp, out);
         return false;
     }

@@ -69,6 +69,10 @@ struct weir_redact_span {
     size_t end_cp;
 };
 
+/* Is it a piece that leaves as it is, with nothing found in it? Then it counts as said, and nothing
+ * need be appended. */
+bool weir_redact_passes(struct weir_redact *r, const struct weir_redact_piece *piece);
+
 /* Appends the piece with its findings replaced. True: something was replaced or swallowed. Findings
  * without span are not looked at. */
 bool weir_redact_piece(struct weir_redact *r, struct weir_slice redact_with,
