@@ -181,29 +181,77 @@ static bool ends_word(struct weir_slice t, size_t at, enum weir_rest_class class
                                    : ends_beyond(t, at, class);
 }
 
-struct weir_rest_part weir_rest_look(struct weir_rest *rest, struct weir_slice part,
-                                     const struct weir_rest_words *const *lists, size_t n)
+static void look_at_classes(struct weir_rest *rest, struct weir_slice part,
+                            struct weir_rest_part *found)
 {
-    enum { NO_LETTER = 31 };
-    struct weir_rest_part found = {.classes = WEIR_REST_ALL};
-    uint32_t gram = rest->gram;
+    unsigned common = WEIR_REST_ALL;
     size_t run = rest->run;
     size_t longest = 0;
     for (size_t i = 0; i < part.n; i++) {
-        unsigned char c = (unsigned char)part.p[i];
-        unsigned char code = weir_rest_codes[c];
-        found.classes &= classes[c];
-        run = (classes[c] & RUN) != 0 ? run + 1 : 0;
+        unsigned own = classes[(unsigned char)part.p[i]];
+        common &= own;
+        run = (own & RUN) != 0 ? run + 1 : 0;
         longest = run > longest ? run : longest;
-        gram = (gram << CODE_BITS | (code != 0 ? (uint32_t)(code - 1) : NO_LETTER)) & GRAM_MASK;
-        uint32_t slot = slot_of(gram);
-        for (size_t k = 0; k < n; k++) {
-            found.lists |= (unsigned)(lists[k]->bits[slot / 64] >> (slot % 64) & 1) << k;
+    }
+    rest->run = run;
+    found->classes = common;
+    found->has_run = longest > WEIR_REST_WORD;
+}
+
+enum { LISTS = 4 };
+
+/* Which of a row of lists, as bits, have something of what follows `*gram`, which goes on. */
+static unsigned look_at_row(const struct weir_rest_words *const row[LISTS], struct weir_slice part,
+                            uint32_t *gram)
+{
+    enum { LETTER_MASK = 31 }; /* what has no code counts as the last of them */
+    const struct weir_rest_words *a = row[0];
+    const struct weir_rest_words *b = row[1];
+    const struct weir_rest_words *c = row[2];
+    const struct weir_rest_words *d = row[3];
+    uint64_t in[LISTS] = {0};
+    uint32_t last = *gram;
+    for (size_t i = 0; i < part.n; i++) {
+        uint32_t letter = (weir_rest_codes[(unsigned char)part.p[i]] - 1U) & LETTER_MASK;
+        last = (last << CODE_BITS | letter) & GRAM_MASK;
+        uint32_t slot = slot_of(last);
+        uint64_t bit = (uint64_t)1 << (slot % 64);
+        in[0] |= a->bits[slot / 64] & bit;
+        in[1] |= b->bits[slot / 64] & bit;
+        in[2] |= c->bits[slot / 64] & bit;
+        in[3] |= d->bits[slot / 64] & bit;
+    }
+    *gram = last;
+    unsigned found = 0;
+    for (unsigned k = 0; k < LISTS; k++) {
+        found |= in[k] != 0 ? 1U << k : 0U;
+    }
+    return found;
+}
+
+/* Rows are looked at whole: what is missing is the first again, and left out. */
+static unsigned look_at_lists(struct weir_rest *rest, struct weir_slice part,
+                              const struct weir_rest_words *const *lists, size_t n)
+{
+    unsigned found = 0;
+    uint32_t gram = rest->gram;
+    for (size_t from = 0; from < n; from += LISTS) {
+        const struct weir_rest_words *row[LISTS];
+        for (size_t k = 0; k < LISTS; k++) {
+            row[k] = lists[from + k < n ? from + k : from];
         }
+        gram = rest->gram;
+        found |= look_at_row(row, part, &gram) << from;
     }
     rest->gram = gram;
-    rest->run = run;
-    found.has_run = longest > WEIR_REST_WORD;
+    return found & ((1U << n) - 1);
+}
+
+struct weir_rest_part weir_rest_look(struct weir_rest *rest, struct weir_slice part,
+                                     const struct weir_rest_words *const *lists, size_t n)
+{
+    struct weir_rest_part found = {.lists = look_at_lists(rest, part, lists, n)};
+    look_at_classes(rest, part, &found);
     return found;
 }
 

@@ -65,7 +65,7 @@ struct weir_rest_part {
                          on; it may have begun before */
 };
 
-/* `rest` goes on, behind what came before. */
+/* `rest` goes on, behind what came before. `n` is less than 32. */
 struct weir_rest_part weir_rest_look(struct weir_rest *rest, struct weir_slice part,
                                      const struct weir_rest_words *const *lists, size_t n);
 
