@@ -103,7 +103,9 @@ static void on_json(void *ctx, struct weir_http_stream *s, const struct weir_jso
     if (is_named) {
         r->model = weir_json_string(body, at, &s->arena);
     }
-    if (!is_named || weir_models_may_use(s, WEIR_MODEL_FORWARD, r->model)) {
+    bool is_limited = r->guarded->models.n != 0;
+    bool is_seen = !is_limited || weir_models_are_seen(s, body);
+    if (is_seen && (!is_named || weir_models_may_use(s, WEIR_MODEL_FORWARD, NULL, r->model))) {
         start(s, body->src, r->model);
     }
 }

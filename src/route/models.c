@@ -18,8 +18,43 @@ static void refuse(struct weir_http_stream *s, struct weir_slice words)
                                                  .param = WEIR_SLICE("\"model\"")});
 }
 
-bool weir_models_may_use(struct weir_http_stream *s, enum weir_model_op op, struct weir_slice model)
+/* Might a model server take another model than the one that is seen here? There are some that do
+ * not tell capitals from small letters in names. */
+static bool is_hidden(struct weir_http_stream *s, const struct weir_json *body)
 {
+    struct weir_slice member = WEIR_SLICE("model");
+    if (weir_json_type(body, 0) != WEIR_JSON_OBJECT) {
+        return true;
+    }
+    uint32_t at = weir_json_first(body, 0);
+    for (; at != WEIR_JSON_NONE; at = weir_json_after(body, 0, at)) {
+        struct weir_slice name = weir_json_string(body, at, &s->arena);
+        bool is_it = weir_slice_eq(name, member);
+        bool is_like_it = weir_slice_eq_nocase(name, member) && !is_it;
+        bool is_null = weir_json_type(body, at + 1) == WEIR_JSON_NULL;
+        bool is_text = weir_json_type(body, at + 1) == WEIR_JSON_STRING;
+        if (is_like_it || (is_it && !is_text && !is_null)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weir_models_are_seen(struct weir_http_stream *s, const struct weir_json *body)
+{
+    if (is_hidden(s, body)) {
+        weir_reply_error(s, 400, WEIR_SLICE("a model must be named once, as `model`"));
+        return false;
+    }
+    return true;
+}
+
+bool weir_models_may_use(struct weir_http_stream *s, enum weir_model_op op,
+                         const struct weir_json *body, struct weir_slice model)
+{
+    if (body != NULL && !weir_models_are_seen(s, body)) {
+        return false;
+    }
     const struct weir_request *r = weir_request_of(s);
     const struct weir_fleet *fleet = r->task.env->fleet;
     const struct weir_fleet_scope *scope = &r->guarded->models;
@@ -172,6 +207,6 @@ void weir_models_begin_one(void *env, struct weir_http_stream *s)
     } else if (weir_fleet_scope_has(&weir_request_of(s)->guarded->models, one->id)) {
         start(s, on_list, one);
     } else {
-        weir_models_may_use(s, WEIR_MODEL_MODELS, one->id); /* says what there is */
+        weir_models_may_use(s, WEIR_MODEL_MODELS, NULL, one->id); /* says what there is */
     }
 }

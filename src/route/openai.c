@@ -371,7 +371,7 @@ static void start(struct reading *r)
 {
     struct weir_task_ctx *task = &weir_request_of(r->s)->task;
     enum weir_model_op op = r->request.is_chat ? WEIR_MODEL_CHAT : WEIR_MODEL_COMPLETION;
-    if (!weir_models_may_use(r->s, op, r->request.model_id)) {
+    if (!weir_models_may_use(r->s, op, r->request.json, r->request.model_id)) {
         return;
     }
     read_format(r);

@@ -116,7 +116,7 @@ struct weir_rowed_ask *weir_rowed_ask_read(struct weir_http_stream *s, const str
         weir_unary_refuse(s, &r->f);
         return NULL;
     }
-    if (!weir_models_may_use(s, kind->op, r->request.model_id)) {
+    if (!weir_models_may_use(s, kind->op, body, r->request.model_id)) {
         return NULL;
     }
     r->batching = (struct weir_batching_request){.body = body,

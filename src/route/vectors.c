@@ -51,7 +51,7 @@ static void decode_as(struct weir_http_stream *s, const struct weir_json *body,
         weir_unary_refuse(s, &r->f);
         return;
     }
-    if (weir_models_may_use(s, op, r->request.model_id) &&
+    if (weir_models_may_use(s, op, body, r->request.model_id) &&
         weir_openai_read_question(s, body, dialect, &r->request.asked)) {
         if (op == WEIR_MODEL_ITEM_COUNT) {
             weir_response_state_bind(s, body, &r->request);

@@ -226,6 +226,33 @@ def test_a_route_with_models_takes_what_it_can_read(stage):
     assert len(stage.model.requests) == n
 
 
+HIDDEN = ['{"model":"m","Model":"other"}', '{"MODEL":"other"}', '{"m\\u004fdel":"other","model":"m"}',
+          '{"model":["other"]}', '[{"model":"other"}]']  # fmt: skip
+
+
+@pytest.mark.parametrize("body", HIDDEN)
+def test_a_route_with_models_sees_which_one_is_asked_for(stage, body):
+    """Some model servers do not tell capitals from small letters in the names of members."""
+    for path in (FILES, "/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"):
+        answer = stage.w.api.post(f"/few{path}", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code in (400, 422), (path, answer.text)
+        if path == FILES:
+            assert "`model`" in answer.json()["error"]["message"]
+    assert stage.model.requests == []
+    open_ = stage.w.api.post(f"/open{FILES}", content=body, headers={"content-type": "application/json"})
+    assert open_.status_code == 200
+
+
+def test_hidden_models_in_whole_questions(stage):
+    words = [{"role": "user", "content": "Hi"}]
+    asked = {"chat/completions": {"messages": words}, "completions": {"prompt": "Hi"}, "responses": {"input": "Hi"},
+             "messages": {"messages": words, "max_tokens": 5}, "embeddings": {"input": "Hi"}}  # fmt: skip
+    for route, name, body in [(route, *one) for one in asked.items() for route in ("few", "open")]:
+        answer = stage.w.api.post(f"/{route}/v1/{name}", json={"model": "m", "mOdel": "other", **body})
+        assert answer.status_code == 400 and "named once" in answer.text, (name, answer.text)
+    assert stage.model.requests == []
+
+
 # --- several servers ---
 
 
