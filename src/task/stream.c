@@ -120,8 +120,12 @@ static void be_over(struct weir_stream *s)
     weir_loop_post(s->task->loop, &s->cleanup);
 }
 
+/* What was said last may have been too much to hold: then it has failed. */
 void weir_stream_end(struct weir_stream *s)
 {
+    if (s->is_over) {
+        return;
+    }
     be_over(s);
     s->out->ops->end(s->out);
 }
@@ -144,6 +148,9 @@ void weir_stream_end_with_source(struct weir_stream *s)
 void weir_stream_finish(struct weir_stream *s, struct weir_slice body)
 {
     struct weir_task_answer answer = {.body = body};
+    if (s->is_over) {
+        return;
+    }
     be_over(s);
     s->done(s->ctx, &answer);
 }

@@ -162,6 +162,27 @@ static void test_json_of_a_kept_response(void **state)
     expect(&odd, "\"type\":\"refusal\"", 4);
 }
 
+/* A blocked question whose answer waits to be whole (JSON was asked for) and is more than may be
+ * held: it fails, and does not end once more. */
+static void test_a_refusal_that_is_too_long_ends_once(void **state)
+{
+    (void)state;
+    struct stage *st = policy_stage("now", "now");
+    policy_ask = (struct policy_ask){.policy = policy_of(WEIR_POLICY_BLOCK), .asks_json = true};
+    struct weir_task_response request = {.sent = &NOTHING_ASKED, .completion = policy_request(st)};
+    st->env.max_held_bytes = 100;
+    st->env.max_remembered_bytes = 1 << 20;
+    weir_response_stream_start(&st->task, &request, &st->out);
+    for (int i = 0; i < 10 && !st->is_over; i++) {
+        stage_turn(st);
+    }
+    assert_true(st->is_over);
+    assert_int_equal(count(st, "response.created"), 1);
+    assert_int_equal(count(st, "fail "), 1);
+    assert_int_equal(count(st, "end\n"), 0);
+    stage_free(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_half_a_character_is_told_once),
         cmocka_unit_test(test_an_id_stays),
         cmocka_unit_test(test_json_of_a_kept_response),
+        cmocka_unit_test(test_a_refusal_that_is_too_long_ends_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
