@@ -49,8 +49,10 @@ static struct weir_row_judged *new_judged(struct weir_row *row, const struct wei
     return judged;
 }
 
+/* What it takes counts, and not what it says alone: a short line is as large as its judgement. */
 static void start(struct weir_row_judged *judged)
 {
+    judged->n_held += sizeof *judged + judged->arena.total_bytes;
     weir_list_append(&judged->row->judging, &judged->link);
     judged->row->n_asked++;
     judged->row->held_bytes += judged->n_held;
@@ -72,7 +74,6 @@ static struct weir_row_judged *start_judging(struct weir_row *row,
             judged->scan = weir_scan_new(&judged->task, on_judged, judged);
             judged->group = weir_scan_add_group(judged->scan, WEIR_RESULTS_NONE);
         }
-        judged->n_held += judge->texts[i].n;
         /* What is under judgement must not move. */
         weir_scan_add_text(judged->group, weir_plan_on(plan, WEIR_CHANNEL_TOOLS),
                            weir_arena_dup(&judged->arena, judge->texts[i]));
@@ -181,7 +182,6 @@ static struct weir_row_judged *start_whole(struct weir_row *row, const struct we
                                       .tools = tools};
     judged->is_whole = true;
     judged->only_tells = plan == row->o.conversation->telling;
-    judged->n_held = messages.n;
     judged->scan = weir_scan_new(&judged->task, on_judged, judged);
     judged->group = weir_scan_add_group(judged->scan, WEIR_RESULTS_NONE);
     for (size_t i = 0; i < plan->n; i++) {
