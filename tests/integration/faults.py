@@ -1,7 +1,7 @@
 """Peers that fail at one point in one way, and what the points and the ways are.
 
     peer = FaultPeer(lambda request: json_answer({"fine": True}))
-    peer.fault = Fault("mid_body", "reset")      # until it is None again
+    peer.set_fault(Fault("mid_body", "reset"))   # until it is None again
     proxy = FaultProxy(grpc_server.port)         # the same for what speaks HTTP/2, and for TLS
 
 A point is a place in an exchange, a kind is what happens there instead of the rest.
@@ -171,13 +171,15 @@ class FaultPeer(service.Service):
     # --- whether one gets here at all ---
 
     def set_fault(self, fault):
-        """From a state in which nobody is connected."""
+        """From a state in which nobody is connected. The fault comes first: who is accepted from now on has
+        it, and who was accepted before is among those that are dropped."""
+        self.fault = fault
         self.drop_connections()
         if self.is_away():
             self.listen_again()
-        self.fault = fault
         if fault and fault.point == "connect" and fault.kind in ("refuse", "silence"):
             self.stop_listening()
+            self.drop_connections()
             if fault.kind == "silence":
                 self.fill_backlog()
 
@@ -338,11 +340,11 @@ class FaultProxy(FaultPeer):
 
     def __init__(self, upstream):
         self.upstream = upstream
-        self.has_failed = False
+        self.failed = None  # the fault that has happened; a connection of an earlier one does not count
         super().__init__(lambda request: None)
 
     def set_fault(self, fault):
-        self.has_failed = False
+        self.failed = None
         super().set_fault(fault)
 
     def serve(self, connection):
@@ -396,7 +398,7 @@ class FaultProxy(FaultPeer):
     def pump_down(self, connection, up, fault):
         frames, seen = Frames(), {}
         while data := up.recv(65536):
-            if fault is None or fault.point in ("connect", "tls") or self.has_failed:
+            if fault is None or fault.point in ("connect", "tls") or self.failed is fault:
                 connection.sendall(frames.data + data)
                 frames.data = b""
                 continue
@@ -418,10 +420,10 @@ class FaultProxy(FaultPeer):
     def pass_frame(self, connection, fault, seen, kind, flags, stream, raw):
         point = self.point_of(seen, kind, flags, stream)
         is_middle = fault.point == "mid_body" and point == "first_byte"
-        if self.has_failed or (point != fault.point and not is_middle):
+        if self.failed is fault or (point != fault.point and not is_middle):
             connection.sendall(raw)
             return
-        self.has_failed = True
+        self.failed = fault
         said, rest = (raw[: 9 + (len(raw) - 9) // 2], raw[9 + (len(raw) - 9) // 2 :]) if is_middle else (b"", raw)
         if fault.kind in SLOW:
             connection.sendall(said)
