@@ -154,7 +154,8 @@ static size_t next_image(const struct weir_reader_text *t, size_t from_byte)
 static void follow_images(struct reader *r, const struct weir_reader_text *t)
 {
     size_t image = r->image_byte;
-    image = image != SIZE_MAX ? image : next_image(t, r->read_byte);
+    size_t from_byte = t->rested_byte > r->read_byte ? t->rested_byte : r->read_byte;
+    image = image != SIZE_MAX ? image : next_image(t, from_byte);
     while (image != SIZE_MAX && !weir_links__is_open_image(t->text, image - t->from_byte)) {
         image = next_image(t, image + 2);
     }

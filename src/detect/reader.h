@@ -47,6 +47,9 @@ struct weir_reader_text {
     struct weir_slice text;
     size_t from_byte; /* where it begins, counted from the beginning of the whole */
     bool is_end;      /* no more follows */
+    /* What it has not read, up to there, was rested on: it has nothing that the class does not have
+     * and nothing of the words. A word begins there. Not behind what has been read: nothing was. */
+    size_t rested_byte;
 };
 
 struct weir_reader_out {

@@ -361,6 +361,8 @@ static int read_views(struct one *o, const struct weir_reader_text *t, struct we
 {
     struct weir_view view;
     int rc = 0;
+    weir_views_pass(&o->views, t->text, t->from_byte,
+                    (struct weir_views_rested){o->read_byte, t->rested_byte});
     while (rc == 0 && weir_views_next(&o->views, t->text, t->from_byte, t->is_end, &view)) {
         rc = weir_views_look(&view, t->text, t->from_byte, o->made->kind, o->made->settings,
                              out->found);
@@ -495,6 +497,7 @@ static int read_all(struct weir_reading *r, struct weir_rest_part part)
         if (rest_alone(o, part)) {
             continue;
         }
+        t.rested_byte = o->mark_byte;
         int one_rc = o->fault != NULL ? o->fault->err : read_on(o, &t);
         rc = rc == 0 ? one_rc : rc;
         look_for_rest(o);

@@ -281,22 +281,25 @@ static bool is_word_only(struct weir_slice s)
     return true;
 }
 
-/* Is there nothing to find, since what every match has is not there? */
+/* Is there nothing to find in text from `at` on, since what every match has is not there? Nobody
+ * rests on that. */
 static bool is_quiet(struct weir_seek *s, const enum weir_seek_trigger *triggers,
-                     struct weir_slice part, size_t to_byte)
+                     const struct weir_reader_text *t, size_t at)
 {
     if (triggers == NULL) {
         return false;
     }
-    for (size_t i = part.n; i-- > 0;) {
-        enum weir_seek_trigger t = triggers[(unsigned char)part.p[i]];
-        bool is_after_w = i == 0 || weir_ascii_lower(part.p[i - 1]) == 'w';
-        if (t == WEIR_SEEK_TRIGGER || (t == WEIR_SEEK_AFTER_W && is_after_w)) {
-            s->trigger_byte = to_byte - (part.n - i) + 1;
+    struct weir_slice text = t->text;
+    size_t rested = minus(t->rested_byte, t->from_byte);
+    for (size_t i = text.n; i > at && i > rested; i--) {
+        enum weir_seek_trigger trigger = triggers[(unsigned char)text.p[i - 1]];
+        bool is_after_w = i - 1 == at || weir_ascii_lower(text.p[i - 2]) == 'w';
+        if (trigger == WEIR_SEEK_TRIGGER || (trigger == WEIR_SEEK_AFTER_W && is_after_w)) {
+            s->trigger_byte = t->from_byte + i;
             return false;
         }
     }
-    return to_byte - part.n - s->trigger_byte > WEIR_SEEK_WIDTH; /* else a match may end in it */
+    return t->from_byte + at - s->trigger_byte > WEIR_SEEK_WIDTH; /* else a match may end in it */
 }
 
 /* Shows the new text to the patterns. */
@@ -306,7 +309,7 @@ static int scan_part(struct run *r)
     const struct weir_reader_text *t = r->t;
     size_t at = minus(s->read_byte, t->from_byte);
     struct weir_slice part = weir_slice_sub(t->text, at, t->text.n);
-    if (is_quiet(s, r->rules->triggers, part, t->from_byte + t->text.n)) {
+    if (is_quiet(s, r->rules->triggers, t, at)) {
         s->is_behind = true;
         return 0;
     }

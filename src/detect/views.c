@@ -112,6 +112,23 @@ static void skip(struct weir_views *v, struct weir_slice text, size_t from_byte)
     v->word_from = word != NULL ? from_byte + (size_t)(word - text.p) : v->word_from;
 }
 
+void weir_views_pass(struct weir_views *v, struct weir_slice text, size_t from_byte,
+                     struct weir_views_rested rested)
+{
+    size_t to = rested.to > from_byte ? rested.to - from_byte : 0;
+    if (v->at != rested.from || rested.to <= rested.from || v->is_written ||
+        is_base64(text.p[to - 1])) {
+        return;
+    }
+    size_t word = to;
+    while (word > v->at - from_byte && class_of(text.p[word - 1]) != BLANK) {
+        word--;
+    }
+    v->word_from = word > v->at - from_byte ? from_byte + word : v->word_from;
+    v->at = rested.to;
+    v->base64_from = rested.to;
+}
+
 bool weir_views_next(struct weir_views *v, struct weir_slice text, size_t from_byte, bool is_end,
                      struct weir_view *view)
 {

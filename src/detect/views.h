@@ -34,6 +34,15 @@ struct weir_views {
     size_t base64_from;  /* of the run that `at` stands in; `at`: in none */
 };
 
+/* The text between has no escape and no run of base64 that is long enough, and no run goes on behind
+ * it: if that is where `v` stands, it is passed. */
+struct weir_views_rested {
+    size_t from;
+    size_t to;
+};
+void weir_views_pass(struct weir_views *v, struct weir_slice text, size_t from_byte,
+                     struct weir_views_rested rested);
+
 /* Goes on to the next part that is over; false: there is none yet. `is_end`: no more text comes. */
 bool weir_views_next(struct weir_views *v, struct weir_slice text, size_t from_byte, bool is_end,
                      struct weir_view *view);
