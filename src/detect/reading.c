@@ -20,7 +20,7 @@
 
 #include <stdlib.h>
 
-enum { HTTP_UNPROCESSABLE = 422, SLACK_BYTES = 128, MAX_REST = 256, MAX_LISTS = 8 };
+enum { HTTP_UNPROCESSABLE = 422, SLACK_BYTES = 64, MAX_REST = 128, MAX_LISTS = 8 };
 
 struct one {
     struct weir_reading *reading;
@@ -67,6 +67,7 @@ struct weir_reading {
     bool can_rest;       /* all of them, as the text stands */
     bool is_resting;     /* with the last push */
     bool is_gathered;    /* what they want to see */
+    bool has_found;      /* some, with the last push that was read */
     unsigned char n_lists;
     const struct weir_rest_words *lists[MAX_LISTS];
     bool has_ended;
@@ -268,20 +269,18 @@ static void look_for_common_rest(struct weir_reading *r)
     }
 }
 
-/* The text was added, and is words. Need nobody look at it yet? */
+/* The text that comes is words. Need nobody look at it yet? */
 static bool rest_on(struct weir_reading *r, struct weir_slice part)
 {
-    size_t to_byte = end_byte(r);
+    size_t to_byte = end_byte(r) + part.n;
     size_t n = weir_rest_ended(part);
-    if (to_byte - r->rest_byte >= MAX_REST) {
+    size_t mark = n > 0 ? to_byte - part.n + n : r->rest_mark;
+    if (to_byte - r->rest_byte >= MAX_REST || to_byte - mark > WEIR_REST_WORD) {
         return false;
     }
-    if (n > 0) {
-        size_t mark = to_byte - part.n + n;
-        r->rest_mark_cp += mark - r->rest_mark;
-        r->rest_mark = mark;
-    }
-    return to_byte - r->rest_mark <= WEIR_REST_WORD;
+    r->rest_mark_cp += mark - r->rest_mark;
+    r->rest_mark = mark;
+    return true;
 }
 
 /* Not all rest any more: what was promised for them is theirs now. */
@@ -527,15 +526,12 @@ static void forget_found(struct one *o)
     o->cap_items = 0;
 }
 
-/* Before text is added, since what was found last points into it. */
+/* Text that nobody needs any more. What was found points into it: not before that was taken. */
 static void let_go(struct weir_reading *r)
 {
     size_t keep_byte = r->from_byte + r->text.n;
     for (size_t i = 0; i < r->n; i++) {
         struct one *o = &r->ones[i];
-        if (o->cap_items != 0) {
-            forget_found(o);
-        }
         size_t own = o->mark_byte < o->low_byte ? o->mark_byte : o->low_byte;
         keep_byte = own < keep_byte && o->made != NULL ? own : keep_byte;
     }
@@ -547,6 +543,25 @@ static void let_go(struct weir_reading *r)
     }
 }
 
+static bool has_found(const struct weir_reading *r)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < r->n; i++) {
+        is_any = is_any || r->ones[i].cap_items != 0;
+    }
+    return is_any;
+}
+
+static void forget_all_found(struct weir_reading *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->ones[i].cap_items != 0) {
+            forget_found(&r->ones[i]);
+        }
+    }
+    r->has_found = false;
+}
+
 int weir_reading_push(struct weir_reading *r, struct weir_slice text)
 {
     WEIR_ASSERT(r->n_waiting == 0 && !r->has_ended);
@@ -554,18 +569,24 @@ int weir_reading_push(struct weir_reading *r, struct weir_slice text)
         r->is_gathered = true;
         gather_words(r);
     }
-    if (!r->can_rest) {
-        let_go(r);
-    }
-    weir_buf_append(&r->text, text);
     struct weir_rest_part part = weir_rest_look(&r->rest, text, r->lists, r->n_lists);
     if (r->can_rest && (part.classes & WEIR_REST_WORDS) != 0 && part.lists == 0 && !part.has_run &&
         rest_on(r, text)) {
+        weir_buf_append(&r->text, text);
         r->is_resting = true;
         return 0;
     }
+    if (r->has_found) {
+        forget_all_found(r);
+        let_go(r);
+    }
+    weir_buf_append(&r->text, text);
     int rc = read_again(r, part);
     look_for_common_rest(r);
+    r->has_found = has_found(r);
+    if (!r->has_found) {
+        let_go(r);
+    }
     return rc;
 }
 
@@ -608,4 +629,9 @@ struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t 
 const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t index)
 {
     return r->ones[index].fault;
+}
+
+size_t weir_reading_kept_bytes(const struct weir_reading *r)
+{
+    return r->text.n;
 }

@@ -72,6 +72,9 @@ struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t 
  */
 bool weir_reading_open(const struct weir_reading *r, size_t index, struct weir_detection *d);
 
+/* For tests: bytes of text that are kept. */
+size_t weir_reading_kept_bytes(const struct weir_reading *r);
+
 /* Why this reader failed; NULL: it did not. */
 const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t index);
 

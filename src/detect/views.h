@@ -34,8 +34,8 @@ struct weir_views {
     size_t base64_from;  /* of the run that `at` stands in; `at`: in none */
 };
 
-/* The text between has no escape and no run of base64 that is long enough, and no run goes on behind
- * it: if that is where `v` stands, it is passed. */
+/* The text between has no escape and no run of base64 that is long enough, and no run goes on
+ * behind it: if that is where `v` stands, it is passed. */
 struct weir_views_rested {
     size_t from;
     size_t to;

@@ -542,6 +542,32 @@ static void test_together(void **state)
     }
 }
 
+/* Text that nobody has to look at is let go of as any other is: what is kept of a long one is the
+ * context, what was rested on, and a word or two. */
+static void test_plain_text_is_let_go(void **state)
+{
+    enum { N_TOKENS = 5000, MOST_KEPT = 512 };
+    (void)state;
+    static const char *const words[] = {" the", " river", " and", " every", " stone", " beside"};
+    struct weir_reading *r = weir_reading_new(NULL, NULL, NULL);
+    for (size_t i = 0; i < N_READERS; i++) {
+        bool rests = strcmp(readers[i].name, "regex that rests") == 0 ||
+                     strcmp(readers[i].name, "secrets") == 0 ||
+                     strcmp(readers[i].name, "unicode") == 0 ||
+                     strcmp(readers[i].name, "links") == 0;
+        if (rests) {
+            weir_reading_add(r, &readers[i].detector.base, WEIR_SLICE(""), 0);
+        }
+    }
+    weir_reading_start(r);
+    for (size_t i = 0; i < N_TOKENS; i++) {
+        struct weir_slice word = weir_slice_cstr(words[i % (sizeof words / sizeof words[0])]);
+        assert_int_equal(weir_reading_push(r, word), 0);
+        assert_in_range(weir_reading_kept_bytes(r), 0, MOST_KEPT);
+    }
+    weir_reading_free(r);
+}
+
 /* Long secrets, with what may dispute their place before, in and behind them: what was told before
  * the end is what is found in the end. */
 static const char *const before_open[] = {
@@ -795,6 +821,7 @@ int main(void)
         cmocka_unit_test(test_secrets_of_encoded),
         cmocka_unit_test(test_texts_of_the_sets),
         cmocka_unit_test(test_together),
+        cmocka_unit_test(test_plain_text_is_let_go),
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_stretched_texts),
