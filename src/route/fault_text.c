@@ -4,6 +4,7 @@
 #include "route/openai.h"
 #include "task/redact.h"
 #include "task/scan.h"
+#include "wire/json_write.h"
 
 #define REMOVED WEIR_SLICE("[removed]")
 
@@ -19,6 +20,8 @@ struct look {
     struct weir_slice texts[MAX_TEXTS];
     const struct weir_scan_group *groups[MAX_TEXTS]; /* NULL: there is no such text */
     size_t n_texts;
+    const struct weir_scan_group
+        *whole; /* of detectors of conversations; NULL: they are not asked */
     weir_fault_text_fn done;
     void *ctx;
 };
@@ -73,6 +76,15 @@ static void clean_fields(struct look *l)
     l->fault.n_fields = n;
 }
 
+/* Nobody has looked at it, or nobody can say where in it something is. */
+static void remove_all(struct look *l, struct weir_slice message)
+{
+    l->fault.message = message;
+    l->fault.code = WEIR_SLICE("");
+    l->fault.param = WEIR_SLICE("");
+    l->fault.n_fields = 0;
+}
+
 static void note_seen(const struct look *l)
 {
     bool is_redact = weir_policy_rules_of(l->guarded->policy.action)->fills;
@@ -84,6 +96,10 @@ static void note_seen(const struct look *l)
         if (has_finding(l, i)) {
             weir_seen_findings(&policy, &where, l->groups[i]->found, l->groups[i]->n_found);
         }
+    }
+    if (l->whole != NULL && l->whole->n_found != 0) {
+        where.action = WEIR_POLICY_BLOCKED;
+        weir_seen_findings(&policy, &where, l->whole->found, l->whole->n_found);
     }
 }
 
@@ -101,6 +117,9 @@ static void clean(struct look *l)
         l->fault.param = WEIR_SLICE("");
     }
     clean_fields(l);
+    if (l->whole != NULL && l->whole->n_found != 0) {
+        remove_all(l, REMOVED);
+    }
 }
 
 static void on_scanned(void *ctx, struct weir_scan *scan)
@@ -109,16 +128,44 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     if (weir_scan_fault(scan) == NULL) {
         clean(l);
     } else {
-        l->fault.message = WEIR_SLICE("");
-        l->fault.code = WEIR_SLICE("");
-        l->fault.param = WEIR_SLICE("");
-        l->fault.n_fields = 0;
+        remove_all(l, WEIR_SLICE(""));
     }
     l->done(l->ctx, &l->fault);
 }
 
+/* All texts as a message of an assistant, for routes on which nobody looks at texts by themselves.
+ */
+static void add_whole(struct look *l, const struct weir_plan *plan, struct weir_scan *scan)
+{
+    struct weir_buf words = {0};
+    struct weir_buf json = {0};
+    for (size_t i = 0; i < l->n_texts; i++) {
+        weir_buf_append(&words, l->texts[i]);
+        weir_buf_append(&words, l->texts[i].n != 0 ? WEIR_SLICE("\n") : WEIR_SLICE(""));
+    }
+    weir_buf_append(&json, WEIR_SLICE("[{\"role\":\"assistant\",\"content\":"));
+    weir_json_write_quoted(&json, weir_buf_slice(&words));
+    weir_buf_append(&json, WEIR_SLICE("}]"));
+    struct weir_detect_input input = {.messages = weir_arena_take_buf(l->arena, &json)};
+    struct weir_scan_group *group = weir_scan_add_group(scan, WEIR_RESULTS_NONE);
+    for (size_t i = 0; i < plan->n; i++) {
+        if (plan->uses[i].d->detector->type == WEIR_DETECT_CHAT) {
+            weir_scan_add_whole(group, &plan->uses[i], &input);
+        }
+    }
+    l->whole = group;
+    weir_buf_dispose(&words);
+}
+
 static void start(struct look *l, struct weir_task_ctx *task)
 {
+    const struct weir_plan *plan = weir_plan_judging(&l->output);
+    bool has_lookers = weir_plan_has_type(plan, WEIR_DETECT_CONTENTS);
+    if (!has_lookers && !weir_plan_has_type(plan, WEIR_DETECT_CHAT)) {
+        remove_all(l, WEIR_SLICE(""));
+        l->done(l->ctx, &l->fault);
+        return;
+    }
     struct weir_scan *scan = weir_scan_new(task, on_scanned, l);
     task->skips.may_skip = false; /* an error has no warnings: what was not looked at stays here */
     l->texts[MESSAGE] = l->fault.message;
@@ -129,11 +176,14 @@ static void start(struct look *l, struct weir_task_ctx *task)
         l->texts[l->n_texts++] = l->fault.fields[i].value;
     }
     for (size_t i = 0; i < l->n_texts; i++) {
-        if (l->texts[i].n != 0) {
+        if (l->texts[i].n != 0 && has_lookers) {
             struct weir_scan_group *group = weir_scan_add_group(scan, WEIR_RESULTS_NONE);
-            weir_scan_add_text(group, weir_plan_judging(&l->output), l->texts[i]);
+            weir_scan_add_text(group, plan, l->texts[i]);
             l->groups[i] = group;
         }
+    }
+    if (!has_lookers) {
+        add_whole(l, plan, scan);
     }
     weir_scan_start(scan);
 }

@@ -12,7 +12,9 @@
  *   code, param    a finding: left out
  *   retry-after, x-ratelimit-…   likewise
  *
- * When a detector cannot answer, all of it is left out: the caller still learns the status.
+ * Where only detectors of whole conversations are there, they are shown all of it as one message,
+ * and a finding removes it all. When a detector cannot answer, or none can be asked, all of it is
+ * left out: the caller still learns the status.
  */
 typedef void (*weir_fault_text_fn)(void *ctx, const struct weir_fault *fault);
 

@@ -474,6 +474,7 @@ static void take_ending(const struct came *c, uint32_t object)
         close_block(m, NULL);
     }
     m->has_ending = true;
+    weir_row_say_ending(m->base.row, texts, judge.n_texts);
     if (m->base.enforces) {
         weir_messages_write_stop(c->json, object, false, &json);
         weir_buf_append_byte(&json, '\n');

@@ -172,6 +172,10 @@ void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge);
 void weir_row_call(struct weir_row *row, const struct weir_row_line *line,
                    struct weir_tools *tools);
 
+/* Texts that stand in the answer's ending, for detectors of the conversation; before weir_row_wait.
+ * Others are shown them by weir_row_judge. */
+void weir_row_say_ending(struct weir_row *row, const struct weir_slice *texts, size_t n);
+
 /* What comes behind waits until everything that was found in asides, and by detectors that only
  * tell, has been told. All places must have been closed. */
 void weir_row_wait(struct weir_row *row);

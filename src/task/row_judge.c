@@ -102,14 +102,34 @@ static void add_judged(struct weir_row *row, const struct weir_row_line *line,
     }
 }
 
+/* Detectors of the conversation are shown JSON as it is written, and decoded if that differs. */
+static void keep_judged(struct weir_row *row, const struct weir_row_judge *judge)
+{
+    struct weir_slice written = judge->n_texts != 0 ? judge->texts[0] : WEIR_SLICE("");
+    bool has_escape = weir_slice_find(written, '\\') != written.n;
+    size_t n = has_escape ? judge->n_texts : judge->n_texts != 0;
+    for (size_t i = 0; i < n; i++) {
+        if (weir_row__keep_said(row, WEIR_CHANNEL_CONTENT,
+                                UINT64_MAX - 2 * judge->line.number - (i != 0), judge->texts[i])) {
+            weir_row__fail_limit(row);
+        }
+    }
+}
+
+void weir_row_say_ending(struct weir_row *row, const struct weir_slice *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (weir_row__keep_said(row, WEIR_CHANNEL_CONTENT, UINT64_MAX / 2 - i, texts[i])) {
+            weir_row__fail_limit(row);
+        }
+    }
+}
+
 void weir_row_judge(struct weir_row *row, const struct weir_row_judge *judge)
 {
     const struct weir_plan *plan = row->o.plan;
-    bool is_said = judge->rule == WEIR_ROW_BLOCKS || judge->rule == WEIR_ROW_DROPS;
-    if (is_said && judge->n_texts != 0 &&
-        weir_row__keep_said(row, WEIR_CHANNEL_CONTENT, UINT64_MAX - judge->line.number,
-                            judge->texts[0])) {
-        weir_row__fail_limit(row);
+    if (judge->rule == WEIR_ROW_BLOCKS || judge->rule == WEIR_ROW_DROPS) {
+        keep_judged(row, judge);
     }
     if (!row->is_over && plan->telling != NULL) {
         (void)start_judging(row, judge, plan->telling);

@@ -47,6 +47,8 @@ class Server:
             found = "dig" in json.dumps(body["messages"][-1])
             return reply([{"detection": "Harm", "detection_type": "risk", "score": 0.9}] if found else [])
         events = self.said[request.path]
+        if isinstance(events, bytes):
+            return events
         dialect = messages if request.path == messages.PATH else responses
         if request.json().get("stream"):
             return dialect.stream(events)
@@ -243,3 +245,61 @@ def test_a_held_event_of_several_lines_stays_one(gateway, server):
     got = ask(gateway, "passes", messages.PATH, True)
     [event] = [json.loads(part.split("data: ", 1)[1]) for part in got.text.split("\n\n") if '"odd"' in part]
     assert event == {"type": "odd", "x": "y"}
+
+
+# --- texts beside what an answer says ---
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+@pytest.mark.parametrize("action", ["redact", "block"])
+@pytest.mark.parametrize("ending", [{"stop_sequence": HARM},
+                                    {"stop_details": {"type": "refusal", "category": None, "explanation": HARM}}])
+def test_texts_of_the_ending_are_shown(gateway, server, action, ending, is_stream):
+    events = messages.message(messages.text(0, "Hello."), messages.ending(**ending))
+    server.said = {messages.PATH: events}
+    got = ask(gateway, f"whole-{action}", messages.PATH, is_stream)
+    assert HARM in server.shown[-1]["messages"][-1]["content"]
+    assert HARM not in got.text and "Hello." not in got.text and FALLBACK in got.text
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_items_are_shown_decoded(gateway, server, is_stream):
+    """JSON that hides its words in escapes."""
+    block = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"title": "HIDDEN", "n": 1}]}
+    events = messages.message([messages.opened(0, block), messages.closed(0)])
+    hidden = "".join(f"\\u{ord(c):04x}" for c in HARM)
+    raw = messages.sse(events) if is_stream else json.dumps(messages.gather(events))
+    raw = raw.replace("HIDDEN", hidden)
+    stream = [b"".join(messages.stream(raw))] if is_stream else [reply(raw)]
+    server.said = {messages.PATH: stream[0]}
+    got = ask(gateway, "whole-redact", messages.PATH, is_stream)
+    assert HARM in server.shown[-1]["messages"][-1]["content"]
+    assert hidden not in got.text and FALLBACK in got.text
+
+
+@BOTH
+@pytest.mark.parametrize("is_stream", [False, True])
+@pytest.mark.parametrize("action", ACTIONS)
+def test_errors_of_the_model_server_are_shown(gateway, server, path, action, is_stream):
+    error = {"type": "overloaded_error", "message": f"Busy. {HARM}", "code": "busy"}
+    kind = {"type": "error"} if path == messages.PATH else {}
+    server.said = {path: reply({**kind, "error": error}, 429, headers=[("retry-after", "7")])}
+    got = gateway.api.post(f"/whole-{action}{path}", json=body_of(path, is_stream))
+    assert got.status_code == 429
+    if action == "annotate":
+        assert HARM in got.text and server.shown == []
+    else:
+        assert HARM not in got.text and "[removed]" in got.text and "retry-after" not in got.headers
+        assert [m["role"] for m in server.shown[-1]["messages"]] == ["assistant"]
+        assert HARM in server.shown[-1]["messages"][0]["content"]
+    server.said = {path: reply({**kind, "error": {**error, "message": "Busy."}}, 429, headers=[("retry-after", "7")])}
+    got = gateway.api.post(f"/whole-{action}{path}", json=body_of(path, is_stream))
+    assert "Busy." in got.text and got.headers["retry-after"] == "7"
+
+
+def test_an_error_that_cannot_be_shown_says_nothing(gateway, server):
+    server.said = {messages.PATH: reply({"type": "error", "error": {"type": "x", "message": "Busy."}}, 429)}
+    server.fails = True
+    got = gateway.api.post("/whole-block/v1/messages", json=body_of(messages.PATH, False))
+    server.fails = False
+    assert got.status_code == 429 and "Busy." not in got.text
