@@ -117,11 +117,10 @@ bool weir_responses_asked_json(const struct weir_json *json, uint32_t response);
 struct weir_responses_head {
     const struct weir_json *json; /* of the server; NULL: it has said nothing */
     uint32_t response;
-    const struct weir_json *asked; /* the caller's request; NULL: not at hand */
+    const struct weir_json *asked; /* the caller's request; NULL: not at hand, and what repeats it
+                                      is left empty, since it would be the server's word */
     struct weir_slice model_id;    /* in the place of a name that is none */
     struct weir_slice id;          /* in the place of the server's; empty: that */
-    /* Without a request at hand what repeats it is the server's word: this leaves it out. */
-    bool is_blank;
 };
 /* Returns how many members are left out for good because nobody knows them. */
 size_t weir_responses_write_head(const struct weir_responses_head *h, struct weir_buf *out);

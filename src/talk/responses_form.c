@@ -55,12 +55,12 @@ static void write_repeated(const struct weir_responses_head *h, struct weir_buf 
     for (size_t i = 0; weir_responses_repeated[i] != NULL; i++) {
         const char *name = weir_responses_repeated[i];
         uint32_t at = h->asked != NULL ? weir_json_get_set(h->asked, 0, weir_slice_cstr(name))
-                                       : said(h, name);
+                                       : WEIR_JSON_NONE;
         put_key(out, name);
-        if (at == WEIR_JSON_NONE || (h->asked == NULL && h->is_blank)) {
+        if (at == WEIR_JSON_NONE) {
             weir_buf_append(out, weir_slice_cstr(blank[i]));
         } else {
-            put_node(out, h->asked != NULL ? h->asked : h->json, at);
+            put_node(out, h->asked, at);
         }
     }
 }

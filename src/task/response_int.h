@@ -28,7 +28,7 @@ enum weir_rsp_tag {
     WEIR_RSP_HELD,       /* an item that is looked at as a whole: lines, see response_item.c */
     WEIR_RSP_NOTE,       /* an annotation: JSON */
     WEIR_RSP_HEARD,      /* the end of a transcript */
-    WEIR_RSP_REPEATED,   /* the head with what repeats a request, which is not at hand */
+    WEIR_RSP_REPEATED,   /* a member that repeats a request, which is not at hand */
     WEIR_RSP_ENDING,     /* lines: see response_say.c */
 };
 

@@ -285,6 +285,31 @@ static void leave_event(struct weir_rsp *m, const struct weir_row_line *line)
     }
 }
 
+/* The head, which has been written without what repeats the request, with one member of that. */
+static void put_repeated(struct weir_rsp *m, const struct weir_row_line *line)
+{
+    struct weir_slice name = weir_slice_cstr(weir_responses_repeated[line->number]);
+    struct weir_json_tape tape = {0};
+    struct weir_json json;
+    struct weir_json_edit e = {0};
+    struct weir_buf whole = {0};
+    struct weir_buf out = {0};
+    weir_buf_append_byte(&whole, '{');
+    weir_buf_append(&whole, weir_buf_slice(&m->head));
+    weir_buf_append_byte(&whole, '}');
+    if (weir_json_parse_reuse(&json, weir_buf_slice(&whole), NULL, &tape, NULL) == 0) {
+        weir_json_edit_begin(&e, &json);
+        weir_json_edit_set(&e, 0, name, line->json);
+        weir_json_edit_write(&e, &out);
+        weir_json_edit_dispose(&e);
+        weir_buf_clear(&m->head);
+        weir_buf_append(&m->head, weir_slice_sub(weir_buf_slice(&out), 1, out.n - 1));
+    }
+    weir_json_tape_dispose(&tape);
+    weir_buf_dispose(&whole);
+    weir_buf_dispose(&out);
+}
+
 static void on_line(void *ctx, const struct weir_row_line *line)
 {
     struct weir_rsp *m = ctx;
@@ -309,8 +334,7 @@ static void on_line(void *ctx, const struct weir_row_line *line)
         break;
     case WEIR_RSP_REPEATED:
         if (!line->is_touched) {
-            weir_buf_clear(&m->head);
-            weir_buf_append(&m->head, line->json);
+            put_repeated(m, line);
         }
         break;
     case WEIR_RSP_ENDING:

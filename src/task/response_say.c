@@ -114,33 +114,32 @@ static void write_ending(const struct weir_rsp_came *c, const char *type, uint32
     }
 }
 
-/* What repeats a request that is not at hand is looked at, and left out with a finding. */
+/* What repeats a request that is not at hand is the server's word: each member by itself. */
 static void judge_repeated(const struct weir_rsp_came *c, uint32_t response)
 {
     struct weir_rsp *m = c->m;
-    enum { MOST = 8 };
-    struct weir_slice texts[MOST];
-    size_t n = 0;
     struct weir_arena arena = {.account = m->base.stream.task->arena->account};
-    struct weir_buf head = {0};
-    struct weir_responses_head h = {.json = c->json,
-                                    .response = response,
-                                    .model_id = m->base.request.model_id,
-                                    .id = weir_buf_slice(&m->id)};
     for (size_t i = 0; weir_responses_repeated[i] != NULL; i++) {
+        struct weir_slice texts[2];
+        struct weir_buf json = {0};
+        struct weir_json_write w;
         uint32_t at =
             weir_json_get_set(c->json, response, weir_slice_cstr(weir_responses_repeated[i]));
-        if (at != WEIR_JSON_NONE) {
-            n += weir_rowed_texts(&arena, c->json, at, &texts[n]);
+        if (at == WEIR_JSON_NONE) {
+            continue;
         }
+        weir_json_write_init(&w, &json);
+        weir_json_write_node(&w, c->json, at);
+        (void)weir_json_write_finish(&w); /* has no limit of its own */
+        struct weir_row_line line = {
+            .tag = WEIR_RSP_REPEATED, .number = i, .json = weir_buf_slice(&json)};
+        weir_row_judge(m->base.row, &(struct weir_row_judge){
+                                        .line = line,
+                                        .texts = texts,
+                                        .n_texts = weir_rowed_texts(&arena, c->json, at, texts),
+                                        .rule = WEIR_ROW_SPARES});
+        weir_buf_dispose(&json);
     }
-    (void)weir_responses_write_head(&h, &head); /* they were counted */
-    weir_row_judge(m->base.row, &(struct weir_row_judge){.line = {.tag = WEIR_RSP_REPEATED,
-                                                                  .json = weir_buf_slice(&head)},
-                                                         .texts = texts,
-                                                         .n_texts = n,
-                                                         .rule = WEIR_ROW_SPARES});
-    weir_buf_dispose(&head);
     weir_arena_dispose(&arena);
 }
 

@@ -39,8 +39,7 @@ void weir_rsp__keep_head(const struct weir_rsp_came *c, uint32_t response)
     struct weir_responses_head h = {.json = c->json,
                                     .response = response,
                                     .asked = m->asked,
-                                    .model_id = m->base.request.model_id,
-                                    .is_blank = true};
+                                    .model_id = m->base.request.model_id};
     uint32_t usage = weir_json_get_set(c->json, response, WEIR_SLICE("usage"));
     weir_rsp__keep_id(c, response);
     if (m->id.n == 0) { /* all events say the same, whatever the server says later */

@@ -155,6 +155,20 @@ def test_what_repeats_the_request_is_looked_at_and_never_blocks(gateway, m):
         assert responses.text_of(answer.json()) == "Nothing here.", route
 
 
+@pytest.mark.parametrize("found_in", ["instructions", "tools", "metadata", None])
+@pytest.mark.parametrize("route", ["redact", "block"])
+def test_only_the_member_with_the_finding_is_taken_out(gateway, m, route, found_in):
+    tool = {"type": "function", "name": "f", "description": "Looks.", "parameters": {"type": "object"}, "strict": True}
+    about = {"instructions": "Be kind.", "tools": [tool], "metadata": {"team": "a"}}
+    hot = {"instructions": f"Ask {MAIL}.", "tools": [{**tool, "description": MAIL}], "metadata": {"team": MAIL}}
+    blank = {"instructions": None, "tools": [], "metadata": {}}
+    id, _ = keep(m, says="Nothing here.", **{**about, **({found_in: hot[found_in]} if found_in else {})})
+    answer = ask(gateway, tagged(id, route=route), "get", route=route).json()
+    wanted = {name: blank[name] if name == found_in else value for name, value in about.items()}
+    assert {name: answer[name] for name in about} == wanted
+    assert MAIL not in json.dumps(answer) and responses.text_of(answer) == "Nothing here."
+
+
 def test_json_that_was_asked_for_stays_json(gateway, m):
     wants = {"text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}}}
     id, _ = keep(m, says=json.dumps({"to": MAIL, "n": 1}), **wants)
