@@ -5,7 +5,7 @@
  * What must be true of a stream that has ended well: computed from what was said and from what the
  * detectors answered, nothing else.
  */
-#include "fuzz/stream_talk.h"
+#include "fuzz/stream_replaced.h"
 
 static inline bool check_has_found(const struct talk *t, size_t id)
 {
@@ -15,23 +15,6 @@ static inline bool check_has_found(const struct talk *t, size_t id)
         }
     }
     return false;
-}
-
-/* The text with every run of found characters replaced. */
-static inline void check_redact(const struct talk *t, size_t id, struct weir_buf *out)
-{
-    bool is_in_run = false;
-    for (size_t place = 0; place < t->n_said[id]; place++) {
-        bool is_found = stream_is_found(t, id, place);
-        char utf8[4];
-        if (!is_found) {
-            size_t n = weir_utf8_encode(t->said[id][place], utf8);
-            weir_buf_append(out, weir_slice_make(utf8, n));
-        } else if (!is_in_run) {
-            weir_buf_append(out, WEIR_SLICE("[word]"));
-        }
-        is_in_run = is_found;
-    }
 }
 
 static inline void check_same(struct weir_slice heard, struct weir_slice said)
@@ -50,7 +33,7 @@ static inline void check_text(const struct talk *t, size_t id)
         CHECK(!check_has_found(t, id));
     }
     if (t->enforces) {
-        check_redact(t, id, &want);
+        hear_as_it_leaves(t, id, &want);
         check_same(weir_buf_slice(&t->heard[id]), weir_buf_slice(&want));
         weir_buf_dispose(&want);
     } else {
@@ -85,7 +68,7 @@ static inline void check_coverage(const struct talk *t, size_t id)
 static inline size_t check_count(const struct talk *t, size_t d)
 {
     size_t n = 0;
-    for (size_t id = 0; id < N_CHOICES * N_SLOTS; id++) {
+    for (size_t id = 0; id < ID_QUESTION; id++) {
         for (size_t place = 0; place < t->n_said[id]; place++) {
             n += t->found[d][id][place];
         }
@@ -144,6 +127,60 @@ static inline void check_choice(const struct talk *t, size_t choice)
     }
 }
 
+/* ---- rows ---- */
+
+/* Has somebody found something in the answer? */
+static inline bool check_has_reason(const struct talk *t)
+{
+    bool has_reason = false;
+    for (size_t id = 0; id < ID_QUESTION; id++) {
+        has_reason = has_reason || check_has_found(t, id);
+    }
+    for (size_t d = 0; d < t->n_detectors; d++) {
+        has_reason = has_reason || t->n_spanless[d] != 0;
+    }
+    return has_reason;
+}
+
+/* Everything that was found is told again at the end, what is in the text that waits for its
+ * judgement also where it is. */
+static inline void check_row_findings(const struct talk *t, size_t id)
+{
+    for (size_t d = 0; d < t->n_detectors; d++) {
+        if (t->detectors[d].base.type != WEIR_DETECT_CONTENTS) {
+            continue;
+        }
+        CHECK(memcmp(t->found[d][id], t->summed_found[d][id], t->n_said[id]) == 0);
+        if (id % N_SLOTS == SLOT_CONTENT && !t->is_unary) {
+            CHECK(memcmp(t->found[d][id], t->heard_found[d][id], t->n_said[id]) == 0);
+        }
+    }
+}
+
+static inline void check_rows(const struct talk *t)
+{
+    CHECK(t->n_heard_ends == 1);
+    if (t->is_blocked[0]) {
+        CHECK(check_has_reason(t));
+        return;
+    }
+    for (size_t id = 0; id < ID_QUESTION; id++) {
+        bool is_text = id % N_SLOTS < SLOT_ARGUMENTS;
+        if (id % N_SLOTS == SLOT_OLD_CALL) {
+            continue; /* events nobody knows: they are dropped, or leave as they are */
+        }
+        check_text(t, id);
+        if (id % N_SLOTS == SLOT_CONTENT || t->enforces) {
+            check_coverage(t, id);
+        }
+        if (is_text) {
+            check_row_findings(t, id);
+        }
+    }
+}
+
+/* ---- all ---- */
+
 /* Findings without a place, and those of which only the chunk knows the place. */
 static inline void check_counts(const struct talk *t)
 {
@@ -171,7 +208,11 @@ static inline void stream_check(const struct talk *t)
         return;
     }
     CHECK(!t->is_broken);
-    for (size_t c = 0; c < N_CHOICES && t->endpoint != CONTENTS; c++) {
+    if (stream_is_row(t)) {
+        check_rows(t);
+        return;
+    }
+    for (size_t c = 0; c < N_PLACES && t->endpoint != CONTENTS; c++) {
         check_choice(t, c);
     }
     if (t->endpoint == CONTENTS) {

@@ -8,13 +8,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "detect/builtin.h"
-#include "fuzz/stream_talk.h"
-
-static const char *const DETECTOR_IDS[N_DETECTORS] = {"d0", "d1", "d2"};
+#include "fuzz/stream_services.h"
 
 struct fake_call {
     struct weir_detect_call base;
     struct weir_list link;
+    struct weir_detect_call *service; /* that answers; NULL: it does so itself */
     struct talk *talk;
     const struct fake_detector *detector;
     struct weir_arena arena;
@@ -22,19 +21,6 @@ struct fake_call {
     weir_detect_done_fn on_done;
     void *ctx;
 };
-
-static inline struct weir_detection fake_finding(const struct fake_call *call, size_t start_cp)
-{
-    bool has_span = call->base.detector->type == WEIR_DETECT_CONTENTS;
-    return (struct weir_detection){.has_span = has_span,
-                                   .start_cp = has_span ? start_cp : 0,
-                                   .end_cp = has_span ? start_cp + 3 : 0,
-                                   .text = WEIR_SLICE("?"),
-                                   .detection = WEIR_SLICE("word"),
-                                   .detection_type = WEIR_SLICE("word"),
-                                   .detector_id = call->base.detector->id,
-                                   .score = 1};
-}
 
 /* Notes who has seen this, and whether it is what was said. */
 static inline void fake_see(struct fake_call *call, uint32_t cp)
@@ -75,7 +61,7 @@ static inline struct weir_detect_list fake_look(struct fake_call *call, struct w
         if (i >= 2 && stream_is_bad(last) &&
             (stream_id(cp) != ID_QUESTION || call->base.detector->type == WEIR_DETECT_CONTENTS)) {
             fake_note(call, last[0]);
-            items[n++] = fake_finding(call, i - 2);
+            items[n++] = service_finding(call->base.detector->id, call->base.detector->type, i - 2);
         }
     }
     return (struct weir_detect_list){.items = items, .n = n};
@@ -100,6 +86,56 @@ static inline void fake_look_at_all(struct fake_call *call)
     call->base.is_done = true;
 }
 
+/* ---- behind a service ---- */
+
+/* What comes back, from whomever it was kept or shared, is what this text has. */
+static inline void fake_compare(const struct weir_detect_list *own,
+                                const struct weir_detect_list *given)
+{
+    CHECK(own->n == given->n);
+    for (size_t i = 0; i < own->n; i++) {
+        const struct weir_detection *a = &own->items[i];
+        const struct weir_detection *b = &given->items[i];
+        CHECK(a->has_span == b->has_span && a->start_cp == b->start_cp && a->end_cp == b->end_cp);
+        CHECK(weir_slice_eq(a->detector_id, b->detector_id));
+    }
+}
+
+static inline void fake_take(struct fake_call *call)
+{
+    const struct weir_detect_call *given = call->service;
+    call->base.is_done = true;
+    if (given->fault.origin != WEIR_FAULT_NONE) {
+        call->talk->has_fault = true;
+        call->base.fault = given->fault;
+        return;
+    }
+    fake_look_at_all(call);
+    CHECK(call->base.n_lists == given->n_lists);
+    for (size_t i = 0; i < given->n_lists; i++) {
+        fake_compare(&call->base.lists[i], &given->lists[i]);
+    }
+    call->base.lists = given->lists;
+}
+
+static inline void fake_on_service(void *ctx, struct weir_detect_call *service)
+{
+    struct fake_call *call = ctx;
+    call->service = service;
+    fake_take(call);
+    call->on_done(call->ctx, &call->base);
+}
+
+static inline void fake_ask_service(struct fake_call *call, const struct weir_detect_env *env)
+{
+    const struct weir_detector *service = &services[call->detector->index].base;
+    weir_list_init(&call->link);
+    call->service = weir_detect_start(service, env, call->input, fake_on_service, call);
+    if (call->service->is_done) {
+        fake_take(call);
+    }
+}
+
 static inline struct weir_detect_call *fake_detect(const struct weir_detector *base,
                                                    const struct weir_detect_env *env,
                                                    const struct weir_detect_input *input,
@@ -107,7 +143,6 @@ static inline struct weir_detect_call *fake_detect(const struct weir_detector *b
 {
     const struct fake_detector *d = (const struct fake_detector *)base;
     struct fake_call *call = weir_mem_zalloc(sizeof *call);
-    (void)env;
     *call = (struct fake_call){.base = {.detector = base},
                                .talk = d->talk,
                                .detector = d,
@@ -116,7 +151,9 @@ static inline struct weir_detect_call *fake_detect(const struct weir_detector *b
                                .ctx = ctx};
     CHECK(d->talk->is_open);
     d->talk->n_calls++;
-    if (d->is_immediate) {
+    if (d->talk->is_served) {
+        fake_ask_service(call, env);
+    } else if (d->is_immediate) {
         weir_list_init(&call->link);
         fake_look_at_all(call);
     } else {
@@ -130,6 +167,7 @@ static inline void fake_detect_free(struct weir_detect_call *base)
     struct fake_call *call = (struct fake_call *)base;
     call->talk->n_calls--;
     weir_list_remove(&call->link);
+    weir_detect_free(call->service);
     weir_arena_dispose(&call->arena);
     free(call);
 }
@@ -281,7 +319,7 @@ static inline bool fake_answer(struct talk *t, size_t which, bool fails)
 {
     struct weir_list *at = weir_list_first(&t->calls);
     if (at == NULL) {
-        return false;
+        return service_answer(which, fails);
     }
     for (; which != 0; which--) {
         at = at->next != &t->calls ? at->next : t->calls.next;

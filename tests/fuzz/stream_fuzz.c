@@ -1,11 +1,13 @@
 /*
  * Whole streams, without sockets and on a clock of their own: one input is what the caller, the
- * model server, the chunkers and the detectors do, in which order. The task layer, the batching
- * behind it and the stream of events to the caller are the real ones (src/task, src/emit,
+ * model server, the chunkers and the detectors do, in which order. The task layer, the choice of a
+ * server, the memory of verdicts, the batching of calls and of events and the stream to the caller
+ * are the real ones (src/task, src/model/fleet.c, src/detect/known.c and desk.c, src/emit,
  * src/route/stream_out.c).
  *
- *   five bytes   a request: endpoint and policy, detectors and chunkers, limits, batching
- *   a byte       something happens (enum act); some take one more byte
+ *   six bytes   a request: endpoint and policy, detectors and chunkers, limits, batching, dialect,
+ *               what is around it
+ *   a byte      something happens (enum act); some take one more byte
  *
  * What must be true is in stream_heard.h (of each character, when it leaves) and stream_check.h (of
  * a stream, when it has ended). docs/internals/testing.md says how it is run.
@@ -31,31 +33,12 @@ static uint8_t take(struct input *in)
 
 static size_t choice_of(const struct talk *t, size_t number)
 {
-    return t->endpoint >= GENERATION ? 0 : number % t->n_choices;
-}
-
-/* A frame of a generation server, a line of the caller's. */
-static void say_line(struct talk *t, size_t piece)
-{
-    size_t n = t->n_said[0];
-    size_t before = t->wire.n;
-    weir_buf_append(&t->wire, WEIR_SLICE("data: "));
-    say_piece(t, 0, piece, false);
-    weir_buf_append(&t->wire, WEIR_SLICE("\n\n"));
-    if (t->n_said[0] == n) {
-        t->wire.n = before;
-    }
+    return stream_is_row(t) ? number : stream_is_openai(t) ? number % t->n_choices : 0;
 }
 
 static void say_one(struct talk *t, const struct say *s)
 {
-    if (t->endpoint >= GENERATION) {
-        say_line(t, s->piece);
-        return;
-    }
-    say_begin(t);
-    say_choice(t, s);
-    say_end(t, s->has_usage);
+    t->dialect->say(t, s);
 }
 
 static void act_say(struct talk *t, uint8_t how, uint8_t what)
@@ -91,7 +74,9 @@ static void act_finish(struct talk *t, uint8_t how)
                     .is_silent = true,
                     .finish = (how & 4) != 0 ? 'l' : 's',
                     .has_usage = (how & 8) != 0};
-    if (t->endpoint < GENERATION) {
+    if (stream_is_row(t)) {
+        row_close(t, s.choice);
+    } else if (stream_is_openai(t)) {
         say_one(t, &s);
     }
 }
@@ -111,7 +96,10 @@ static void say_without_choices(struct talk *t, bool has_usage)
 static void act_aside(struct talk *t, uint8_t how)
 {
     struct say s = {.choice = choice_of(t, how >> 2), .is_silent = true, .has_role = true};
-    if (t->endpoint >= GENERATION) {
+    if (stream_is_row(t)) {
+        row_say_unknown(t, 5 + how);
+    }
+    if (!stream_is_openai(t) || stream_is_row(t)) {
         return;
     }
     switch (how & 3) {
@@ -136,12 +124,16 @@ static void act_both(struct talk *t, uint8_t how, uint8_t what)
 {
     struct say s = {
         .choice = choice_of(t, how & 3), .piece = what & 31, .finish = (how & 4) ? 's' : 0};
-    if (t->endpoint >= GENERATION) {
+    if (!stream_is_openai(t)) {
         return;
     }
     bool joins_halves = t->n_detectors != 0 && !t->env.compat.is_fms;
     if ((how & 8) != 0 && joins_halves) {
-        say_halves(t, s.choice);
+        t->dialect->say_halves(t, s.choice);
+        return;
+    }
+    if (stream_is_row(t)) {
+        say_one(t, &s);
         return;
     }
     say_begin(t);
@@ -212,19 +204,32 @@ static void act_chunk(struct talk *t, uint8_t how)
 
 static void act_nonsense(struct talk *t, uint8_t how)
 {
-    static const char *const words[4] = {"data: {\"choices\":3}\n\n", "data: x\n\n",
-                                         "data: {\"choices\":[{\"index\":\"a\"}]}\n\n",
-                                         "data: {\"choices\":[3]}\n\n"};
-    if (t->endpoint < GENERATION && t->n_detectors != 0 && !t->is_unary) {
+    const char *const words[2] = {"data: x\n\n", t->dialect->nonsense[how & 1]};
+    if (stream_is_openai(t) && t->n_detectors != 0 && !t->is_unary) {
         t->has_fault = true;
-        weir_buf_append(&t->wire, weir_slice_cstr(words[how & 3]));
+        weir_buf_append(&t->wire, weir_slice_cstr(words[how >> 1 & 1]));
     }
 }
 
+static void say_last(struct talk *t)
+{
+    if (!t->has_said_end && t->dialect->say_end != NULL) {
+        t->dialect->say_end(t);
+    }
+    t->has_said_end = true;
+}
+
+/* A row without its last event is not complete. */
 static void act_end(struct talk *t, uint8_t how)
 {
-    t->has_said_end = true;
+    bool is_cut = how == 1 && stream_is_row(t) && t->n_detectors != 0 && !t->is_unary;
     t->is_broken = how == 0 && t->endpoint != CONTENTS;
+    t->has_fault = t->has_fault || is_cut;
+    if (t->is_broken || is_cut) {
+        t->has_said_end = true;
+    } else {
+        say_last(t);
+    }
 }
 
 enum act {
@@ -251,7 +256,7 @@ static void act_model(struct talk *t, uint8_t what, uint8_t how, struct input *i
     }
     if (what <= ACT_SAY) {
         act_say(t, how, more);
-    } else if (what == ACT_TOOL && t->endpoint < GENERATION) {
+    } else if (what == ACT_TOOL && stream_is_openai(t)) {
         act_tool(t, how, more);
     } else if (what == ACT_FINISH) {
         act_finish(t, how);
@@ -291,6 +296,7 @@ static struct wish take_wish(struct input *in)
     w.who = take(in);
     w.when = take(in);
     w.batching = take(in);
+    w.around = take(in);
     return w;
 }
 
@@ -340,8 +346,8 @@ static void act(struct talk *t, uint8_t byte, struct input *in)
 /* Has the server fallen silent in a way that ends a stream of a route? */
 static bool is_quiet_end(const struct talk *t)
 {
-    bool is_quiet = t->ends_in_quiet && stream_is_route(t) && t->n_detectors != 0 && !t->is_unary &&
-                    !t->has_said_end && t->is_seen[0];
+    bool is_quiet = t->ends_in_quiet && stream_is_route(t) && !stream_is_row(t) &&
+                    t->n_detectors != 0 && !t->is_unary && !t->has_said_end && t->is_seen[0];
     for (size_t c = 0; c < t->n_choices; c++) {
         is_quiet = is_quiet && t->is_finish_last[c] && t->n_finish[c] == 1;
     }
@@ -357,6 +363,7 @@ static bool has_work(void)
 static bool help(struct talk *t)
 {
     size_t at = t->at;
+    size_t n_attempts = t->n_attempts;
     bool has_helped = false;
     make_room(t);
     t->arrived = t->wire.n;
@@ -367,7 +374,7 @@ static bool help(struct talk *t)
     while (t->is_open && fake_tell(t, 0, TELL_ALL)) {
         has_helped = true;
     }
-    has_helped = has_helped || t->at != at || has_work();
+    has_helped = has_helped || t->at != at || t->n_attempts != n_attempts || has_work();
     turn();
     return has_helped;
 }
@@ -380,6 +387,7 @@ static void expect_held(void)
         const struct talk *t = &talks[i];
         size_t most = t->stream.arena.total_bytes + t->env.max_held_bytes + EVENT_BYTES;
         most += (size_t)WHOLE_BYTES + 2 * t->batching.chain.adapter.max_stream_buffer_bytes;
+        most += stream_is_row(t) ? REMEMBERED_BYTES : 0;
         CHECK(!t->is_open || t->account.bytes <= most);
     }
 }
@@ -389,7 +397,7 @@ static void finish(struct talk *t)
 {
     bool is_quiet = is_quiet_end(t);
     if (!is_quiet) {
-        t->has_said_end = true;
+        say_last(t);
     }
     for (int i = 0; !t->has_ended; i++) {
         uint64_t at_ms;
@@ -409,17 +417,24 @@ static void compare_with_unary(const struct talk *t, struct wish w)
 {
     struct talk *m = &talks[MIRROR];
     open_talk(m, w);
-    for (size_t id = 0; id < N_CHOICES * N_SLOTS; id++) {
+    for (size_t id = 0; id < ID_QUESTION; id++) {
         memcpy(m->said[id], t->said[id], t->n_said[id] * sizeof t->said[id][0]);
         m->n_said[id] = t->n_said[id];
     }
     memcpy(m->is_seen, t->is_seen, sizeof m->is_seen);
     memcpy(m->finish, t->finish, sizeof m->finish);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        m->rows[i] = t->rows[i];
+        m->rows[i].heard_input = (struct weir_buf){0};
+    }
+    m->n_rows = t->n_rows;
     finish(m);
     CHECK(!m->has_failed || m->has_fault);
-    for (size_t c = 0; c < N_CHOICES && !m->has_failed; c++) {
+    for (size_t c = 0; c < N_PLACES && !m->has_failed; c++) {
+        bool is_blocked = m->is_blocked[stream_is_row(t) ? 0 : c];
         CHECK(m->is_blocked[c] == t->is_blocked[c]);
-        for (size_t i = 0; i < N_SLOTS && !m->is_blocked[c]; i++) {
+        size_t n_slots = stream_is_row(t) ? SLOT_OLD_CALL : N_SLOTS;
+        for (size_t i = 0; i < n_slots && !is_blocked; i++) {
             check_same(weir_buf_slice(&m->heard[c * N_SLOTS + i]),
                        weir_buf_slice(&t->heard[c * N_SLOTS + i]));
         }
@@ -449,7 +464,7 @@ static void wind_down(struct talk *t)
     if (is_comparable(t)) {
         struct wish w = wishes[t - talks];
         w.what |= 7 << 5;
-        w.how &= (uint8_t) ~(8 | 16);
+        w.how &= t->masks ? UINT8_MAX : (uint8_t) ~(8 | 16); /* the question matters */
         compare_with_unary(t, w);
     }
     close_talk(t);
@@ -466,6 +481,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         is_made = true;
     }
     loop.held_ms = BEGIN_MS;
+    weir_verdicts_set(&verdicts, VERDICT_BYTES, VERDICT_MS);
     wishes[0] = take_wish(&in);
     struct talk *t = &talks[0];
     open_talk(t, wishes[0]);
@@ -488,5 +504,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(!weir_timers_next(&loop.timers, &at_ms));
     turn();
     CHECK(!has_work());
+    CHECK(n_service_calls == 0);
+    weir_verdicts_clear(&verdicts);
     return 0;
 }

@@ -4,21 +4,20 @@
 /*
  * The caller: takes the answer apart and checks, character by character, that it may have it.
  */
-#include "fuzz/stream_replaced.h"
+#include "fuzz/stream_dialect.h"
+#include "fuzz/stream_found.h"
 #include "wire/json.h"
 
 #include <stdio.h>
 
 /* ---- texts ---- */
 
-static inline void hear_said(struct talk *t, size_t id, uint32_t cp)
+/* Has everybody who must have answered for this character? */
+static inline void hear_judged(const struct talk *t, size_t id, size_t place)
 {
-    size_t place = stream_place(cp);
-    CHECK(stream_id(cp) == id);
-    CHECK(place < t->n_said[id] && t->said[id][place] == cp);
+    /* compat fms believes a chunker that leaves text out. */
+    bool is_believed = t->env.compat.is_fms && t->is_lied;
     for (size_t d = 0; d < t->n_detectors; d++) {
-        /* compat fms believes a chunker that leaves text out. */
-        bool is_believed = t->env.compat.is_fms && t->is_lied;
         if (!is_believed && stream_must_judge(t, &t->detectors[d], id % N_SLOTS)) {
             CHECK(t->judged[d][id][place]);
         }
@@ -26,6 +25,14 @@ static inline void hear_said(struct talk *t, size_t id, uint32_t cp)
     if (t->enforces) {
         CHECK(!stream_is_found(t, id, place));
     }
+}
+
+static inline void hear_said(struct talk *t, size_t id, uint32_t cp)
+{
+    size_t place = stream_place(cp);
+    CHECK(stream_id(cp) == id);
+    CHECK(place < t->n_said[id] && t->said[id][place] == cp);
+    hear_judged(t, id, place);
     if (t->enforces && t->policy.action == WEIR_POLICY_REDACT) {
         CHECK(place >= t->n_heard[id]);
     } else if (!t->is_lied) {
@@ -58,7 +65,9 @@ static inline void hear_text(struct talk *t, size_t id, struct weir_slice text)
     for (size_t at = 0; at < text.n; at += used) {
         uint32_t cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &used);
         CHECK(used != 0);
-        if (stream_is_said(cp)) {
+        if (stream_is_said(cp) && stream_id(cp) == ID_QUESTION) {
+            CHECK(stream_is_restored(t, id)); /* which is whole, the end tells */
+        } else if (stream_is_said(cp)) {
             hear_said(t, id, cp);
         } else if (cp == BLANK && is_exact && !t->is_lied) {
             CHECK(t->n_heard[id] < t->n_said[id] && t->said[id][t->n_heard[id]] == BLANK);
@@ -82,100 +91,10 @@ static inline void hear_string(struct talk *t, size_t id, const struct weir_json
     CHECK(weir_json_type(j, at) == WEIR_JSON_STRING);
     weir_json_string_append(j, at, &text);
     if (text.n != 0) {
-        CHECK(id >= N_CHOICES * N_SLOTS || !t->is_blocked[id / N_SLOTS]);
+        CHECK(id >= ID_QUESTION || !t->is_blocked[id / N_SLOTS]);
         hear_text(t, id, weir_buf_slice(&text));
     }
     weir_buf_dispose(&text);
-}
-
-static inline uint64_t hear_u64(const struct weir_json *j, uint32_t object, const char *name)
-{
-    uint64_t n = 0;
-    uint32_t at = weir_json_get_set(j, object, weir_slice_cstr(name));
-    CHECK(at != WEIR_JSON_NONE && weir_json_u64(j, at, &n) == 0);
-    return n;
-}
-
-/* ---- findings ---- */
-
-static inline size_t hear_detector(const struct talk *t, const struct weir_json *j, uint32_t result)
-{
-    uint32_t at = weir_json_get_set(j, result, WEIR_SLICE("detector_id"));
-    size_t d = 0;
-    CHECK(at != WEIR_JSON_NONE);
-    while (d < t->n_detectors && !weir_json_string_eq(j, at, t->described[d].id)) {
-        d++;
-    }
-    CHECK(d < t->n_detectors);
-    return d;
-}
-
-/* Was it found there, and not told before? `fms`: where, only its chunk knows. */
-static inline void hear_finding(struct talk *t, size_t id, const struct weir_json *j,
-                                uint32_t result)
-{
-    size_t d = hear_detector(t, j, result);
-    if (weir_json_get_set(j, result, WEIR_SLICE("start")) == WEIR_JSON_NONE) {
-        t->n_heard_spanless[d]++;
-        return;
-    }
-    uint64_t start = hear_u64(j, result, "start");
-    bool is_replaced = t->enforces && t->policy.action == WEIR_POLICY_REDACT && id < N_IDS;
-    size_t n_cp = is_replaced ? sizeof "[word]" - 1 : 3;
-    CHECK(hear_u64(j, result, "end") == start + n_cp);
-    start = is_replaced ? hear_original(t, d, id, start) : start;
-    t->n_heard_found[d]++;
-    if (!t->env.compat.is_fms) {
-        CHECK(start < MAX_TEXT && t->found[d][id][start]);
-        CHECK(!t->heard_found[d][id][start]);
-        t->heard_found[d][id][start] = 1;
-    }
-}
-
-static inline void hear_findings(struct talk *t, size_t id, const struct weir_json *j,
-                                 uint32_t array)
-{
-    if (array == WEIR_JSON_NONE) {
-        return;
-    }
-    uint32_t at = weir_json_first(j, array);
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, array, at)) {
-        hear_finding(t, id, j, at);
-    }
-}
-
-/* Tool calls are several texts: which of them a place is in cannot be seen. */
-static inline size_t hear_slot(const struct weir_json *j, uint32_t entry)
-{
-    uint32_t channel = weir_json_get_set(j, entry, WEIR_SLICE("channel"));
-    if (channel == WEIR_JSON_NONE) {
-        return SLOT_CONTENT;
-    }
-    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        if (weir_json_string_eq(j, channel,
-                                weir_slice_cstr(weir_channel_name((enum weir_channel)i)))) {
-            return i;
-        }
-    }
-    return N_SLOTS;
-}
-
-static inline void hear_detections(struct talk *t, const struct weir_json *j)
-{
-    uint32_t detections = weir_json_get_set(j, 0, WEIR_SLICE("detections"));
-    uint32_t output = detections != WEIR_JSON_NONE
-                          ? weir_json_get_set(j, detections, WEIR_SLICE("output"))
-                          : WEIR_JSON_NONE;
-    uint32_t at = output != WEIR_JSON_NONE ? weir_json_first(j, output) : WEIR_JSON_NONE;
-    for (; at != WEIR_JSON_NONE; at = weir_json_after(j, output, at)) {
-        uint64_t choice = hear_u64(j, at, "choice_index");
-        size_t slot = hear_slot(j, at);
-        CHECK(choice < N_CHOICES);
-        if (slot != N_SLOTS) {
-            hear_findings(t, choice * N_SLOTS + slot, j,
-                          weir_json_get_set(j, at, WEIR_SLICE("results")));
-        }
-    }
 }
 
 /* ---- choices ---- */
@@ -253,7 +172,7 @@ static inline void hear_body(struct talk *t, size_t choice, const struct weir_js
 static inline void hear_choice(struct talk *t, const struct weir_json *j, uint32_t at)
 {
     uint64_t choice = hear_u64(j, at, "index");
-    CHECK(choice < N_CHOICES && !t->is_blocked[choice]);
+    CHECK(choice < N_PLACES && !t->is_blocked[choice]);
     bool has_finish = weir_json_get_set(j, at, WEIR_SLICE("finish_reason")) != WEIR_JSON_NONE;
     const char *name = t->is_unary ? "message" : "delta";
     uint32_t body = weir_json_get_set(j, at, weir_slice_cstr(name));
@@ -332,6 +251,38 @@ static inline void hear_contents(struct talk *t, const struct weir_json *j)
 
 /* ---- what comes ---- */
 
+/* Wherever in an event it stands: nothing leaves an enforcing route that was not looked at, or in
+ * which something was found. */
+static inline void hear_anything(const struct talk *t, struct weir_slice text)
+{
+    size_t used;
+    for (size_t at = 0; at < text.n; at += used) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(text, at, text.n), &used);
+        CHECK(used != 0);
+        if (stream_is_said(cp) && stream_id(cp) == ID_QUESTION) {
+            CHECK(t->masks);
+        } else if (stream_is_said(cp)) {
+            CHECK(stream_place(cp) < t->n_said[stream_id(cp)]);
+            hear_judged(t, stream_id(cp), stream_place(cp));
+        }
+    }
+}
+
+static inline void hear_strings(const struct talk *t, const struct weir_json *j)
+{
+    for (uint32_t i = 0; i < j->n_nodes; i++) {
+        bool is_string = weir_json_type(j, i) == WEIR_JSON_STRING;
+        struct weir_buf text = {0};
+        if (is_string && j->nodes[i].is_escaped) {
+            weir_json_string_append(j, i, &text);
+            hear_anything(t, weir_buf_slice(&text));
+        } else if (is_string) {
+            hear_anything(t, weir_json_raw(j, i));
+        }
+        weir_buf_dispose(&text);
+    }
+}
+
 static inline void hear_json(struct talk *t, struct weir_slice json)
 {
     static struct weir_json_tape tape;
@@ -339,15 +290,14 @@ static inline void hear_json(struct talk *t, struct weir_slice json)
     stream_tell("heard", json);
     CHECK(weir_json_parse_reuse(&j, json, NULL, &tape, NULL) == 0);
     CHECK(!t->has_failed);
-    if (weir_json_get(&j, 0, WEIR_SLICE("code")) != WEIR_JSON_NONE ||
-        weir_json_get(&j, 0, WEIR_SLICE("error")) != WEIR_JSON_NONE) {
+    if (weir_json_get_set(&j, 0, WEIR_SLICE("code")) != WEIR_JSON_NONE ||
+        weir_json_get_set(&j, 0, WEIR_SLICE("error")) != WEIR_JSON_NONE) {
         t->has_failed = true;
-    } else if (t->endpoint == GENERATION) {
-        hear_generated(t, &j);
-    } else if (t->endpoint == CONTENTS) {
-        hear_contents(t, &j);
     } else {
-        hear_completion(t, &j);
+        t->dialect->hear(t, &j);
+    }
+    if (t->enforces) {
+        hear_strings(t, &j);
     }
 }
 

@@ -7,9 +7,54 @@
  * an event's data is the text itself.
  */
 #include "base/err.h"
-#include "fuzz/stream_say.h"
+#include "fuzz/stream_dialect.h"
 
-/* ---- being read ---- */
+/* ---- being asked ---- */
+
+/* What stands in the place of the value that was found in the question, and where that is. */
+static inline void model_hear_token(struct talk *t, struct weir_slice body)
+{
+    static const char type[] = "WORD_";
+    size_t n_said = t->n_said[ID_QUESTION];
+    size_t n = 0;
+    while (t->token_place < n_said && !t->found[0][ID_QUESTION][t->token_place]) {
+        t->token_place++;
+    }
+    const char *at = memmem(body.p, body.n, type, sizeof type - 1);
+    CHECK((at != NULL) == (t->token_place < n_said));
+    while (at != NULL && weir_mask_is_word((unsigned char)at[n])) {
+        CHECK(n < sizeof t->token - 1);
+        t->token[n] = at[n];
+        n++;
+    }
+    t->token[n] = '\0';
+}
+
+/* What was found in the question does not go to the model. */
+static inline void model_hear(struct talk *t, struct weir_slice body)
+{
+    size_t used;
+    stream_tell("asked", body);
+    for (size_t at = 0; at < body.n; at += used) {
+        uint32_t cp = weir_utf8_decode(weir_slice_sub(body, at, body.n), &used);
+        bool is_known = stream_is_said(cp) && stream_id(cp) == ID_QUESTION;
+        CHECK(used != 0 &&
+              !(t->enforces && is_known && stream_is_found(t, ID_QUESTION, stream_place(cp))));
+    }
+    if (t->masks) {
+        model_hear_token(t, body);
+    }
+}
+
+/* Nobody is asked again who has said something. */
+static inline void model_begin(struct talk *t)
+{
+    CHECK(!t->has_framed || t->op == WEIR_MODEL_TOKENIZE);
+    t->at = 0;
+    t->is_end_read = false;
+    weir_sse_dispose(&t->reader);
+    weir_sse_init(&t->reader, 1 << 16);
+}
 
 static inline struct weir_model_run *model_start(const struct weir_model *m,
                                                  const struct weir_model_env *env,
@@ -19,6 +64,9 @@ static inline struct weir_model_run *model_start(const struct weir_model *m,
     struct talk *t = WEIR_LIST_ENTRY((struct weir_model *)(uintptr_t)m, struct talk, model);
     (void)env;
     CHECK(t->is_open && !t->is_running);
+    model_begin(t);
+    model_hear(t, request->body);
+    t->n_attempts++;
     t->run.model = m;
     t->events = events;
     t->ctx = ctx;
@@ -44,6 +92,8 @@ static inline void model_free(struct weir_model_run *run)
 static const struct weir_model_ops MODEL_OPS = {
     .start = model_start, .set_paused = model_set_paused, .free = model_free};
 
+/* ---- being read ---- */
+
 static inline void read_generated(struct talk *t, struct weir_slice text)
 {
     struct weir_model_token token = {.text = text};
@@ -56,6 +106,7 @@ static inline void read_event(struct talk *t, const struct weir_sse_event *e)
 {
     struct weir_model_frame frame = {.json = e->data, .raw = e->raw};
     stream_tell("said", e->data);
+    t->has_framed = true;
     if (t->endpoint == CONTENTS) {
         weir_content_stream_push(t->content, e->data, e->raw.n);
     } else if (t->endpoint == GENERATION) {
@@ -96,10 +147,11 @@ static inline void read_tokens(struct talk *t)
 static inline void read_whole(struct talk *t)
 {
     struct weir_buf answer = {0};
-    say_whole(t, &answer);
+    t->dialect->say_whole(t, &answer);
     stream_tell("answered", weir_buf_slice(&answer));
     struct weir_model_frame frame = {.json = weir_buf_slice(&answer)};
     if (!t->is_broken) {
+        t->has_framed = true;
         t->events->on_frame(t->ctx, &frame);
     }
     weir_buf_dispose(&answer);
@@ -131,6 +183,22 @@ static inline void read_wire(struct talk *t)
     free(copy);
 }
 
+/* It fails before it has said anything: another one is asked, if there is one. */
+static inline void read_failure(struct talk *t)
+{
+    struct weir_fault fault = {.origin = WEIR_FAULT_CHAT_COMPLETION,
+                               .id = WEIR_SLICE("m"),
+                               .err = WEIR_EPEER,
+                               .status = 503,
+                               .why = WEIR_SLICE("it is busy")};
+    stream_tell("failed", WEIR_SLICE(""));
+    if (t->n_attempts == sizeof t->targets / sizeof t->targets[0]) {
+        t->has_fault = true;
+        t->is_end_read = true;
+    }
+    t->events->on_done(t->ctx, &fault);
+}
+
 /* As far as the gateway lets it. */
 static inline void stream_read(struct talk *t)
 {
@@ -139,6 +207,10 @@ static inline void stream_read(struct talk *t)
     }
     if (t->endpoint != CONTENTS && t->op == WEIR_MODEL_TOKENIZE) {
         read_tokens(t);
+        return;
+    }
+    if (t->n_failing != 0 && t->n_attempts <= t->n_failing) {
+        read_failure(t);
         return;
     }
     if (t->is_unary) {

@@ -43,9 +43,28 @@ static inline void say_cp(struct weir_buf *out, uint32_t cp, bool is_escaped)
     }
 }
 
+/* Some of what stands for the question's value: it is said in one piece, or cut over several. */
+static inline void say_token(struct talk *t, size_t id, size_t n)
+{
+    size_t all = strlen(t->token);
+    t->token_at = t->token_at < all ? t->token_at : 0;
+    for (; n > 0 && t->token_at < all && t->n_said[id] < MAX_TEXT - 8; n--) {
+        uint32_t cp = (unsigned char)t->token[t->token_at++];
+        t->said[id][t->n_said[id]++] = cp;
+        say_cp(&t->wire, cp, false);
+    }
+}
+
+enum { PIECE_OF_TOKEN = 20, PIECE_TOKEN };
+
 /* A piece more of a text, as it stands in JSON. */
 static inline void say_piece(struct talk *t, size_t id, size_t piece, bool is_escaped)
 {
+    bool is_token = piece == PIECE_OF_TOKEN || piece == PIECE_TOKEN;
+    if (is_token && t->token[0] != '\0' && id != ID_QUESTION) {
+        say_token(t, id, piece == PIECE_TOKEN ? sizeof t->token : 5);
+        return;
+    }
     bool has_blanks = id == ID_QUESTION || id % N_SLOTS < SLOT_ARGUMENTS;
     for (const char *p = PIECES[piece % 32]; *p != '\0' && t->n_said[id] < MAX_TEXT - 8; p++) {
         bool is_blank = *p == '_' && has_blanks;
@@ -58,7 +77,7 @@ static inline void say_piece(struct talk *t, size_t id, size_t piece, bool is_es
 
 /* What the events of this talk look like. */
 struct say {
-    size_t choice;
+    size_t choice; /* or block, or item */
     size_t slot;
     size_t piece;
     bool is_escaped;
@@ -217,12 +236,18 @@ static inline void say_halves(struct talk *t, size_t choice)
 
 /* ---- a whole answer ---- */
 
+/* All that was said of a text, as it stands in JSON. */
+static inline void say_again(const struct talk *t, size_t id, struct weir_buf *out)
+{
+    for (size_t i = 0; i < t->n_said[id]; i++) {
+        say_cp(out, t->said[id][i], false);
+    }
+}
+
 static inline void say_all(struct talk *t, struct weir_json_write *w, const char *name, size_t id)
 {
     struct weir_buf text = {0};
-    for (size_t i = 0; i < t->n_said[id]; i++) {
-        say_cp(&text, t->said[id][i], false);
-    }
+    say_again(t, id, &text);
     weir_json_write_key(w, weir_slice_cstr(name));
     weir_json_write_string(w, weir_buf_slice(&text));
     weir_buf_dispose(&text);
@@ -289,7 +314,7 @@ static inline void say_whole(struct talk *t, struct weir_buf *out)
     weir_json_write_begin_object(&w);
     weir_json_write_key(&w, WEIR_SLICE("choices"));
     weir_json_write_begin_array(&w);
-    for (size_t c = 0; c < N_CHOICES; c++) {
+    for (size_t c = 0; c < N_PLACES; c++) {
         if (!t->is_seen[c]) {
             continue;
         }

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/utf8.h"
+#include "model/fleet.h"
 #include "route/env.h"
 #include "route/stream_out.h"
 #include "talk/channel.h"
@@ -39,18 +40,20 @@ static inline void stream_wrong(const char *what, const char *file, int line)
 
 enum letter { LETTER_B, LETTER_A, LETTER_D, LETTER_X, LETTER_DOT };
 
-/* Texts of a choice. The first ones are the channels of channel.h. */
+/* Texts of a place, which is a choice, a block or an item. The first ones are the channels of
+ * channel.h. */
 enum slot {
     SLOT_CONTENT = WEIR_CHANNEL_CONTENT,
     SLOT_ARGUMENTS = WEIR_CHANNEL_TEXTS, /* of two tool calls */
     SLOT_NAMES = SLOT_ARGUMENTS + 2,
-    SLOT_OLD_CALL = SLOT_NAMES + 2, /* function_call.arguments */
+    SLOT_OLD_CALL = SLOT_NAMES + 2, /* function_call.arguments; of rows: events nobody knows */
     N_SLOTS,
 };
 
 enum {
-    N_CHOICES = 3,
-    ID_QUESTION = N_CHOICES * N_SLOTS, /* what the caller asked */
+    N_CHOICES = 3, /* that can be asked for */
+    N_PLACES = 4,
+    ID_QUESTION = N_PLACES * N_SLOTS, /* what the caller asked */
     N_IDS,
     N_DETECTORS = 3,
     MAX_TEXT = 256,
@@ -89,11 +92,32 @@ static inline bool stream_is_bad(const uint32_t *cp)
     return stream_is(cp[0], LETTER_B) && stream_is(cp[1], LETTER_A) && stream_is(cp[2], LETTER_D);
 }
 
-enum endpoint { CHAT_API, TEXT_API, CHAT_ROUTE, TEXT_ROUTE, GENERATION, CONTENTS };
+enum endpoint {
+    CHAT_API,
+    TEXT_API,
+    CHAT_ROUTE,
+    TEXT_ROUTE,
+    MESSAGES_ROUTE,
+    RESPONSES_ROUTE,
+    GENERATION,
+    CONTENTS
+};
 
 enum kind { KIND_WINDOW, KIND_DOTS, KIND_FAR, KIND_WHOLE };
 
+/* A block of Messages, an item of Responses. */
+enum row_kind { ROW_TEXT, ROW_THOUGHT, ROW_CALL };
+
+struct row {
+    enum row_kind kind;
+    bool is_open;
+    bool has_part[WEIR_CHANNEL_TEXTS]; /* Responses: by slot */
+    bool is_part_done[WEIR_CHANNEL_TEXTS];
+    struct weir_buf heard_input; /* of a call, until it has ended */
+};
+
 struct talk;
+struct dialect; /* stream_dialect.h */
 
 struct fake_detector {
     struct weir_detector base;
@@ -107,12 +131,17 @@ struct talk {
     bool is_open;
     /* what was asked for */
     enum endpoint endpoint;
+    const struct dialect *dialect;
     bool is_unary;
     bool is_eager;      /* what the server says is read at once */
     bool has_turns;     /* the loop turns after each thing that happens */
     bool ends_in_quiet; /* no [DONE]: the server falls silent */
     bool enforces;
     bool asks_input;
+    bool masks;          /* what is found in the question comes back as itself */
+    bool is_served;      /* detectors are services behind the memory of verdicts, or a desk */
+    bool repeats_little; /* Responses: nothing is said again but at the end */
+    bool repeats_lies;   /* … or what is said again is something else */
     size_t n_choices;
     size_t n_detectors;
     struct weir_policy policy;
@@ -138,6 +167,15 @@ struct talk {
 
     /* the model server, or the caller's body */
     struct weir_model model;
+    struct weir_fleet fleet; /* two servers, of which the first ones fail */
+    struct weir_fleet_entry entry;
+    struct weir_fleet_target targets[2];
+    struct weir_provider providers[2];
+    struct weir_breaker health[2];
+    atomic_uint n_at_provider[2];
+    size_t n_failing; /* attempts that fail before anything is said */
+    size_t n_attempts;
+    bool has_framed; /* something was said */
     struct weir_model_run run;
     const struct weir_model_events *events;
     void *ctx;
@@ -152,6 +190,13 @@ struct talk {
     bool has_said_end;
     bool is_broken; /* that end is a broken connection */
     bool is_end_read;
+    struct row rows[N_PLACES]; /* of a dialect that has them */
+    size_t n_rows;
+    bool has_begun;     /* its first event was said */
+    size_t n_events;    /* that were said */
+    char token[64];     /* what stands for the question's value; "": nothing does */
+    size_t token_place; /* where that value is in the question */
+    size_t token_at;    /* how much of it was said last */
     uint64_t n_usages;
     uint64_t last_usage; /* 0: none, or one with a choice came later */
     bool is_usage_last;  /* nothing was said behind it */
@@ -162,26 +207,29 @@ struct talk {
     uint8_t judged[N_DETECTORS][N_IDS][MAX_TEXT];
     uint8_t found[N_DETECTORS][N_IDS][MAX_TEXT]; /* where a word begins */
     size_t n_spanless[N_DETECTORS];
-    bool is_seen[N_CHOICES];
-    char finish[N_CHOICES]; /* the last reason said; 0: none */
-    size_t n_finish[N_CHOICES];
-    bool is_finish_last[N_CHOICES];
-    uint8_t cuts[N_CHOICES][MAX_TEXT]; /* where something that is no text came between */
-    bool has_fault;                    /* somebody failed, or talked nonsense */
-    bool is_lied;                      /* a chunker talked nonsense */
+    bool is_seen[N_PLACES];
+    char finish[N_PLACES]; /* the last reason said; 0: none */
+    size_t n_finish[N_PLACES];
+    bool is_finish_last[N_PLACES];
+    uint8_t cuts[N_PLACES][MAX_TEXT]; /* where something that is no text came between */
+    bool has_fault;                   /* somebody failed, or talked nonsense */
+    bool is_lied;                     /* a chunker talked nonsense */
 
     /* what was heard */
     struct weir_buf heard_bytes; /* an event that is not complete */
     struct weir_buf heard[N_IDS];
     size_t n_heard[N_IDS];
     uint8_t heard_found[N_DETECTORS][N_IDS][MAX_TEXT];
+    uint8_t summed_found[N_DETECTORS][N_IDS][MAX_TEXT]; /* rows: told once more at the end */
+    uint64_t n_numbered;                                /* Responses: events that were heard */
+    size_t n_heard_ends;
     size_t n_heard_found[N_DETECTORS];
     size_t n_heard_spanless[N_DETECTORS];
-    char heard_finish[N_CHOICES];
-    size_t n_heard_finish[N_CHOICES];
-    size_t n_heard_role[N_CHOICES];
+    char heard_finish[N_PLACES];
+    size_t n_heard_finish[N_PLACES];
+    size_t n_heard_role[N_PLACES];
     uint64_t heard_usage;
-    bool is_blocked[N_CHOICES];
+    bool is_blocked[N_PLACES];
     bool is_stuffed; /* the caller takes no more */
     bool has_failed;
     bool has_ended;
@@ -190,7 +238,19 @@ struct talk {
 
 static inline bool stream_is_route(const struct talk *t)
 {
-    return t->endpoint == CHAT_ROUTE || t->endpoint == TEXT_ROUTE;
+    return t->endpoint >= CHAT_ROUTE && t->endpoint <= RESPONSES_ROUTE;
+}
+
+/* Is an answer a row of blocks or items? */
+static inline bool stream_is_row(const struct talk *t)
+{
+    return t->endpoint == MESSAGES_ROUTE || t->endpoint == RESPONSES_ROUTE;
+}
+
+/* Does a model server of OpenAI's kind answer? */
+static inline bool stream_is_openai(const struct talk *t)
+{
+    return t->endpoint <= RESPONSES_ROUTE;
 }
 
 static inline bool stream_is_chat(const struct talk *t)
@@ -257,6 +317,37 @@ static inline bool stream_must_judge(const struct talk *t, const struct fake_det
     default:
         return true;
     }
+}
+
+/* Words in our own letters, those that stand for values among them. */
+static inline bool stream_is_ascii_word(uint32_t cp)
+{
+    return cp < 0x80 && cp != BLANK;
+}
+
+/* Does what stands for the question's value begin here? Not inside of a longer word. */
+static inline bool stream_is_token(const struct talk *t, size_t id, size_t place)
+{
+    size_t n = strlen(t->token);
+    const uint32_t *said = t->said[id];
+    bool is_room = n != 0 && place + n <= t->n_said[id];
+    if (!is_room || (place != 0 && stream_is_ascii_word(said[place - 1]))) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (said[place + i] != (uint32_t)(unsigned char)t->token[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Thinking is signed: it must come back as it was. */
+static inline bool stream_is_restored(const struct talk *t, size_t id)
+{
+    bool is_signed =
+        t->endpoint == MESSAGES_ROUTE && id % N_SLOTS == (size_t)WEIR_CHANNEL_REASONING;
+    return t->masks && !is_signed;
 }
 
 /* Is the character part of a word that was found? */

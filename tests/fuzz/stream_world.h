@@ -8,7 +8,7 @@
 #include "chunk/window.h"
 #include "fuzz/stream_chunkers.h"
 #include "fuzz/stream_detectors.h"
-#include "fuzz/stream_heard.h"
+#include "fuzz/stream_dialects.h"
 #include "fuzz/stream_model.h"
 #include "http/http_int.h"
 #include "io/loop.h"
@@ -26,8 +26,11 @@ enum {
     HELD_BYTES = 1 << 16,
     FEW_HELD_BYTES = 700,
     FEW_BUFFERED_BYTES = 100,
-    WHOLE_BYTES = N_CHOICES * WEIR_CHANNEL_TEXTS * 2 * 4 * MAX_TEXT,
+    REMEMBERED_BYTES = 1 << 16, /* of what has left of a response */
+    WHOLE_BYTES = N_PLACES * WEIR_CHANNEL_TEXTS * 2 * 4 * MAX_TEXT,
     EVENT_BYTES = 2048, /* the most that one is, with what is kept of it */
+    VERDICT_BYTES = 4096,
+    VERDICT_MS = 1000,
 };
 
 static struct weir_loop loop;
@@ -36,21 +39,14 @@ static struct talk talks[N_TALKS + 1];
 static struct weir_chunk_window windows;
 static struct fake_chunker dots[N_TALKS + 1];
 static struct fake_chunker far_away[N_TALKS + 1];
-static struct weir_json chat_request;
-static struct weir_json text_request;
 
 /* ---- the world that all inputs share ---- */
-
-static void parse(struct weir_json *json, struct weir_slice text)
-{
-    static struct weir_arena arena;
-    CHECK(weir_json_parse(json, text, NULL, &arena, NULL) == 0);
-}
 
 static void make_world(void)
 {
     weir_log_set_level(WEIR_LOG_LEVEL_OFF);
     CHECK(weir_loop_init(&loop) == 0);
+    make_services(&loop);
     weir_stream_stats_declare();
     weir_promise_declare();
     weir_promise_set_aborts(true);
@@ -62,9 +58,6 @@ static void make_world(void)
         far_away[i] = (struct fake_chunker){
             .base = {.ops = &FAKE_CHUNK_OPS, .id = WEIR_SLICE("far")}, .talk = &talks[i]};
     }
-    parse(&chat_request, WEIR_SLICE("{\"model\":\"m\",\"messages\":[{\"role\":\"user\","
-                                    "\"content\":\"hi\"}]}"));
-    parse(&text_request, WEIR_SLICE("{\"model\":\"m\",\"prompt\":\"hi\"}"));
 }
 
 /* A turn of the loop without the kernel: nothing here waits for it. */
