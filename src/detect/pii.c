@@ -36,7 +36,7 @@ static const struct weir_pattern patterns[] = {
     {"\\d(?:[ -]?\\d){11}", false, true},
     {"\\d\\.\\d{1,3}\\.\\d{1,3}\\.\\d", false, true},
     {":[0-9A-Fa-f]{0,4}:", false, true},
-    {"\\d(?:[ ./()-]{0,2}\\d){6}", false, true},
+    {"\\d(?:[ ./()-]{0,3}\\d){6}", false, true},
     {"\\d{3}[-. ]?\\d\\d[-. ]?\\d{4}", false, true},
     {"\\d[A-Z]? ?\\d[A-Z]{2}", true, true},
     {"GIR ?0AA", false, true},

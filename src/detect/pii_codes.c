@@ -199,7 +199,7 @@ static bool is_in_iban(struct weir_slice t, size_t from, size_t to)
  * eleven digits before it is looked at, so each place once. */
 bool weir_pii__card(struct weir_seek_look *l)
 {
-    size_t from = weir_pii__digits_back(l->text, l->end, CARD_LOOK, " -");
+    size_t from = weir_pii__digits_back(l->text, l->end, CARD_LOOK, " -", 2);
     l->from = from;
     size_t to = from >= l->floor && can_begin(l->text, from) ? card_end(l->text, from) : 0;
     if (to <= from || is_in_iban(l->text, from, to)) {

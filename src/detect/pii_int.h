@@ -48,8 +48,11 @@ bool weir_pii__is_ethereum(const char *spelled, size_t n);
 /* The check digit of cards and many others: every second digit counts twice. */
 bool weir_pii__is_luhn(const char *digits, size_t n);
 
-/* Where the nth digit before `end` stands; of `joints` two may be between digits. 0 < n. */
-size_t weir_pii__digits_back(struct weir_slice t, size_t end, size_t n, const char *joints);
+enum { WEIR_PII_MAX_JOINT = 3 }; /* bytes between two groups of a telephone number */
+
+/* Where the nth digit before `end` stands; of `joints` so many may be between digits. 0 < n. */
+size_t weir_pii__digits_back(struct weir_slice t, size_t end, size_t n, const char *joints,
+                             size_t max_joints);
 
 /* Nothing before or after `at` makes a longer number of it. */
 bool weir_pii__begins_number(struct weir_slice t, size_t at);

@@ -25,14 +25,15 @@ bool weir_pii__is_after(struct weir_slice text, size_t at, const char *const *wo
     return false;
 }
 
-size_t weir_pii__digits_back(struct weir_slice t, size_t end, size_t n, const char *joints)
+size_t weir_pii__digits_back(struct weir_slice t, size_t end, size_t n, const char *joints,
+                             size_t max_joints)
 {
     size_t at = end;
     size_t n_joints = 0;
     while (n > 0 && at > 0) {
         char c = t.p[at - 1];
         bool is_digit = weir_ascii_is_digit(c);
-        if (!is_digit && (c == '\0' || strchr(joints, c) == NULL || ++n_joints > 2)) {
+        if (!is_digit && (c == '\0' || strchr(joints, c) == NULL || ++n_joints > max_joints)) {
             break;
         }
         n_joints = is_digit ? 0 : n_joints;
@@ -447,7 +448,7 @@ bool weir_pii__begins_number(struct weir_slice t, size_t at)
 /* 219-09-8765 and, with a word for it, nine digits in whatever groups: where they begin. */
 static size_t ssn_start(struct weir_slice t, size_t end, bool *is_loose)
 {
-    size_t from = weir_pii__digits_back(t, end, 9, "-. ");
+    size_t from = weir_pii__digits_back(t, end, 9, "-. ", 2);
     size_t n_joints = end - from - 9;
     char second = t.p[end - 5];
     bool is_grouped = n_joints == 2 && !weir_ascii_is_digit(second) && t.p[from + 3] == second &&

@@ -43,7 +43,7 @@ static bool is_joint(char c)
     return c != '\0' && strchr(" -./()+", c) != NULL;
 }
 
-/* Digits with up to two joints between: where the first of them stands, with a bracket or a plus
+/* Digits with up to three joints between: where the first of them stands, with a bracket or a plus
  * sign before it. */
 static size_t number_start(struct weir_slice t)
 {
@@ -55,7 +55,7 @@ static size_t number_start(struct weir_slice t)
         if (weir_ascii_is_digit(c)) {
             from = at - 1;
             n_joints = 0;
-        } else if (!is_joint(c) || ++n_joints > 2) {
+        } else if (!is_joint(c) || ++n_joints > WEIR_PII_MAX_JOINT) {
             break;
         }
         at--;
