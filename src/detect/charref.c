@@ -76,6 +76,10 @@ static size_t read_numeric(struct weir_slice s, size_t at, uint32_t *cp)
     size_t i = at + 2;
     bool is_hex = weir_ascii_lower(weir_ascii_at(s, i)) == 'x';
     i += is_hex;
+    size_t first = i;
+    while (i < s.n && s.p[i] == '0') {
+        i++; /* as many as there are: they do not count */
+    }
     size_t from = i;
     uint32_t value = 0;
     for (; i < s.n && i - from < MOST; i++) {
@@ -89,7 +93,7 @@ static size_t read_numeric(struct weir_slice s, size_t at, uint32_t *cp)
     }
     *cp = value <= 0x10FFFF ? value : 0xFFFD;
     bool has_end = weir_ascii_at(s, i) == ';';
-    return i == from ? at : i + has_end;
+    return i == first ? at : i + has_end;
 }
 
 size_t weir_charref_read(struct weir_slice s, size_t at, uint32_t *cp)

@@ -127,10 +127,12 @@ static bool read_hex(struct weir_slice t, size_t at, size_t n, uint32_t *value)
  * `at`, or `at`. Only what stands for ASCII that is seen, or a space. */
 static size_t written_end(struct weir_slice t, size_t at, uint32_t *cp)
 {
+    enum { LONGEST_REFERENCE = 64 };
     char next = weir_ascii_at(t, at + 1);
     size_t end = at;
     if (t.p[at] == '&') {
-        end = weir_charref_read(t, at, cp);
+        size_t stop = t.n - at > LONGEST_REFERENCE ? at + LONGEST_REFERENCE : t.n;
+        end = weir_charref_read(weir_slice_sub(t, 0, stop), at, cp);
     } else if (t.p[at] == '%' && read_hex(t, at + 1, 2, cp)) {
         end = at + 3;
     } else if (t.p[at] == '\\' && next == 'u' && read_hex(t, at + 2, 4, cp)) {

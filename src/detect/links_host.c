@@ -270,7 +270,8 @@ static enum weir_links__place finish(struct weir_links__host *out)
     }
     out->n -= out->name[out->n - 1] == '.';
     if (out->n == 0) {
-        return WEIR_LINKS_NOWHERE;
+        out->can_exist = false; /* a dot alone: browsers take it, nobody has it */
+        return WEIR_LINKS_UNSURE;
     }
     return !ends_in_number(name_of(out)) || number_host(out) ? WEIR_LINKS_HOST : WEIR_LINKS_NOWHERE;
 }

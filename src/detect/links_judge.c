@@ -558,13 +558,25 @@ static bool judge_web(struct look *k, const struct target *g, struct weir_slice 
     return lead == LEADS_AWAY && add_link(k, g->from, to);
 }
 
+/* Of a text that was cut: without a reference or an escape that may go on behind its end. */
+static struct weir_slice whole_characters(struct weir_slice raw)
+{
+    const char *amp = memrchr(raw.p, '&', raw.n);
+    if (amp != NULL && memchr(amp, ';', (size_t)(raw.p + raw.n - amp)) == NULL) {
+        raw.n = (size_t)(amp - raw.p);
+    }
+    raw.n -= raw.n != 0 && raw.p[raw.n - 1] == '\\';
+    return raw;
+}
+
 /* Is the host over within the target's first bytes, and none? */
 static bool is_no_host(const struct look *k, const struct target *g, struct weir_buf *decoded)
 {
     enum { NEAR = 96 };
     struct weir_slice t = weir_slice_sub(k->head, 0, weir_utf8_floor(k->head, g->from + NEAR));
     size_t authority;
-    weir_links__decode(weir_slice_sub(t, g->from, find_end(t, g)), g->has_escapes, NEAR, decoded);
+    struct weir_slice raw = weir_slice_sub(t, g->from, find_end(t, g));
+    weir_links__decode(whole_characters(raw), g->has_escapes, NEAR, decoded);
     struct weir_slice address = weir_buf_slice(decoded);
     if (weir_links__parse_scheme(address, &authority) != WEIR_LINKS_WEB) {
         return false;
