@@ -17,6 +17,15 @@ def cpu_ns(*pids):
     return total
 
 
+def threads(pid):
+    """{thread: (nanoseconds on a processor, nanoseconds in which it wanted one and had none)}"""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        ran, waited = (task / "schedstat").read_text().split()[:2]
+        found[task.name] = (int(ran), int(waited))
+    return found
+
+
 def cpu_split_s(pid):
     """(user, system) seconds, to the tick: for a look at where the time goes."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

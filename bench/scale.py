@@ -2,13 +2,22 @@
 """How weir scales: processor time per token and memory per stream, by streams, workers and policy.
 
     bench/scale.py                  the tables of docs/sizing.md
+    bench/scale.py --only knee      more and more tokens a second, until the server cannot keep up
 
 Streams say two tokens a second (--rate), so that 9,000 of them leave room for others on the machine: processor
 time is the server's own, of all its threads, and does not depend on who else runs; how long anything took is not
 looked at. The load generator is bench/stream_load, one process on bare epoll.
+
+The knee: each step asks all streams together for more tokens a second. One worker has the first core, the model
+server and the callers the second; two workers share both with them. Printed is what the busiest worker, weir-mock and
+stream_load had of a core each, and what the worker had or wanted: what is wanted and not had, others on the machine
+had. At the end of its core a worker reads several tokens of a stream at once and sends them at once (sends per event), and
+at last streams take longer than their tokens do. Linux shares processors by session first: `setsid -w sh -c 'echo -19
+> /proc/self/autogroup; exec bench/scale.py --only knee'` is before others, who wait meanwhile.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import time
@@ -92,7 +101,7 @@ def measure(mock, workers, streams, route, dialect, args):
 def by_streams(mock, args):
     print("| workers | streams | µs per token | tokens a second for a full core | KiB per stream |")
     print("| ---: | ---: | ---: | ---: | ---: |", flush=True)
-    for workers in (1, 2):
+    for workers in map(int, args.workers.split(",")):
         for streams in map(int, args.streams.split(",")):
             us, grown = measure(mock, workers, streams, "all", "chat", args)
             print(f"| {workers} | {streams:,} | {us:.1f} | {1e6 / us:,.0f} | {grown / 1024:.1f} |", flush=True)
@@ -108,16 +117,110 @@ def by_policy(mock, args):
     print()
 
 
+# --- the knee ---
+
+SECONDS = 6  # of a stream
+FULL = 0.97  # of a core: had, or wanted
+SLOWED = 1.1  # times as long as its tokens take
+
+
+class Watch:
+    """What processes have of a core, and want of it, between two looks."""
+
+    def __init__(self, **pids):
+        self.pids = pids
+        self.began = time.monotonic()
+        self.before = {name: cpu.threads(pid) for name, pid in pids.items()}
+
+    def busiest(self, name):
+        """(had, wanted) of the thread that wanted most, as shares of the time."""
+        ns = (time.monotonic() - self.began) * 1e9
+        shares = []
+        for thread, (ran, waited) in cpu.threads(self.pids[name]).items():
+            ran_before, waited_before = self.before[name].get(thread, (0, 0))
+            had = (ran - ran_before) / ns
+            shares.append((had + (waited - waited_before) / ns, had))
+        wanted, had = max(shares)
+        return had, wanted
+
+
+@contextlib.contextmanager
+def on_core(*cores):
+    """What is started meanwhile runs there."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def step(mock, workers, streams, rate):
+    """One row of the table, as a dictionary."""
+    tokens, watched = SECONDS * rate, {}
+    with on_core(*range(workers)):
+        started = peers.weir("--workers", str(workers), config=json.dumps(config(mock.ports["mock"])))
+    with started as server:
+        with on_core(1):
+            load = load_of(server, "all", "chat", streams, tokens, rate)
+
+        def look():
+            """All have begun; until the first of them end."""
+            watch = Watch(weir=server.pid, mock=mock.pid, load=load.pid)
+            time.sleep(SECONDS / 3)
+            watched.update({name: watch.busiest(name) for name in watch.pids})
+
+        with cpu.Meter(server.pid) as meter:
+            said = load.run(look)
+    slowed = said["total_ms"]["p50"] / 1000 / SECONDS
+    return {"us": meter.us_per(streams * tokens), "slowed": slowed, "sends": said["reads"] / said["events"], **watched}
+
+
+def is_beyond(row):
+    return row["weir"][1] >= FULL or row["slowed"] >= SLOWED
+
+
+def print_step(workers, streams, rate, row):
+    shares = " | ".join(f"{100 * row[name][0]:.0f} %" for name in ("weir", "mock", "load"))
+    print(f"| {workers} | {streams:,} | {streams * rate:,} | {row['us']:.1f} | {shares} "
+          f"| {100 * row['weir'][1]:.0f} % | {row['sends']:.2f} | {row['slowed']:.2f} |", flush=True)  # fmt: skip
+
+
+def knee(mock, args):
+    print("| workers | streams | tokens a second | µs per token | a core: worker | mock | load | worker wants | sends per event | a stream takes |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    for workers in map(int, args.workers.split(",")):
+        for streams in map(int, args.streams.split(",")):
+            per_second = args.from_tokens
+            while True:
+                rate = max(1, round(per_second / streams))
+                row = step(mock, workers, streams, rate)
+                print_step(workers, streams, rate, row)
+                if is_beyond(row):
+                    break
+                per_second = max(1.4 * per_second, streams * (rate + 1))
+    print()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--streams", default="100,1000,5000,9000")
     parser.add_argument("--policy-streams", type=int, default=1000)
     parser.add_argument("--tokens", type=int, default=60, help="of a stream")
     parser.add_argument("--rate", type=int, default=2, help="tokens a second and stream")
-    parser.add_argument("--only", choices=["streams", "policies"])
+    parser.add_argument("--only", choices=["streams", "policies", "knee"])
+    parser.add_argument("--workers", default="1,2")
+    parser.add_argument("--from-tokens", type=int, default=20000, help="a second, the knee's first step")
     args = parser.parse_args()
     os.environ.update(soak_kinds.MASK_KEY)
-    print(f"{args.tokens} tokens a stream, {args.rate} a second. {peers.machine()}.\n")
+    said = "" if args.only == "knee" else f"{args.tokens} tokens a stream, {args.rate} a second. "
+    print(f"{said}{peers.machine()}.\n")
+    if args.only == "knee":
+        with on_core(1):
+            started = peers.mock("--quiet")
+        with started as mock:
+            knee(mock, args)
+        return
     with peers.mock("--quiet") as mock:
         if args.only != "policies":
             by_streams(mock, args)

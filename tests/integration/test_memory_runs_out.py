@@ -29,7 +29,7 @@ BUILT_IN = {
 READ = [Endpoint(f"read {word} {mode}", f"/read{path}", body, ALL, False, "redact")
         for word, (path, body) in ASKED.items() for mode in ("unary", "stream")]  # fmt: skip
 TRIED = {**{name: ENDPOINTS[name] for name in NAMES}, **{e.name: e for e in READ}}
-# No test takes longer than conftest.py allows. With TLS a request has ten times as many allocations.
+# No test takes longer than conftest.py allows. With TLS a request has forty times as many allocations.
 PARTS, TLS_PARTS = (6, 24) if STEP == 1 else (1, 1)
 CHOSEN = list(TRIED) if STEP == 1 else random.Random(seed()).sample(list(TRIED), 3)
 
