@@ -237,6 +237,17 @@ def test_a_second_signal_ends_at_once(weir, second):
         running.read_response()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_until_the_very_end(weir, number):
+    """Whoever listens to them is closed before the process is gone: they must not end it then."""
+    w = weir(config())
+    w.signal(signal.SIGTERM)
+    while w.process.poll() is None:
+        w.signal(number)
+        time.sleep(0.001)
+    w.finish()
+
+
 def test_a_reload_while_draining_is_ignored(weir):
     w = weir(config())
     running = start_request(w)
