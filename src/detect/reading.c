@@ -22,6 +22,17 @@
 
 enum { HTTP_UNPROCESSABLE = 422, SLACK_BYTES = 64, MAX_REST = 128, MAX_LISTS = 8 };
 
+/* What a reader has once it has found something, which is rare. */
+struct finds {
+    struct weir_found raw;     /* told by the reader, but not certain to stay */
+    struct weir_found settled; /* certain: with the last push */
+    struct weir_detection *items;
+    size_t cap_items;
+    struct weir_reader_open open; /* what may be told before its end; kind NULL: nothing */
+    size_t open_start_cp;
+    size_t open_to_cp;
+};
+
 struct one {
     struct weir_reading *reading;
     const struct weir_builtin *builtin;
@@ -30,22 +41,16 @@ struct one {
     struct weir_builtin_made *made;
     struct weir_builtin_wait *wait; /* for its parameters; in the arena, or NULL */
     void *state;
-    struct weir_found raw;     /* told by the reader, but not certain to stay */
-    struct weir_found settled; /* certain: with the last push */
-    struct weir_detection *items;
-    size_t cap_items;
-    size_t low_byte; /* the reader's */
+    struct finds *finds; /* NULL: nothing */
+    size_t low_byte;     /* the reader's */
     size_t mark_byte;
     size_t mark_cp;
-    size_t quiet_byte;            /* if the text ended here, nothing more would begin before it */
-    size_t n_raw;                 /* ever */
-    size_t read_byte;             /* it has read up to there */
-    bool can_rest;                /* as the text stands */
-    unsigned char class;          /* of what it rests on; 0: it wants to see all */
-    unsigned list;                /* its bit in what was found of lists; 0: it has none */
-    struct weir_reader_open open; /* what may be told before its end; kind NULL: nothing */
-    size_t open_start_cp;
-    size_t open_to_cp;
+    size_t quiet_byte;        /* if the text ended here, nothing more would begin before it */
+    size_t n_raw;             /* ever */
+    size_t read_byte;         /* it has read up to there */
+    bool can_rest;            /* as the text stands */
+    unsigned char class;      /* of what it rests on; 0: it wants to see all */
+    unsigned list;            /* its bit in what was found of lists; 0: it has none */
     struct weir_views views;  /* if its kind has them */
     struct weir_fault *fault; /* in the arena; NULL: none */
 };
@@ -67,7 +72,7 @@ struct weir_reading {
     bool can_rest;       /* all of them, as the text stands */
     bool is_resting;     /* with the last push */
     bool is_gathered;    /* what they want to see */
-    bool has_found;      /* some, with the last push that was read */
+    bool has_found;      /* some, as of the last push that was read */
     unsigned char n_lists;
     const struct weir_rest_words *lists[MAX_LISTS];
     bool has_ended;
@@ -177,6 +182,17 @@ void weir_reading_start(struct weir_reading *r)
     }
 }
 
+static void drop_finds(struct one *o)
+{
+    if (o->finds != NULL) {
+        weir_found_dispose(&o->finds->raw);
+        weir_found_dispose(&o->finds->settled);
+        free(o->finds->items);
+        free(o->finds);
+        o->finds = NULL;
+    }
+}
+
 void weir_reading_free(struct weir_reading *r)
 {
     if (r == NULL) {
@@ -192,9 +208,7 @@ void weir_reading_free(struct weir_reading *r)
         }
         weir_builtin__unref(o->made);
         free(o->state);
-        weir_found_dispose(&o->raw);
-        weir_found_dispose(&o->settled);
-        free(o->items);
+        drop_finds(o);
     }
     weir_buf_dispose(&r->text);
     weir_arena_dispose(&r->arena);
@@ -233,12 +247,17 @@ static size_t end_byte(const struct weir_reading *r)
     return r->from_byte + r->text.n;
 }
 
+static size_t n_unsettled(const struct one *o)
+{
+    return o->finds != NULL ? o->finds->raw.n : 0;
+}
+
 /* After it has read: is nothing open but the word being written? */
 static void look_for_rest(struct one *o)
 {
     const struct weir_reading *r = o->reading;
     bool is_plain = false;
-    if (o->class != 0 && o->fault == NULL && o->raw.n == 0) {
+    if (o->class != 0 && o->fault == NULL && n_unsettled(o) == 0) {
         size_t word = r->from_byte + weir_rest_word(weir_buf_slice(&r->text),
                                                     (enum weir_rest_class)o->class, &is_plain);
         is_plain = is_plain && o->low_byte >= word &&
@@ -308,21 +327,22 @@ static struct weir_slice between(const struct weir_reading *r, size_t from_byte,
 static void fill(struct one *o)
 {
     const struct weir_reading *r = o->reading;
+    struct finds *f = o->finds;
     size_t at_byte = o->mark_byte;
     size_t at_cp = o->mark_cp;
-    if (o->settled.n > o->cap_items) {
-        o->cap_items = o->settled.n;
-        o->items = weir_mem_realloc(o->items, o->cap_items * sizeof *o->items);
+    if (f->settled.n > f->cap_items) {
+        f->cap_items = f->settled.n;
+        f->items = weir_mem_realloc(f->items, f->cap_items * sizeof *f->items);
     }
-    for (size_t i = 0; i < o->settled.n; i++) {
-        const struct weir_found_span *s = &o->settled.spans[i];
+    for (size_t i = 0; i < f->settled.n; i++) {
+        const struct weir_found_span *s = &f->settled.spans[i];
         if (s->start_byte > at_byte) {
             at_cp += weir_utf8_count(between(r, at_byte, s->start_byte));
             at_byte = s->start_byte;
         }
         size_t end_byte = s->end_byte > at_byte ? s->end_byte : at_byte;
         struct weir_slice text = between(r, at_byte, end_byte);
-        o->items[i] = (struct weir_detection){
+        f->items[i] = (struct weir_detection){
             .has_span = true,
             .start_cp = at_cp,
             .end_cp = at_cp + weir_utf8_count(text),
@@ -340,11 +360,11 @@ static void settle(struct one *o, size_t low_byte)
 {
     const struct weir_reading *r = o->reading;
     size_t mark_byte = low_byte;
-    if (o->raw.n != 0) {
+    if (n_unsettled(o) != 0) {
         struct weir_found_settle options = {.low_byte = low_byte,
                                             .threshold = o->threshold,
                                             .across_kinds = o->made->kind->across_kinds};
-        size_t first_byte = weir_found_settle(&o->raw, &options, &o->settled);
+        size_t first_byte = weir_found_settle(&o->finds->raw, &options, &o->finds->settled);
         mark_byte = first_byte < mark_byte ? first_byte : mark_byte;
         o->quiet_byte = first_byte < o->quiet_byte ? first_byte : o->quiet_byte;
         fill(o);
@@ -378,8 +398,8 @@ static int read_views(struct one *o, const struct weir_reader_text *t, struct we
 static bool has_rival(const struct one *o, const struct weir_reader_text *t,
                       const struct weir_reader_open *open)
 {
-    for (size_t i = 0; i < o->raw.n; i++) {
-        const struct weir_found_span *s = &o->raw.spans[i];
+    for (size_t i = 0; i < n_unsettled(o); i++) {
+        const struct weir_found_span *s = &o->finds->raw.spans[i];
         if (s->start_byte <= open->start_byte && s->end_byte > open->start_byte &&
             s->score >= 1.0) {
             return true;
@@ -387,6 +407,12 @@ static bool has_rival(const struct one *o, const struct weir_reader_text *t,
     }
     return o->made->kind->has_views &&
            weir_views_low(&o->views, t->text, t->from_byte) <= open->start_byte;
+}
+
+static struct finds *finds_of(struct one *o)
+{
+    o->finds = o->finds != NULL ? o->finds : weir_mem_zalloc(sizeof *o->finds);
+    return o->finds;
 }
 
 /* Counts no code point twice: tokens are long, and come byte by byte. */
@@ -398,55 +424,74 @@ static void look_for_open(struct one *o, const struct weir_reader_text *t)
     bool is_next = open.start_byte == o->mark_byte; /* all before it is settled */
     bool is_told = open.kind != NULL && is_next &&
                    open.to_byte >= open.start_byte + WEIR_READER_OPEN && !has_rival(o, t, &open);
+    if (!is_told && o->finds == NULL) {
+        return;
+    }
+    struct finds *f = finds_of(o);
     if (!is_told) {
-        o->open.kind = NULL;
+        f->open.kind = NULL;
         return;
     }
     const struct weir_reading *r = o->reading;
-    if (o->open.kind == NULL || o->open.start_byte != open.start_byte) {
-        o->open_start_cp = o->mark_cp + weir_utf8_count(between(r, o->mark_byte, open.start_byte));
-        o->open_to_cp = o->open_start_cp;
-        o->open.to_byte = open.start_byte;
+    if (f->open.kind == NULL || f->open.start_byte != open.start_byte) {
+        f->open_start_cp = o->mark_cp + weir_utf8_count(between(r, o->mark_byte, open.start_byte));
+        f->open_to_cp = f->open_start_cp;
+        f->open.to_byte = open.start_byte;
     }
-    if (open.to_byte > o->open.to_byte) {
-        o->open_to_cp += weir_utf8_count(between(r, o->open.to_byte, open.to_byte));
+    if (open.to_byte > f->open.to_byte) {
+        f->open_to_cp += weir_utf8_count(between(r, f->open.to_byte, open.to_byte));
     } else {
-        open.to_byte = o->open.to_byte;
+        open.to_byte = f->open.to_byte;
     }
-    o->open = open;
+    f->open = open;
 }
 
 bool weir_reading_open(const struct weir_reading *r, size_t index, struct weir_detection *d)
 {
     const struct one *o = &r->ones[index];
-    if (r->is_resting || o->open.kind == NULL) {
+    const struct finds *f = o->finds;
+    if (r->is_resting || f == NULL || f->open.kind == NULL) {
         return false;
     }
     *d = (struct weir_detection){.edge = WEIR_EDGE_SURE,
                                  .has_span = true,
-                                 .start_cp = o->open_start_cp,
-                                 .end_cp = o->open_to_cp,
-                                 .text = between(r, o->open.start_byte, o->open.to_byte),
-                                 .detection = weir_slice_cstr(o->open.kind),
-                                 .detection_type = weir_slice_cstr(o->open.type),
+                                 .start_cp = f->open_start_cp,
+                                 .end_cp = f->open_to_cp,
+                                 .text = between(r, f->open.start_byte, f->open.to_byte),
+                                 .detection = weir_slice_cstr(f->open.kind),
+                                 .detection_type = weir_slice_cstr(f->open.type),
                                  .detector_id = o->builtin->base.id,
                                  .score = 1.0};
     return true;
 }
 
+/* What was certain with the last push was taken. */
+static void unsettle(struct one *o)
+{
+    if (o->finds != NULL) {
+        o->finds->settled.n = 0;
+    }
+}
+
 static int read_on(struct one *o, const struct weir_reader_text *t)
 {
-    size_t n_before = o->raw.n;
+    struct weir_found first = {0};
+    size_t n_before = n_unsettled(o);
     size_t to_byte = t->from_byte + t->text.n;
-    struct weir_reader_out out = {.found = &o->raw,
+    struct weir_reader_out out = {.found = o->finds != NULL ? &o->finds->raw : &first,
                                   .low_byte = o->low_byte,
                                   .quiet_byte = to_byte,
                                   .threshold = o->threshold,
                                   .why = "too much was found"};
-    o->settled.n = 0;
+    unsettle(o);
     int rc = o->made->kind->reader->read(o->state, o->made->settings, t, &out);
     rc = rc == 0 && o->made->kind->has_views ? read_views(o, t, &out) : rc;
-    o->n_raw += o->raw.n - n_before;
+    if (first.n != 0) {
+        finds_of(o)->raw = first;
+    } else {
+        weir_found_dispose(&first);
+    }
+    o->n_raw += n_unsettled(o) - n_before;
     if (rc != 0 || o->n_raw > WEIR_FOUND_MAX) {
         fail(o, WEIR_ELIMIT, weir_slice_cstr(out.why));
         return WEIR_ELIMIT;
@@ -481,7 +526,7 @@ static bool rest_alone(struct one *o, struct weir_rest_part part)
         o->mark_cp += weir_utf8_count(between(r, o->mark_byte, word_byte));
         o->mark_byte = word_byte;
     }
-    o->settled.n = 0;
+    unsettle(o);
     o->quiet_byte = to_byte;
     return is_plain;
 }
@@ -514,16 +559,18 @@ static int read_again(struct weir_reading *r, struct weir_rest_part part)
     return rc;
 }
 
-/* Findings are rare: what they took is given back. */
+/* What findings took is given back, but for those that are not settled. */
 static void forget_found(struct one *o)
 {
-    if (o->raw.n == 0) {
-        weir_found_dispose(&o->raw);
+    struct finds *f = o->finds;
+    if (f->raw.n == 0 && f->open.kind == NULL) {
+        drop_finds(o);
+        return;
     }
-    weir_found_dispose(&o->settled);
-    free(o->items);
-    o->items = NULL;
-    o->cap_items = 0;
+    weir_found_dispose(&f->settled);
+    free(f->items);
+    f->items = NULL;
+    f->cap_items = 0;
 }
 
 /* Text that nobody needs any more. What was found points into it: not before that was taken. */
@@ -547,7 +594,7 @@ static bool has_found(const struct weir_reading *r)
 {
     bool is_any = false;
     for (size_t i = 0; i < r->n; i++) {
-        is_any = is_any || r->ones[i].cap_items != 0;
+        is_any = is_any || r->ones[i].finds != NULL;
     }
     return is_any;
 }
@@ -555,7 +602,7 @@ static bool has_found(const struct weir_reading *r)
 static void forget_all_found(struct weir_reading *r)
 {
     for (size_t i = 0; i < r->n; i++) {
-        if (r->ones[i].cap_items != 0) {
+        if (r->ones[i].finds != NULL) {
             forget_found(&r->ones[i]);
         }
     }
@@ -623,7 +670,10 @@ size_t weir_reading_quiet_cp(const struct weir_reading *r, size_t index)
 struct weir_detect_list weir_reading_found(const struct weir_reading *r, size_t index)
 {
     const struct one *o = &r->ones[index];
-    return (struct weir_detect_list){.items = o->items, .n = r->is_resting ? 0 : o->settled.n};
+    if (r->is_resting || o->finds == NULL) {
+        return (struct weir_detect_list){0};
+    }
+    return (struct weir_detect_list){.items = o->finds->items, .n = o->finds->settled.n};
 }
 
 const struct weir_fault *weir_reading_fault(const struct weir_reading *r, size_t index)

@@ -157,8 +157,8 @@ static int scan(const void *settings, struct weir_slice text, struct weir_found 
 /* ---- reading along */
 
 struct reader {
-    struct weir_seek kinds[2]; /* the usual ones and those of pii_ids.c; all-zero: not asked for */
-    size_t at_bytes[];         /* of the custom patterns: they have looked up to there */
+    struct weir_seek *kinds[2]; /* the usual ones and those of pii_ids.c; NULL: not asked for */
+    size_t at_bytes[];          /* of the custom patterns: they have looked up to there */
 };
 
 static size_t reader_size(const void *settings)
@@ -175,7 +175,8 @@ static void reader_init(void *state, const void *settings)
         struct weir_pii_seek seek = weir_pii_seek(s->mask, is_ids != 0);
         struct weir_seek_rules rules = weir_pii_rules(&seek);
         if (weir_pii_has(s->mask, is_ids != 0)) {
-            weir_seek_init(&r->kinds[is_ids], &rules);
+            r->kinds[is_ids] = weir_mem_zalloc(sizeof *r->kinds[is_ids]);
+            weir_seek_init(r->kinds[is_ids], &rules);
         }
     }
 }
@@ -183,8 +184,12 @@ static void reader_init(void *state, const void *settings)
 static void reader_dispose(void *state)
 {
     struct reader *r = state;
-    weir_seek_dispose(&r->kinds[0]);
-    weir_seek_dispose(&r->kinds[1]);
+    for (int is_ids = 0; is_ids < 2; is_ids++) {
+        if (r->kinds[is_ids] != NULL) {
+            weir_seek_dispose(r->kinds[is_ids]);
+            free(r->kinds[is_ids]);
+        }
+    }
 }
 
 static int read_kinds(struct reader *r, const struct settings *s, const struct weir_reader_text *t,
@@ -194,9 +199,9 @@ static int read_kinds(struct reader *r, const struct settings *s, const struct w
     for (int is_ids = 0; is_ids < 2 && rc == 0; is_ids++) {
         struct weir_pii_seek seek = weir_pii_seek(s->mask, is_ids != 0);
         struct weir_seek_rules rules = weir_pii_rules(&seek);
-        if (weir_pii_has(s->mask, is_ids != 0)) {
-            rc = weir_seek_read(&r->kinds[is_ids], &rules, t, out->found);
-            size_t low = weir_seek_low(&r->kinds[is_ids]);
+        if (r->kinds[is_ids] != NULL) {
+            rc = weir_seek_read(r->kinds[is_ids], &rules, t, out->found);
+            size_t low = weir_seek_low(r->kinds[is_ids]);
             out->low_byte = low < out->low_byte ? low : out->low_byte;
             out->quiet_byte = low < out->quiet_byte ? low : out->quiet_byte;
         }
@@ -235,7 +240,8 @@ static bool can_rest(const void *state, const void *settings)
 {
     const struct settings *s = settings;
     const struct reader *r = state;
-    return s->n_customs == 0 && weir_pii_is_numeric(s->mask) && r->kinds[0].n == 0;
+    return s->n_customs == 0 && weir_pii_is_numeric(s->mask) &&
+           (r->kinds[0] == NULL || r->kinds[0]->n == 0);
 }
 
 static const struct weir_reader_ops reader = {.size = reader_size,
