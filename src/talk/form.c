@@ -1,5 +1,6 @@
 #include "talk/form.h"
 
+#include "talk/credential.h"
 #include "wire/json_write.h"
 
 static bool is_letter(char c)
@@ -57,6 +58,11 @@ bool weir_form_is_id(struct weir_slice s, size_t most)
     return is_made_of(s, most, "_.:/+=@-", true) && !has_address(s);
 }
 
+bool weir_form_is_said_id(struct weir_slice s, size_t most)
+{
+    return weir_form_is_id(s, most) && !weir_credential_in_id(s);
+}
+
 bool weir_form_is_seal(struct weir_slice s)
 {
     struct weir_slice mark = WEIR_SLICE(WEIR_FORM_SEAL_MARK);
@@ -66,7 +72,7 @@ bool weir_form_is_seal(struct weir_slice s)
 
 bool weir_form_is_word(struct weir_slice s)
 {
-    return is_made_of(s, WEIR_FORM_WORD_MOST, "_", false);
+    return is_made_of(s, WEIR_FORM_WORD_MOST, "_", false) && !weir_credential_in_id(s);
 }
 
 bool weir_form_is_detection(struct weir_slice s)
@@ -89,7 +95,7 @@ static bool plain_text(const struct weir_json *json, uint32_t at, struct weir_sl
 bool weir_form_is_id_at(const struct weir_json *json, uint32_t at, size_t most)
 {
     struct weir_slice text;
-    return plain_text(json, at, &text) && weir_form_is_id(text, most);
+    return plain_text(json, at, &text) && weir_form_is_said_id(text, most);
 }
 
 bool weir_form_is_base64_at(const struct weir_json *json, uint32_t at, size_t most)
@@ -128,7 +134,8 @@ static bool is_plain_name(const struct weir_json *json, uint32_t key)
     struct weir_slice name;
     bool is_text = plain_text(json, key, &name) && name.n != 0;
     bool is_number = is_text && name.p[0] >= '0' && name.p[0] <= '9'; /* and no name */
-    return is_text && !is_number && is_made_of(name, WEIR_FORM_DETECTION_MOST, "_.-", true);
+    return is_text && !is_number && is_made_of(name, WEIR_FORM_DETECTION_MOST, "_.-", true) &&
+           !weir_credential_in_id(name);
 }
 
 struct plain {

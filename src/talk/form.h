@@ -26,7 +26,10 @@ enum {
  * `jane@example.org` is nobody's id. */
 bool weir_form_is_id(struct weir_slice s, size_t most);
 
-/* Letters and underscores: finish reasons, roles, types. */
+/* The same of what a model server says, without a credential in it (talk/credential.h). */
+bool weir_form_is_said_id(struct weir_slice s, size_t most);
+
+/* Letters and underscores, and no credential: finish reasons, roles, types. */
 bool weir_form_is_word(struct weir_slice s);
 
 /* What a finding may be called in results, replacements and metrics. */
@@ -36,7 +39,8 @@ bool weir_form_is_detection(struct weir_slice s);
 #define WEIR_FORM_SEAL_MARK "weir1."
 bool weir_form_is_seal(struct weir_slice s);
 
-/* Is the value a string of that form? It has no escapes then, so its bytes are its text. */
+/* Is the value, of a model server's answer, a string of that form? It has no escapes then, so its
+ * bytes are its text. */
 bool weir_form_is_id_at(const struct weir_json *json, uint32_t at, size_t most);
 /* What a server has encrypted or signed: base64, of either alphabet. */
 bool weir_form_is_base64_at(const struct weir_json *json, uint32_t at, size_t most);

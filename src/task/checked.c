@@ -394,7 +394,7 @@ static int check_calls(struct weir_checked *g)
     }
     for (size_t i = 0; i < g->tools.n; i++) {
         struct weir_slice id = weir_buf_slice(&g->tools.items[i].id);
-        if (id.n != 0 && !weir_form_is_id(id, WEIR_FORM_CALL_ID_MOST)) {
+        if (id.n != 0 && !weir_form_is_said_id(id, WEIR_FORM_CALL_ID_MOST)) {
             return fail_model(g, "a tool call's id has not the form of one");
         }
     }

@@ -84,7 +84,7 @@ static void put_id(struct stored *st, const char *name, struct weir_buf *out)
     struct weir_slice id =
         is_text ? weir_json_string(&st->json, at, st->task->arena) : WEIR_SLICE("");
     weir_buf_printf(out, ",\"%s\":", name);
-    if (weir_form_is_id(id, WEIR_FORM_ID_MOST)) {
+    if (weir_form_is_said_id(id, WEIR_FORM_ID_MOST)) {
         weir_json_write_quoted(out, id);
     } else {
         weir_buf_append(out, WEIR_SLICE("null"));

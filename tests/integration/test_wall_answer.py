@@ -433,3 +433,15 @@ def test_cut_at_every_position(gateway, path, at):
             events = [cut_event(path, place, before), *others, cut_event(path, place, behind), end]
             text = json.dumps(list(heard(gateway, "block", path, events).values()))
             assert "leak.example" not in text and policies.FALLBACK in text, (place, text)
+
+
+@pytest.mark.parametrize("path", [CHAT, TEXT])
+@pytest.mark.parametrize("route", ENFORCING)
+def test_credentials_do_not_leave_as_ids(gateway, route, path):
+    """Many have the form of an id, and nobody looks at ids."""
+    drawn = ["gh" + "p_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5", "AKI" + "AQWERTYUIOPASDFGH"]
+    kinds = ("id", "call id", "word", "reason", "plain")
+    for place, _ in [one for one in places(FORMAT[path]) if one[1] in kinds]:
+        for credential in drawn:
+            tree = put(clean(path), place, credential)
+            assert leaks(gateway, route, path, tree, credential) == [], place

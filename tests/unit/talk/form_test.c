@@ -93,12 +93,84 @@ static void test_ids(void **state)
     assert_false(weir_form_is_id(WEIR_SLICE("abc"), 2));
 }
 
+/* What servers draw is an id, what gives access to something is none. */
+static void test_credentials(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {
+        "chatcmpl-9aBcDeFgHiJkLmNoPqRsTuVwXyZ01",
+        "chatcmpl-123e4567-e89b-12d3-a456-426614174000",
+        "resp_68af40d2a3f481a0b7c1e5d9f2c3b4a5068af40d2a3f481",
+        "msg_01XFDUDYJgAACzvnptvVoYEL",
+        "toolu_01A09q90qw90lq917835lq9",
+        "call_aBcDeFgHiJkLmNoPqRsTuVw1",
+        "functions.get_weather:0",
+        "functions.sk-small:12",
+        "fp_44709d6fcb",
+        "gen-1737062345-aB3dE5fG7hI9jK1lM3nO",
+        "gsk",
+        "sk-",
+        "hf_transfer",
+        "npm_install_of_a_very_long_package_name",
+        "AKIA",
+        "AKIAPLAN",
+        "eyJhbGciOiJub25lIn0",
+        "a-ghp_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5", /* base64 of any kind may have that in it */
+    };
+    static const char *const credentials[] = {
+        "gh"
+        "p_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5",
+        "s"
+        "k-proj-aB3dE5fG7hI9jK1lM3nO5pQ7",
+        "AKI"
+        "AQ2W3E4R5T6Y7U8I9",
+        "id:gl"
+        "pat-aB3dE5fG7hI9jK1lM3nO",
+        "functions.f:sk"
+        "_live_aB3dE5fG7hI9jK1lM3nO5pQ7",
+        "ey"
+        "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.aB3dE5fG7hI9jK1lM3nO",
+    };
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        if (!weir_form_is_said_id(weir_slice_cstr(ids[i]), 128)) {
+            fail_msg("%s is an id", ids[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof credentials / sizeof credentials[0]; i++) {
+        struct weir_slice s = weir_slice_cstr(credentials[i]);
+        assert_true(
+            weir_form_is_id(s, 128)); /* a caller may send one, and servers of tools want some */
+        if (weir_form_is_said_id(s, 128)) {
+            fail_msg("%s is none", credentials[i]);
+        }
+    }
+}
+
+/* The place of an id or a name may hold one, in any member that nobody looks at. */
+static void test_credentials_in_usage(void **state)
+{
+    (void)state;
+    struct weir_arena arena = {0};
+    struct weir_json j;
+    struct weir_buf out = {0};
+    struct weir_slice json = WEIR_SLICE("{\"w\":\"AKI"
+                                        "AQWERTYUIOPASDFGH\",\"gh"
+                                        "p_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5\":1,\"n\":2}");
+    assert_int_equal(weir_json_parse(&j, json, NULL, &arena, NULL), 0);
+    assert_int_equal(weir_form_write_usage(&j, 0, &out), 2);
+    assert_string_equal(weir_buf_cstr(&out), "{\"w\":null,\"n\":2}");
+    weir_buf_dispose(&out);
+    weir_arena_dispose(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ids),
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_credentials_in_usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
