@@ -42,6 +42,12 @@ void weir_keep_json_begin(struct weir_keep_json *k, struct weir_slice with);
 void weir_keep_json_feed(struct weir_keep_json *k, struct weir_slice text, bool is_replaced,
                          struct weir_buf *out);
 
+/* Is something held back, which may be replaced with what comes? */
+static inline bool weir_keep_json_holds(const struct weir_keep_json *k)
+{
+    return k->token.n != 0;
+}
+
 /* The text has ended. */
 void weir_keep_json_end(struct weir_keep_json *k, struct weir_buf *out);
 

@@ -91,19 +91,49 @@ static void tell(const struct weir_redact *r, struct weir_slice text, bool is_re
     }
 }
 
+/* JSON, of which `out` had so many bytes before. */
+static void count_kept(struct weir_redact *r, struct weir_slice text, bool is_replaced,
+                       struct weir_buf *out)
+{
+    size_t before = out->n;
+    weir_keep_json_feed(r->keep, text, is_replaced, out);
+    r->out_cp += weir_utf8_count(weir_slice_sub(weir_buf_slice(out), before, out->n));
+}
+
+/*
+ * In JSON the run that was replaced last ends with its token: a number is replaced as a whole, with
+ * quotes around it, once its end has come. Goes on to there, character by character; returns the
+ * rest.
+ */
+static struct weir_slice end_run(struct weir_redact *r, struct weir_slice text,
+                                 struct weir_buf *out)
+{
+    while (text.n != 0 && r->is_run_open) {
+        struct weir_redact_run *run = &r->runs[r->n_runs - 1];
+        struct weir_slice c = weir_slice_sub(text, 0, weir_utf8_byte_at(text, 1));
+        bool is_of_escape = r->keep->scan.in_string && r->keep->token.n != 0;
+        count_kept(r, c, false, out);
+        run->end_cp += 1;
+        if (!weir_keep_json_holds(r->keep)) {
+            run->end_cp -= !is_of_escape; /* it stands behind what was replaced */
+            run->end_out = r->out_cp - !is_of_escape;
+            r->is_run_open = false;
+        }
+        text = weir_slice_sub(text, c.n, text.n);
+    }
+    return text;
+}
+
 /* Text that leaves as it is, of so many code points; 0: they are counted. */
 static void pass(struct weir_redact *r, struct weir_slice text, size_t n_cp, struct weir_buf *out)
 {
     tell(r, text, false);
-    size_t before = out->n;
     if (r->keep != NULL) {
-        weir_keep_json_feed(r->keep, text, false, out);
-        n_cp = 0;
+        count_kept(r, r->is_run_open ? end_run(r, text, out) : text, false, out);
     } else {
         weir_buf_append(out, text);
+        r->out_cp += n_cp != 0 ? n_cp : weir_utf8_count(text);
     }
-    r->out_cp +=
-        n_cp != 0 ? n_cp : weir_utf8_count(weir_slice_sub(weir_buf_slice(out), before, out->n));
 }
 
 /* Text of the run at hand. */
@@ -111,9 +141,7 @@ static void swallow(struct weir_redact *r, struct weir_slice text, struct weir_b
 {
     tell(r, text, true);
     if (r->keep != NULL) {
-        size_t before = out->n;
-        weir_keep_json_feed(r->keep, text, true, out);
-        r->out_cp += weir_utf8_count(weir_slice_sub(weir_buf_slice(out), before, out->n));
+        count_kept(r, text, true, out);
     }
 }
 
@@ -189,6 +217,7 @@ static void begin_run(struct weir_redact *r, struct weir_slice with, const struc
     if (r->keeps_runs) {
         keep_run(
             r, &(struct weir_redact_run){d->start_cp, d->end_cp, r->run_start_out, r->run_end_out});
+        r->is_run_open = r->keep != NULL;
     }
     if (r->keep != NULL) {
         weir_keep_json_begin(r->keep, weir_buf_slice(&filled));

@@ -45,6 +45,7 @@ struct weir_redact {
     struct weir_redact_run *runs;
     size_t n_runs;
     size_t cap_runs;
+    bool is_run_open; /* JSON: the end of the last one is not known yet */
 };
 
 void weir_redact_dispose(struct weir_redact *r);

@@ -158,12 +158,75 @@ static void test_places(void **state)
     weir_buf_dispose(&out);
 }
 
+/* JSON that stays JSON: what stands behind a number, a string or an escape that was replaced is
+ * found again where it is, however the text was cut. Marks are capitals. */
+static void test_places_in_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t start_cp;
+        size_t end_cp;
+        const char *left;
+    } cases[] = {
+        {"{'a':17,'b':'X yZ'}", 5, 7, "{'a':'[n]','b':'X yZ'}"},
+        {"{'a':1234567,'b':'X'}", 7, 9, "{'a':'[n]','b':'X'}"},
+        {"[17,18,'X',19,'Y']", 1, 3, "['[n]',18,'X',19,'Y']"},
+        {"{'a':'uv w','b':'X'}", 6, 8, "{'a':'[n] w','b':'X'}"},
+        {"{'a':'u\\nv','b':'X'}", 6, 8, "{'a':'[n]v','b':'X'}"},
+        {"{'a':'uv','b':17,'c':'X'}", 6, 16, "{'a':'[n]','[n]':'[n]','c':'X'}"},
+        {"[17]X", 1, 3, "['[n]']X"},
+        {"[17X, Y", 1, 3, "[[n]X, Y"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct weir_detection d = {.has_span = true,
+                                   .start_cp = cases[i].start_cp,
+                                   .end_cp = cases[i].end_cp,
+                                   .detection = WEIR_SLICE("n")};
+        const struct weir_detection *pointer = &d;
+        char text[64] = {0};
+        char left[64] = {0};
+        for (size_t k = 0; k < strlen(cases[i].text); k++) {
+            text[k] = cases[i].text[k] == '\'' ? '"' : cases[i].text[k];
+        }
+        for (size_t k = 0; k < strlen(cases[i].left); k++) {
+            left[k] = cases[i].left[k] == '\'' ? '"' : cases[i].left[k];
+        }
+        for (size_t cut = 0; cut <= strlen(text); cut++) {
+            struct weir_keep_json keep = {0};
+            struct weir_redact r = {.keeps_runs = true, .keep = &keep};
+            struct weir_buf out = {0};
+            size_t at[] = {0, cut, strlen(text)};
+            for (size_t k = 0; k < 2; k++) {
+                bool touches = d.start_cp < at[k + 1] && d.end_cp > at[k];
+                struct weir_redact_piece in = {.text = {text + at[k], at[k + 1] - at[k]},
+                                               .start_cp = at[k],
+                                               .findings = &pointer,
+                                               .n_findings = touches};
+                weir_redact_piece(&r, WEIR_SLICE("[{detection}]"), &in, &out);
+            }
+            weir_redact_end(&r, &out);
+            assert_string_equal(weir_buf_cstr(&out), left);
+            for (size_t k = 0; text[k] != '\0'; k++) {
+                if (text[k] >= 'X' && text[k] <= 'Z') {
+                    const char *there = strchr(left, text[k]);
+                    assert_int_equal(weir_redact_map(&r, k, false), there - left);
+                    assert_int_equal(weir_redact_map(&r, k + 1, true), there - left + 1);
+                }
+            }
+            weir_redact_dispose(&r);
+            weir_keep_json_dispose(&keep);
+            weir_buf_dispose(&out);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs),      cmocka_unit_test(test_whose_words),
         cmocka_unit_test(test_templates), cmocka_unit_test(test_without_span),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places),    cmocka_unit_test(test_places_in_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
