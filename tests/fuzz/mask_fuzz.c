@@ -2,7 +2,8 @@
  * Values put back: any text in any cut becomes what the whole text becomes, no more is held back
  * than one token is long, and what is held is given back at the end.
  *
- * The first byte says how it is cut; bytes from 0x01 to 0x08 stand for tokens in several spellings.
+ * The first byte says what it is and how it is cut; bytes from 0x01 to 0x08 stand for tokens in
+ * several spellings.
  */
 #include "base/assert.h"
 #include "base/utf8.h"
@@ -53,15 +54,18 @@ static void write_text(const uint8_t *data, size_t size, const struct weir_mask_
     }
 }
 
-static void restore(const struct weir_mask *m, struct weir_slice text, uint8_t how,
-                    struct weir_buf *out)
+static enum weir_restore_kind kind_of(uint8_t how)
+{
+    enum weir_restore_kind json = (how & 2) == 0 ? WEIR_RESTORE_ARGUMENTS : WEIR_RESTORE_ITEM;
+    return (how & 1) == 0 ? WEIR_RESTORE_TEXT : json;
+}
+
+/* In pieces of `step` bytes; 0: in one. */
+static void restore(const struct weir_mask *m, struct weir_slice text, enum weir_restore_kind kind,
+                    size_t step, struct weir_buf *out)
 {
     struct weir_restore r;
-    size_t step = how >> 1;
-    weir_restore_init(&r, m, &hosts,
-                      (how & 1) == 0   ? WEIR_RESTORE_TEXT
-                      : (how & 2) == 0 ? WEIR_RESTORE_ARGUMENTS
-                                       : WEIR_RESTORE_ITEM);
+    weir_restore_init(&r, m, &hosts, kind);
     for (size_t at = 0; at < text.n;) {
         size_t n = step == 0 || step > text.n - at ? text.n - at : step;
         weir_restore_feed(&r, weir_slice_sub(text, at, at + n), out);
@@ -99,8 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct weir_mask_entry *first = NULL;
     const struct weir_mask *m = make_map(&arena, &first);
     write_text(data + 1, size - 1, first, &text);
-    restore(m, weir_buf_slice(&text), data[0] & 1, &whole);
-    restore(m, weir_buf_slice(&text), data[0] | 2, &parts);
+    restore(m, weir_buf_slice(&text), kind_of(data[0]), 0, &whole);
+    restore(m, weir_buf_slice(&text), kind_of(data[0]), 1 + data[0] / 4, &parts);
     WEIR_ASSERT(weir_slice_eq(weir_buf_slice(&whole), weir_buf_slice(&parts)));
     WEIR_ASSERT(count_foreign(m, weir_buf_slice(&text), text.n + 1) ==
                 count_foreign(m, weir_buf_slice(&text), 1 + data[0] / 2));

@@ -27,6 +27,17 @@ static inline void hear_judged(const struct talk *t, size_t id, size_t place)
     }
 }
 
+/* Where a row is annotated, events leave in the order in which they came, unless they are joined.
+ */
+static inline void hear_order(struct talk *t, size_t id, size_t place)
+{
+    bool is_kept = stream_is_row(t) && !t->enforces && !t->is_unary && !t->batching.is_used;
+    if (is_kept && !t->is_lied && id % N_SLOTS < SLOT_ARGUMENTS) {
+        CHECK(t->order[id][place] >= t->heard_order);
+        t->heard_order = t->order[id][place];
+    }
+}
+
 static inline void hear_said(struct talk *t, size_t id, uint32_t cp)
 {
     size_t place = stream_place(cp);
@@ -39,6 +50,7 @@ static inline void hear_said(struct talk *t, size_t id, uint32_t cp)
         CHECK(place == t->n_heard[id]);
     }
     t->n_heard[id] = place + 1;
+    hear_order(t, id, place);
 }
 
 /* Without what the route says in place of the model; unary answers have it behind the text. */

@@ -173,6 +173,7 @@ static void clear_rows(struct talk *t)
     t->n_rows = t->n_events = t->n_heard_ends = 0;
     t->n_numbered = 0;
     t->has_begun = false;
+    t->n_order = t->heard_order = 0;
 }
 
 static void clear(struct talk *t)

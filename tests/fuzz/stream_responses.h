@@ -327,6 +327,7 @@ static inline void row_say_halves(struct talk *t, void (*say)(struct talk *, con
     uint32_t cp = stream_cp(id, place, place % 2 != 0 ? LETTER_A : LETTER_B);
     uint32_t halves[2] = {0xD800u + ((cp - 0x10000) >> 10), 0xDC00u + ((cp - 0x10000) & 0x3FF)};
     t->said[id][place] = cp;
+    t->order[id][place] = t->n_order++;
     for (size_t i = 0; i < 2; i++) {
         if (t->endpoint == MESSAGES_ROUTE) {
             message_text(t, r);

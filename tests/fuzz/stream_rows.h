@@ -58,10 +58,12 @@ static inline size_t row_first(const struct talk *t, const struct row *r)
     return (size_t)(r - t->rows) * N_SLOTS;
 }
 
+/* The word itself only beside the word in the input: it ends the answer. */
 static inline void row_say_name(struct talk *t, const struct row *r, size_t piece)
 {
+    enum { PIECE_BAD = 5 };
     weir_buf_append(&t->wire, WEIR_SLICE(",\"name\":\""));
-    say_piece(t, row_first(t, r) + SLOT_NAMES, piece >> 2, false);
+    say_piece(t, row_first(t, r) + SLOT_NAMES, piece == PIECE_BAD ? piece : piece & 3, false);
     weir_buf_append_byte(&t->wire, '"');
 }
 

@@ -71,6 +71,7 @@ static inline void say_piece(struct talk *t, size_t id, size_t piece, bool is_es
         size_t place = t->n_said[id]++;
         uint32_t cp = is_blank ? BLANK : stream_cp(id, place, stream_letter(*p));
         t->said[id][place] = cp;
+        t->order[id][place] = t->n_order++;
         say_cp(&t->wire, cp, is_escaped);
     }
 }

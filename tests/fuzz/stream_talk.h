@@ -204,6 +204,9 @@ struct talk {
     /* what was said, who looked at it, what was found: by text and place */
     uint32_t said[N_IDS][MAX_TEXT];
     size_t n_said[N_IDS];
+    uint16_t order[N_IDS][MAX_TEXT]; /* of everything, which came when */
+    uint16_t n_order;
+    uint16_t heard_order;
     uint8_t judged[N_DETECTORS][N_IDS][MAX_TEXT];
     uint8_t found[N_DETECTORS][N_IDS][MAX_TEXT]; /* where a word begins */
     size_t n_spanless[N_DETECTORS];
