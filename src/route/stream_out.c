@@ -122,28 +122,73 @@ static void put_event(struct weir_stream_out *o, struct weir_slice name, struct 
     weir_buf_dispose(&counted);
 }
 
-/* Sends bytes with that number in the place of the digits, which lie in them. Most events are
- * small, and one that leaves at once needs no memory. */
+/* Most events are small, and one that leaves at once needs no memory. */
+enum { SMALL_BYTES = 1024 };
+
+/* The JSON with that number in the place of the digits, which lie in it, where there is room. */
+static struct weir_slice count_small(struct weir_slice json, struct weir_slice digits,
+                                     uint64_t number, char small[SMALL_BYTES])
+{
+    char text[WEIR_SLICE_U64_MOST];
+    struct weir_slice said = weir_slice_of_u64(number, text);
+    size_t at = (size_t)(digits.p - json.p);
+    struct weir_slice behind = weir_slice_sub(json, at + digits.n, json.n);
+    if (at + said.n + behind.n > SMALL_BYTES) {
+        return (struct weir_slice){0};
+    }
+    memcpy(small, json.p, at);
+    memcpy(small + at, said.p, said.n);
+    memcpy(small + at + said.n, behind.p, behind.n);
+    return weir_slice_make(small, at + said.n + behind.n);
+}
+
+static void send_named(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
+{
+    char small[SMALL_BYTES];
+    size_t n = o->options.is_ndjson ? 0 : weir_sse_put_event(small, sizeof small, name, json);
+    if (n != 0) {
+        send_bytes(o, weir_slice_make(small, n));
+    } else {
+        put_named(o, name, json);
+        flush(o);
+    }
+}
+
+/* As put_event, and it leaves. */
+static void send_event(struct weir_stream_out *o, struct weir_slice name, struct weir_slice json)
+{
+    char small[SMALL_BYTES];
+    struct weir_slice digits;
+    struct weir_slice number = number_of(o);
+    bool is_found = number.n != 0 && weir_stream_find_number(json, number, &digits);
+    struct weir_slice counted =
+        is_found ? count_small(json, digits, o->n_numbered, small) : (struct weir_slice){0};
+    if (number.n == 0) {
+        send_named(o, name, json);
+    } else if (counted.n != 0) {
+        o->n_numbered++;
+        send_named(o, name, counted);
+    } else {
+        put_event(o, name, json);
+        flush(o);
+    }
+}
+
+/* Sends bytes with that number in the place of the digits, which lie in them. */
 static void send_counted(struct weir_stream_out *o, struct weir_slice bytes,
                          struct weir_slice digits, uint64_t number)
 {
-    enum { SMALL_BYTES = 1024 };
     char small[SMALL_BYTES];
-    char text[WEIR_SLICE_U64_MOST];
-    struct weir_slice said = weir_slice_of_u64(number, text);
-    size_t at = (size_t)(digits.p - bytes.p);
-    struct weir_slice behind = weir_slice_sub(bytes, at + digits.n, bytes.n);
-    if (at + said.n + behind.n <= sizeof small) {
-        memcpy(small, bytes.p, at);
-        memcpy(small + at, said.p, said.n);
-        memcpy(small + at + said.n, behind.p, behind.n);
-        send_bytes(o, weir_slice_make(small, at + said.n + behind.n));
-    } else {
-        weir_buf_append(&o->scratch, weir_slice_sub(bytes, 0, at));
-        weir_buf_append(&o->scratch, said);
-        weir_buf_append(&o->scratch, behind);
-        flush(o);
+    struct weir_slice counted = count_small(bytes, digits, number, small);
+    if (counted.n != 0) {
+        send_bytes(o, counted);
+        return;
     }
+    size_t at = (size_t)(digits.p - bytes.p);
+    weir_buf_append(&o->scratch, weir_slice_sub(bytes, 0, at));
+    weir_buf_append_u64(&o->scratch, number);
+    weir_buf_append(&o->scratch, weir_slice_sub(bytes, at + digits.n, bytes.n));
+    flush(o);
 }
 
 /* An event as it came, with its number wherever that stands. */
@@ -449,8 +494,7 @@ static enum weir_flow out_event(struct weir_out *base, struct weir_slice json)
                                             .n_said = o->options.joins_findings ? base->n_said : 0,
                                             .data = json});
     }
-    put_event(o, name_of(o, json), json);
-    flush(o);
+    send_event(o, name_of(o, json), json);
     return sent_plain(o, json.n);
 }
 

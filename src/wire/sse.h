@@ -77,6 +77,8 @@ int weir_sse_finish(struct weir_sse_reader *r);
  * format. The buffer's ceiling is kept: WEIR_ELIMIT, and then nothing is written.
  */
 int weir_sse_append_event(struct weir_buf *out, struct weir_slice name, struct weir_slice data);
+/* The same to memory of that size: how many bytes it takes; 0: there is no room for it. */
+size_t weir_sse_put_event(char *to, size_t room, struct weir_slice name, struct weir_slice data);
 int weir_sse_append_comment(struct weir_buf *out, struct weir_slice text);
 
 #endif

@@ -107,6 +107,17 @@ int weir_sse_append_event(struct weir_buf *out, struct weir_slice name, struct w
     return append_block(out, &b);
 }
 
+size_t weir_sse_put_event(char *to, size_t room, struct weir_slice name, struct weir_slice data)
+{
+    struct block b = event_block(name, data);
+    size_t n = block_size(&b);
+    if (n > room) {
+        return 0;
+    }
+    put_block(to, &b);
+    return n;
+}
+
 int weir_sse_append_comment(struct weir_buf *out, struct weir_slice text)
 {
     struct block b = comment_block(text);

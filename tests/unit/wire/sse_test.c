@@ -232,6 +232,11 @@ static void writing(void **state)
         struct weir_buf out = {0};
         assert_int_equal(weir_sse_append_event(&out, name, data), 0);
         assert_string_equal(weir_buf_cstr(&out), rows[i].out);
+        char put[64];
+        assert_true(out.n <= sizeof put);
+        assert_int_equal(weir_sse_put_event(put, out.n, name, data), out.n);
+        assert_memory_equal(put, out.p, out.n);
+        assert_int_equal(weir_sse_put_event(put, out.n - 1, name, data), 0);
         weir_buf_dispose(&out);
     }
 }
