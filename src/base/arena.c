@@ -9,16 +9,15 @@
 
 /*
  * The first blocks are small, so that a tiny request costs little and of a larger one only a small
- * part stays unused. With its header one is 1 KiB, which the allocator still serves from its
- * fastest lists. Once there are eight of a size the next is twice as large.
+ * part stays unused: with its header one is 256 bytes. Once there are eight of a size the next is
+ * twice as large.
  */
-enum { FIRST_BLOCK_BYTES = 1024 - 16, LARGEST_BLOCK_BYTES = 64 * 1024, BLOCKS_OF_A_SIZE = 8 };
+enum { FIRST_BLOCK_BYTES = 256 - 16, LARGEST_BLOCK_BYTES = 64 * 1024, BLOCKS_OF_A_SIZE = 8 };
 
 enum { TAKE_BYTES = 16 * 1024 }; /* a buffer that is worth keeping */
 
 struct weir_arena_block {
     struct weir_arena_block *next;
-    size_t size;
     _Alignas(max_align_t) char data[];
 };
 
@@ -47,8 +46,9 @@ enum { GAP_BYTES = 0 };
 
 static size_t next_size(const struct weir_arena *a)
 {
-    size_t size = a->blocks != NULL ? a->blocks->size : FIRST_BLOCK_BYTES;
-    if (a->total_bytes >= BLOCKS_OF_A_SIZE * size) {
+    size_t size = FIRST_BLOCK_BYTES;
+    for (size_t n = a->n_blocks; n >= BLOCKS_OF_A_SIZE && size < LARGEST_BLOCK_BYTES;
+         n -= BLOCKS_OF_A_SIZE) {
         size *= 2;
     }
     return size < LARGEST_BLOCK_BYTES ? size : LARGEST_BLOCK_BYTES;
@@ -60,31 +60,32 @@ static void count(struct weir_arena *a, size_t n)
     weir_account_add(a->account, n);
 }
 
-static void add_block(struct weir_arena *a, size_t need)
+static struct weir_arena_block *add_block(struct weir_arena *a, size_t size)
 {
-    size_t size = next_size(a);
-    if (size < need) {
-        size = need;
-    }
     struct weir_arena_block *b = weir_mem_alloc(sizeof *b + size);
     b->next = a->blocks;
-    b->size = size;
     a->blocks = b;
-    a->cursor = b->data;
-    a->limit = b->data + size;
     count(a, sizeof *b + size);
     ASAN_POISON_MEMORY_REGION(b->data, size);
+    return b;
 }
 
-/* A block of its own behind the current one, so that the current one keeps filling up. */
-static void *alloc_large(struct weir_arena *a, size_t n)
+/* In a new block: one that has room for others too, or one of its own. Of it and the one that was
+ * filled so far the one with more room left is filled from now on. */
+static char *alloc_in_new_block(struct weir_arena *a, size_t need)
 {
-    struct weir_arena_block *b = weir_mem_alloc(sizeof *b + n);
-    b->size = n;
-    b->next = a->blocks->next;
-    a->blocks->next = b;
-    count(a, sizeof *b + n);
-    return b->data;
+    size_t size = next_size(a);
+    if (size >= need) {
+        a->n_blocks++;
+    } else {
+        size = need;
+    }
+    char *p = add_block(a, size)->data;
+    if (size - need >= (size_t)(a->limit - a->cursor)) {
+        a->cursor = p + need;
+        a->limit = p + size;
+    }
+    return p;
 }
 
 void *weir_arena_alloc(struct weir_arena *a, size_t n)
@@ -92,14 +93,12 @@ void *weir_arena_alloc(struct weir_arena *a, size_t n)
     WEIR_ASSERT(n <= SIZE_MAX / 2);
     /* Zero bytes are one byte, so that the pointer is valid and different from all others. */
     size_t need = ((n != 0 ? n : 1) + GAP_BYTES + (ALIGNMENT - 1)) & ~(ALIGNMENT - 1);
-    if (need > (size_t)(a->limit - a->cursor)) {
-        if (a->blocks != NULL && need > LARGEST_BLOCK_BYTES / 4) {
-            return alloc_large(a, n); /* the end of the block is the end of the piece */
-        }
-        add_block(a, need);
+    char *p = a->cursor;
+    if (need <= (size_t)(a->limit - p)) {
+        a->cursor += need;
+    } else {
+        p = alloc_in_new_block(a, need);
     }
-    void *p = a->cursor;
-    a->cursor += need;
     ASAN_UNPOISON_MEMORY_REGION(p, n);
     return p;
 }

@@ -31,6 +31,7 @@ struct weir_arena {
     char *cursor;
     char *limit;
     struct weir_arena_undo *undos;
+    size_t n_blocks;    /* that were made to be shared by several pieces */
     size_t total_bytes; /* of all blocks, and of what was taken */
     struct weir_account *account;
 };

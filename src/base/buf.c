@@ -24,12 +24,28 @@ void weir_buf_dispose(struct weir_buf *b)
     *b = (struct weir_buf){.max = b->max, .account = b->account};
 }
 
+static void set_cap(struct weir_buf *b, size_t cap)
+{
+    if (cap > b->cap) {
+        b->p = weir_mem_realloc(b->p, cap);
+        weir_account_add(b->account, cap - b->cap);
+        b->cap = cap;
+    }
+}
+
+/* 0 and how much `n` more bytes are in all, or WEIR_ELIMIT. */
+static int add_up(const struct weir_buf *b, size_t n, size_t *need)
+{
+    bool is_too_much = __builtin_add_overflow(b->n, n, need) || *need > SIZE_MAX / 2 ||
+                       (b->max != 0 && *need > b->max);
+    return is_too_much ? WEIR_ELIMIT : 0;
+}
+
 /* `spare` bytes (a NUL that is not content) may lie beyond the ceiling. */
 static int grow(struct weir_buf *b, size_t n, size_t spare)
 {
     size_t need;
-    if (__builtin_add_overflow(b->n, n, &need) || need > SIZE_MAX / 2 ||
-        (b->max != 0 && need > b->max)) {
+    if (add_up(b, n, &need) != 0) {
         return WEIR_ELIMIT;
     }
     size_t cap = b->cap < SMALLEST_BYTES ? SMALLEST_BYTES : b->cap;
@@ -39,12 +55,18 @@ static int grow(struct weir_buf *b, size_t n, size_t spare)
     if (b->max != 0 && cap - spare > b->max) {
         cap = b->max + spare;
     }
-    if (cap > b->cap) {
-        b->p = weir_mem_realloc(b->p, cap);
-        weir_account_add(b->account, cap - b->cap);
-        b->cap = cap;
-    }
+    set_cap(b, cap);
     return 0;
+}
+
+int weir_buf_reserve_exact(struct weir_buf *b, size_t n)
+{
+    size_t need;
+    int rc = add_up(b, n, &need);
+    if (rc == 0) {
+        set_cap(b, need);
+    }
+    return rc;
 }
 
 int weir_buf_reserve(struct weir_buf *b, size_t n)

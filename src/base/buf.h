@@ -37,6 +37,9 @@ int weir_buf_printf(struct weir_buf *b, const char *fmt, ...) __attribute__((for
 /* Room for `n` more bytes at p + n, to be filled and then claimed by adding to `n`. */
 int weir_buf_reserve(struct weir_buf *b, size_t n);
 
+/* The same where it is known that no more will come: without room for growth. */
+int weir_buf_reserve_exact(struct weir_buf *b, size_t n);
+
 /* Drops the first `n` bytes, moving the rest to the front. Not for loops over large buffers. */
 void weir_buf_consume(struct weir_buf *b, size_t n);
 

@@ -160,7 +160,8 @@ static void begin(struct weir_http_stream *s, const struct decoder *what)
     }
     weir_arena_defer(&s->arena, dispose_body, &d->body);
     if (s->req.has_length) {
-        weir_buf_reserve(&d->body, s->req.length < FIRST_BYTES ? s->req.length : FIRST_BYTES);
+        size_t first = s->req.length < FIRST_BYTES ? (size_t)s->req.length : FIRST_BYTES;
+        weir_buf_reserve_exact(&d->body, first);
     }
     s->ctx = d;
     s->handler = &HANDLER;

@@ -114,7 +114,7 @@ static void test_first_block_is_small(void **state)
     (void)state;
     struct weir_arena a = {0};
     weir_arena_alloc(&a, 1);
-    assert_in_range(a.total_bytes, 1, 2048);
+    assert_in_range(a.total_bytes, 1, 256);
     weir_arena_dispose(&a);
 }
 
@@ -130,6 +130,25 @@ static void test_large_piece_wastes_nothing(void **state)
     assert_int_equal(a.total_bytes, before);
     assert_in_range(before, 1000000, 1010000);
     weir_arena_dispose(&a);
+}
+
+/* So does one that is larger than the first blocks, whether it comes first or not. */
+static void test_middling_piece_wastes_nothing(void **state)
+{
+    (void)state;
+    for (size_t n_before = 0; n_before < 2; n_before++) {
+        struct weir_arena a = {0};
+        for (size_t i = 0; i < n_before; i++) {
+            weir_arena_alloc(&a, 16);
+        }
+        size_t before = a.total_bytes;
+        weir_arena_alloc(&a, 1000);
+        assert_in_range(a.total_bytes - before, 1000, 1000 + 64);
+        before = a.total_bytes;
+        weir_arena_alloc(&a, 16);
+        assert_int_equal(a.total_bytes == before, n_before != 0);
+        weir_arena_dispose(&a);
+    }
 }
 
 /* Many small ones cost little more than they hold. */
@@ -251,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_end_is_guarded),
         cmocka_unit_test(test_first_block_is_small),
         cmocka_unit_test(test_large_piece_wastes_nothing),
+        cmocka_unit_test(test_middling_piece_wastes_nothing),
         cmocka_unit_test(test_growth_is_bounded),
         cmocka_unit_test(test_dup_and_printf),
         cmocka_unit_test(test_take_buf),

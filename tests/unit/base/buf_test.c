@@ -43,6 +43,23 @@ static void test_append(void **state)
     weir_buf_dispose(&b);
 }
 
+static void test_reserve_exact(void **state)
+{
+    (void)state;
+    struct weir_account account = {0};
+    struct weir_buf b = {.max = 100, .account = &account};
+    assert_int_equal(weir_buf_reserve_exact(&b, 101), WEIR_ELIMIT);
+    assert_int_equal(account.bytes, 0);
+    assert_int_equal(weir_buf_reserve_exact(&b, 71), 0);
+    assert_int_equal(account.bytes, 71);
+    assert_int_equal(weir_buf_append(&b, WEIR_SLICE("abc")), 0);
+    assert_int_equal(weir_buf_reserve_exact(&b, 68), 0); /* there already */
+    assert_int_equal(account.bytes, 71);
+    assert_content(&b, "abc");
+    weir_buf_dispose(&b);
+    assert_int_equal(account.bytes, 0);
+}
+
 /* Every ceiling and every length: accepted exactly when it fits, otherwise nothing changes. */
 static void test_ceiling(void **state)
 {
@@ -217,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_append_u64),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_append),
+        cmocka_unit_test(test_reserve_exact),
         cmocka_unit_test(test_ceiling),
         cmocka_unit_test(test_ceiling_after_nul),
         cmocka_unit_test(test_absurd_sizes),
