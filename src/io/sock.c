@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "io/fds.h"
 #include "io/io_int.h"
 
@@ -297,6 +298,7 @@ int weir_sock_accept(struct weir_sock *s, struct weir_loop *loop, int fd, struct
 static void on_connect(uv_connect_t *req, int status)
 {
     struct weir_sock *s = req->data;
+    free(req);
     if (s->state != WEIR_SOCK_CONNECTING) {
         return;
     }
@@ -327,7 +329,6 @@ int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct 
 {
     init(s, loop);
     s->state = WEIR_SOCK_CONNECTING;
-    s->connect_req.data = s;
     s->is_counted = weir_fds_take(WEIR_FDS_SERVICE);
     if (!s->is_counted) {
         fail_for_want_of_descriptors(s);
@@ -339,7 +340,12 @@ int weir_sock_connect(struct weir_sock *s, struct weir_loop *loop, const struct 
     if (s->state == WEIR_SOCK_FAILED) {
         return 0;
     }
-    int err = uv_tcp_connect(&s->connect_req, &s->tcp, addr, on_connect);
+    uv_connect_t *req = weir_mem_alloc(sizeof *req);
+    req->data = s;
+    int err = uv_tcp_connect(req, &s->tcp, addr, on_connect);
+    if (err != 0) {
+        free(req);
+    }
     uv_fileno((uv_handle_t *)&s->tcp, &s->fd);
     if (err == UV_EMFILE || err == UV_ENFILE) {
         weir_fds_note_unconnected();

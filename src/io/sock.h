@@ -68,7 +68,7 @@ struct weir_sock {
     bool tls_truncated;   /* with on_eof: TCP ended without TLS close_notify */
     /* the rest is the socket's own, but for `out_max` and `sent_bytes` */
     bool is_paused;
-    bool is_writing; /* write_req is under way */
+    bool is_writing; /* an asynchronous write is under way */
     bool has_eof;
     bool has_sent_end;
     bool tell_open; /* these events are due: `later` calls them */
@@ -87,8 +87,6 @@ struct weir_sock {
     char *why;
     void (*close_fn)(void *ctx);
     void *close_ctx;
-    uv_write_t write_req;
-    uv_connect_t connect_req;
 };
 
 /*

@@ -7,10 +7,12 @@
  * While that write is under way nothing else is sent: what is added meanwhile waits behind it.
  */
 #include "base/err.h"
+#include "base/mem.h"
 #include "io/io_int.h"
 #include "io/sock.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 enum {
@@ -115,6 +117,7 @@ static void write_failed(struct weir_sock *s, int uv_err)
 static void on_written(uv_write_t *req, int status)
 {
     struct weir_sock *s = req->data;
+    free(req);
     if (s->state == WEIR_SOCK_CLOSING) {
         return;
     }
@@ -135,11 +138,12 @@ static void write_rest(struct weir_sock *s)
 {
     struct iovec iov[MAX_IOV];
     int n = weir_bufq_iov(&s->out, iov, MAX_IOV, &s->in_flight_bytes);
-    s->write_req.data = s;
-    int err = uv_write(&s->write_req, (uv_stream_t *)&s->tcp, (const uv_buf_t *)iov, (unsigned)n,
-                       on_written);
+    uv_write_t *req = weir_mem_alloc(sizeof *req); /* few sockets ever need one: not theirs */
+    req->data = s;
+    int err = uv_write(req, (uv_stream_t *)&s->tcp, (const uv_buf_t *)iov, (unsigned)n, on_written);
     s->is_writing = err == 0;
     if (err != 0) {
+        free(req);
         write_failed(s, err);
     }
 }
