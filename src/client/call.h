@@ -84,7 +84,9 @@ struct weir_call_request {
     const struct weir_call_context *context; /* may be NULL */
     struct weir_slice method;                /* "GET", "POST" */
     struct weir_slice path;                  /* the target's prefix goes before it */
-    const struct weir_http_field *fields; /* lower case; not host, content-length, connection, … */
+    /* Lower case; not host, content-length, connection, … What they point to is borrowed until
+     * on_done or cancel, the fields themselves until weir_call_start returns. */
+    const struct weir_http_field *fields;
     size_t n_fields;
     struct weir_slice body; /* whole body; borrowed until on_done or cancel */
     bool has_stream_body;   /* instead: weir_call_write … weir_call_end_body (HTTP/2 only) */

@@ -132,9 +132,9 @@ static void add_trace(struct head *h, struct weir_call *call)
     } else {
         weir_trace_start(&call->trace, false);
     }
-    char *value = weir_arena_alloc(h->arena, WEIR_TRACE_PARENT_BYTES + 1);
-    weir_trace_format(&call->trace, value);
-    add_new(h, WEIR_SLICE("traceparent"), weir_slice_make(value, WEIR_TRACE_PARENT_BYTES));
+    weir_trace_format(&call->trace, call->trace_parent);
+    add_new(h, WEIR_SLICE("traceparent"),
+            weir_slice_make(call->trace_parent, WEIR_TRACE_PARENT_BYTES));
 }
 
 /* By it a service's log lines are found that belong to one of ours. */

@@ -262,6 +262,7 @@ struct weir_call {
     bool is_unreached; /* no connection could be had */
     const char *why;
 
+    char trace_parent[WEIR_TRACE_PARENT_BYTES + 1];
     struct weir_trace trace; /* its own span */
     uint8_t parent_id[8];
 };

@@ -33,7 +33,6 @@ struct weir_grpc_call {
 
     struct weir_call *http; /* NULL: not begun, ended, or waiting to begin again */
     struct weir_buf body;   /* the framed request; of a stream: room to frame one */
-    struct weir_http_field fields[MAX_FIELDS];
     char timeout[WEIR_GRPC_TIMEOUT_BYTES];
     unsigned n_retries;
     struct weir_timer back_off;
@@ -369,22 +368,22 @@ static uint64_t time_left_ms(const struct weir_grpc_call *g)
     return g->context.deadline_ms > now ? g->context.deadline_ms - now : 1;
 }
 
-static size_t fill_fields(struct weir_grpc_call *g)
+static size_t fill_fields(struct weir_grpc_call *g, struct weir_http_field *fields)
 {
     size_t n = 0;
-    g->fields[n++] =
+    fields[n++] =
         (struct weir_http_field){WEIR_SLICE("content-type"), WEIR_SLICE("application/grpc")};
-    g->fields[n++] = (struct weir_http_field){WEIR_SLICE("te"), WEIR_SLICE("trailers")};
+    fields[n++] = (struct weir_http_field){WEIR_SLICE("te"), WEIR_SLICE("trailers")};
     if (g->context.deadline_ms != 0) {
         size_t len = weir_grpc_format_timeout(time_left_ms(g), g->timeout);
         struct weir_slice value = weir_slice_make(g->timeout, len);
-        g->fields[n++] = (struct weir_http_field){WEIR_SLICE("grpc-timeout"), value};
+        fields[n++] = (struct weir_http_field){WEIR_SLICE("grpc-timeout"), value};
     }
     if (g->request.is_gzip) {
-        g->fields[n++] = (struct weir_http_field){WEIR_SLICE("grpc-encoding"), WEIR_SLICE("gzip")};
+        fields[n++] = (struct weir_http_field){WEIR_SLICE("grpc-encoding"), WEIR_SLICE("gzip")};
     }
     if (g->request.model_id.n != 0) {
-        g->fields[n++] = (struct weir_http_field){WEIR_SLICE("mm-model-id"), g->request.model_id};
+        fields[n++] = (struct weir_http_field){WEIR_SLICE("mm-model-id"), g->request.model_id};
     }
     return n;
 }
@@ -394,13 +393,14 @@ static void begin(struct weir_grpc_call *g)
     static const struct weir_call_events events = {
         .on_head = on_head, .on_body = on_body, .on_room = on_room, .on_done = on_end};
     bool has_all = is_whole(&g->request);
+    struct weir_http_field fields[MAX_FIELDS];
     struct weir_call_request request = {
         .target = g->request.target,
         .context = &g->context,
         .method = WEIR_SLICE("POST"),
         .path = weir_slice_cstr(g->request.path),
-        .fields = g->fields,
-        .n_fields = fill_fields(g),
+        .fields = fields,
+        .n_fields = fill_fields(g, fields),
         .body = has_all ? weir_buf_slice(&g->body) : (struct weir_slice){0},
         .has_stream_body = !has_all,
         .answer = WEIR_CALL_STREAM,

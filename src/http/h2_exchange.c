@@ -11,8 +11,10 @@
  * exchange has to be told then is noted and posted.
  */
 #include "base/err.h"
+#include "base/mem.h"
 #include "http/h2_client_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_PSEUDO = 4 }; /* :method, :scheme, :authority, :path */
@@ -214,8 +216,7 @@ static size_t fill_fields(const struct weir_http_up *up, const struct weir_http_
 void weir_h2__begin(struct weir_http_up *up, struct weir_http_exchange *ex,
                     const struct weir_http_up_request *request)
 {
-    nghttp2_nv *fields =
-        weir_arena_alloc(ex->arena, (N_PSEUDO + request->n_fields + 1) * sizeof *fields);
+    nghttp2_nv *fields = weir_mem_array(N_PSEUDO + request->n_fields + 1, sizeof *fields);
     char digits[WEIR_HTTP_DECIMAL_BYTES];
     size_t n = fill_fields(up, request, weir_http_decimal(digits, request->body.n), fields);
     bool has_body = request->body.n != 0 || request->has_stream_body;
@@ -224,6 +225,7 @@ void weir_h2__begin(struct weir_http_up *up, struct weir_http_exchange *ex,
     ex->is_sent = !has_body;
     ex->id =
         nghttp2_submit_request(session_of(up), NULL, fields, n, has_body ? &provider : NULL, ex);
+    free(fields); /* copied */
     if (ex->id < 0) {
         ex->is_refused = true;
         note(ex, WEIR_EPROTO, nghttp2_strerror(ex->id));

@@ -66,10 +66,10 @@ struct run {
     struct weir_timer drain_timer;
     struct weir_post post; /* to go on after a resume, outside of it */
 
-    struct weir_arena arena; /* of the fault */
-    struct weir_fault fault;
-    int end_err;         /* how the call ended, when is_over */
-    const char *end_why; /* in the arena */
+    struct weir_arena arena;  /* of the fault */
+    struct weir_fault *fault; /* NULL: none */
+    int end_err;              /* how the call ended, when is_over */
+    const char *end_why;      /* in the arena */
 };
 
 static void destroy(struct run *r)
@@ -99,10 +99,11 @@ static void stop(struct run *r)
 static void fail(struct run *r, int err, const char *why)
 {
     r->phase = ENDED;
-    r->fault = (struct weir_fault){.origin = weir_model_origin(r->op),
-                                   .id = r->model_id,
-                                   .err = err,
-                                   .why = weir_slice_cstr(why)};
+    r->fault = weir_arena_alloc(&r->arena, sizeof *r->fault);
+    *r->fault = (struct weir_fault){.origin = weir_model_origin(r->op),
+                                    .id = r->model_id,
+                                    .err = err,
+                                    .why = weir_slice_cstr(why)};
 }
 
 /* In seconds; a date, or longer than anybody waits: 0. */
@@ -125,11 +126,11 @@ static void fail_with_status(struct run *r, int status, struct weir_slice body)
 {
     fail(r, WEIR_EPEER, weir_arena_printf(&r->arena, "answered status %d", status));
     bool is_absent = status == 404 || status == 405 || status == 501;
-    r->fault.status = r->op == WEIR_MODEL_TOKENIZE && is_absent ? 404 : status;
-    r->fault.is_key_refused = status == 401 && !r->has_callers_key;
-    weir_fault_take_fields(&r->fault, &r->arena, r->fields, r->n_fields);
-    r->fault.retry_after_ms = retry_after_ms(r);
-    weir_openai_answer_message(&r->fault, body, &r->arena);
+    r->fault->status = r->op == WEIR_MODEL_TOKENIZE && is_absent ? 404 : status;
+    r->fault->is_key_refused = status == 401 && !r->has_callers_key;
+    weir_fault_take_fields(r->fault, &r->arena, r->fields, r->n_fields);
+    r->fault->retry_after_ms = retry_after_ms(r);
+    weir_openai_answer_message(r->fault, body, &r->arena);
 }
 
 static void emit(struct run *r, const struct weir_model_frame *frame)
@@ -146,12 +147,12 @@ static void emit(struct run *r, const struct weir_model_frame *frame)
 static void report(struct run *r)
 {
     r->is_reported = true;
-    if (r->times != NULL && r->fault.origin != WEIR_FAULT_NONE) {
-        r->times->err = r->fault.err;
-        r->times->status = r->fault.status;
+    if (r->times != NULL && r->fault != NULL) {
+        r->times->err = r->fault->err;
+        r->times->status = r->fault->status;
     }
     r->is_in_event = true;
-    r->events->on_done(r->ctx, r->fault.origin != WEIR_FAULT_NONE ? &r->fault : NULL);
+    r->events->on_done(r->ctx, r->fault);
     r->is_in_event = false;
     if (r->is_freed) {
         destroy(r);
@@ -222,7 +223,7 @@ static void take_event(struct run *r, const struct weir_sse_event *e)
     };
     if (frame.is_error) {
         fail(r, WEIR_EPEER, "an error in the stream");
-        weir_openai_answer_event(&r->fault, e->data, &r->arena);
+        weir_openai_answer_event(r->fault, e->data, &r->arena);
     }
     emit(r, &frame);
     if (!frame.is_error && is_last_event(r, e)) {
@@ -366,7 +367,7 @@ static void on_stream_done(void *ctx, const struct weir_call_result *result)
         go_on(r);
     } else {
         fail(r, r->end_err != 0 ? r->end_err : WEIR_EPEER, r->end_why);
-        r->fault.is_unreached = result->is_unreached;
+        r->fault->is_unreached = result->is_unreached;
     }
     r->n_fields = 0;
     advance(r);
@@ -385,7 +386,7 @@ static void read_whole(struct run *r, struct weir_slice body)
     r->phase = ENDED;
     if (why != NULL) {
         fail(r, WEIR_EPEER, why);
-        r->fault.has_begun = true;
+        r->fault->has_begun = true;
     } else {
         emit(r, &frame);
     }
@@ -410,7 +411,7 @@ static void forward_whole(struct run *r, int status, struct weir_slice body)
         fail_with_status(r, status, body);
     } else if (is_encoded(r)) {
         fail(r, WEIR_EPEER, "the answer has a `content-encoding` nobody asked for");
-        r->fault.has_begun = true;
+        r->fault->has_begun = true;
     } else {
         r->phase = ENDED;
         emit(r, &(struct weir_model_frame){.forwarded = &forwarded});
@@ -423,8 +424,8 @@ static void on_whole_done(void *ctx, const struct weir_call_result *result)
     r->call = NULL;
     if (result->err != 0) {
         fail(r, result->err, weir_arena_dup(&r->arena, weir_slice_cstr(result->why)).p);
-        r->fault.is_unreached = result->is_unreached;
-        r->fault.has_begun =
+        r->fault->is_unreached = result->is_unreached;
+        r->fault->has_begun =
             result->has_head && (result->status == 200 || r->op == WEIR_MODEL_FORWARD);
     } else if (r->op == WEIR_MODEL_FORWARD) {
         r->fields = result->fields;
