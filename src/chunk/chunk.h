@@ -81,8 +81,8 @@ struct weir_chunker {
 /* Embedded first in a kind's own struct. */
 struct weir_chunk_stream {
     const struct weir_chunker *chunker;
-    struct weir_fault fault; /* after next answered an error */
-    bool is_full;            /* push answered FULL, and there is no room yet */
+    const struct weir_fault *fault; /* the stream's, after next answered an error; NULL before */
+    bool is_full;                   /* push answered FULL, and there is no room yet */
 };
 
 static inline struct weir_chunk_stream *weir_chunk_open(const struct weir_chunker *c,

@@ -59,11 +59,10 @@ struct stream {
     struct weir_chunk_stream base;
     struct weir_chunk_env env;
     struct weir_chunk_options options;
-    struct weir_call_context context;
     weir_chunk_ready_fn on_ready;
     void *ctx;
     struct weir_grpc_call *call; /* NULL: not begun, or over */
-    struct weir_arena arena;     /* the fault's words, and the answer about a whole text */
+    struct weir_arena arena;     /* the fault, and the answer about a whole text */
 
     size_t sent_bytes;
     size_t sent_cp;
@@ -104,17 +103,22 @@ static void stop(struct stream *s)
     s->base.is_full = false;
 }
 
+static struct weir_fault *add_fault(struct stream *s)
+{
+    struct weir_fault *fault = weir_arena_alloc(&s->arena, sizeof *fault);
+    *fault = (struct weir_fault){.origin = WEIR_FAULT_CHUNKER, .id = s->base.chunker->id};
+    s->base.fault = fault;
+    return fault;
+}
+
 /* The answer breaks the chunker's protocol: ends the call and notes the fault. Returns the code
  * that next answers. */
 static int fail_answer(struct stream *s, const char *what)
 {
     stop(s);
-    s->base.fault = (struct weir_fault){
-        .origin = WEIR_FAULT_CHUNKER,
-        .id = s->base.chunker->id,
-        .err = WEIR_EPEER,
-        .why = weir_slice_cstr(weir_arena_printf(&s->arena, "chunker: %s", what)),
-    };
+    struct weir_fault *fault = add_fault(s);
+    fault->err = WEIR_EPEER;
+    fault->why = weir_slice_cstr(weir_arena_printf(&s->arena, "chunker: %s", what));
     s->outcome = WEIR_EPEER;
     return WEIR_EPEER;
 }
@@ -357,9 +361,7 @@ static void on_done(void *ctx, const struct weir_grpc_result *result)
     s->call = NULL;
     s->base.is_full = false;
     if (result->status != WEIR_GRPC_OK) {
-        s->base.fault =
-            (struct weir_fault){.origin = WEIR_FAULT_CHUNKER, .id = s->base.chunker->id};
-        weir_grpc_result_fault(result, &s->arena, &s->base.fault);
+        weir_grpc_result_fault(result, &s->arena, add_fault(s));
         /* ECLOSED tells the caller of next that all went well: a lost connection is ERESET. */
         s->outcome = result->err == WEIR_ECLOSED ? WEIR_ERESET : result->err;
     } else if (s->options.is_whole) {
@@ -376,17 +378,18 @@ static void begin(struct stream *s, const ProtobufCMessage *whole)
 {
     static const struct weir_grpc_call_events events = {on_message, on_room, on_done};
     const struct weir_chunk_remote *r = remote_of(s);
+    struct weir_call_context context = {0}; /* copied by the call */
     if (s->env.context != NULL) {
-        s->context = *s->env.context;
+        context = *s->env.context;
     }
     if (r->no_passthrough) {
-        s->context.passthrough = NULL;
-        s->context.n_passthrough = 0;
+        context.passthrough = NULL;
+        context.n_passthrough = 0;
     }
     struct weir_grpc_request request = {
         .loop = s->env.loop,
         .target = r->target,
-        .context = &s->context,
+        .context = &context,
         .path = whole != NULL ? WEIR_GRPC_CHUNK : WEIR_GRPC_CHUNK_STREAM,
         .model_id = r->base.id,
         .message = whole,

@@ -56,7 +56,7 @@ void weir_checked_dispose(struct weir_checked *g)
 
 const struct weir_fault *weir_checked_fault(const struct weir_checked *g)
 {
-    return g->fault.origin != WEIR_FAULT_NONE ? &g->fault : weir_guard_fault(g->guard);
+    return g->fault != NULL ? g->fault : weir_guard_fault(g->guard);
 }
 
 size_t weir_checked_held(const struct weir_checked *g)
@@ -67,29 +67,37 @@ size_t weir_checked_held(const struct weir_checked *g)
 
 /* ---- failing ---- */
 
+static int fail(struct weir_checked *g, const struct weir_fault *fault)
+{
+    g->fault = weir_fault_keep(g->o.task->arena, fault);
+    return fault->err;
+}
+
 static int fail_model(struct weir_checked *g, const char *why)
 {
-    g->fault = (struct weir_fault){.origin = g->o.request->is_chat ? WEIR_FAULT_CHAT_COMPLETION
-                                                                   : WEIR_FAULT_COMPLETION,
-                                   .id = g->o.request->model_id,
-                                   .err = WEIR_EPEER,
-                                   .why = weir_slice_cstr(why)};
-    return WEIR_EPEER;
+    bool is_chat = g->o.request->is_chat;
+    return fail(g, &(struct weir_fault){.origin = is_chat ? WEIR_FAULT_CHAT_COMPLETION
+                                                          : WEIR_FAULT_COMPLETION,
+                                        .id = g->o.request->model_id,
+                                        .err = WEIR_EPEER,
+                                        .why = weir_slice_cstr(why)});
 }
 
 static int fail_limit(struct weir_checked *g, const char *what, size_t limit, const char *name)
 {
-    g->fault = (struct weir_fault){.origin = WEIR_FAULT_LIMIT, .err = WEIR_ELIMIT, .status = 500};
-    g->fault.message = weir_slice_cstr(
-        weir_arena_printf(g->o.task->arena, "more than %zu %s: limits.%s", limit, what, name));
-    return WEIR_ELIMIT;
+    const char *message =
+        weir_arena_printf(g->o.task->arena, "more than %zu %s: limits.%s", limit, what, name);
+    return fail(g, &(struct weir_fault){.origin = WEIR_FAULT_LIMIT,
+                                        .err = WEIR_ELIMIT,
+                                        .status = 500,
+                                        .message = weir_slice_cstr(message)});
 }
 
 static int fail_promise(struct weir_checked *g, const char *what)
 {
-    g->fault = weir_promise_broken(
+    struct weir_fault fault = weir_promise_broken(
         &(struct weir_promise){.task = g->o.task, .what = what, .choice = g->o.place});
-    return WEIR_EINTERNAL;
+    return fail(g, &fault);
 }
 
 /* ---- taking ---- */
@@ -265,7 +273,8 @@ int weir_checked_push(struct weir_checked *g, enum weir_channel channel, uint64_
     }
     rc = weir_guard_push(g->guard, channel, frame, text);
     if (rc == WEIR_ELIMIT) {
-        g->fault = weir_source_limit_fault(g->o.task->arena, g->o.max_held_bytes);
+        struct weir_fault fault = weir_source_limit_fault(g->o.task->arena, g->o.max_held_bytes);
+        fail(g, &fault);
     } else if (rc != 0) {
         fail_model(g, "an event's text is not UTF-8");
     }

@@ -52,8 +52,8 @@ struct weir_checked {
     bool keeps_whole;                  /* a detector asks for all of the content */
     bool has_left[WEIR_CHANNEL_TEXTS]; /* some text of it has left */
     bool is_blocked;
-    size_t n_odd; /* members that did not have their form, to be counted */
-    struct weir_fault fault;
+    size_t n_odd;                   /* members that did not have their form, to be counted */
+    const struct weir_fault *fault; /* NULL: none of its own */
     struct weir_buf logprobs_out;
 };
 

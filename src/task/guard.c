@@ -34,21 +34,21 @@ struct channel {
 struct weir_guard {
     struct weir_guard_options options;
     bool holds_all;
-    struct channel channels[WEIR_CHANNEL_TEXTS];
-    struct weir_keep_json keep; /* of the content, where it is JSON */
-    bool is_kept_told;          /* what that held back has left */
-    struct weir_scan *scan;     /* what is looked at when the choice has ended; NULL: nothing yet */
+    struct channel *channels[WEIR_CHANNEL_TEXTS]; /* NULL: nothing was said there so far */
+    struct weir_keep_json *keep; /* of the content, where it is JSON; NULL: it is any text */
+    bool is_kept_told;           /* what that held back has left */
+    struct weir_scan *scan; /* what is looked at when the choice has ended; NULL: nothing yet */
     struct weir_scan_group *groups[N_GROUPS];
-    struct weir_called *called;         /* the tool calls; NULL: none, or not yet */
-    struct weir_guard_told told_beside; /* by those that only tell */
+    struct weir_called *called;          /* the tool calls; NULL: none, or not yet */
+    struct weir_guard_told *told_beside; /* by those that only tell; NULL: none does */
     struct weir_buf out;
     /* Of the piece popped last. */
     struct weir_detection *told;
     const struct weir_detection **told_list;
     struct weir_redact_span *spans;
     size_t cap_told;
-    struct weir_guard_values values; /* on routes that mask */
-    struct weir_detection *sifted;   /* findings that are not in tokens */
+    struct weir_guard_values *values; /* on routes that mask; NULL elsewhere */
+    struct weir_detection *sifted;    /* findings that are not in tokens */
     const struct weir_detection **sifted_list;
     size_t cap_sifted;
     struct weir_guard_stretch *stretches;
@@ -56,7 +56,7 @@ struct weir_guard {
     size_t cap_stretches;
     struct weir_guard_piece stop; /* the text before it has left: the choice ends with this one */
     bool has_stop;
-    struct weir_fault fault;
+    const struct weir_fault *fault; /* NULL: none */
     struct weir_post drop; /* blocked: what runs is stopped, but not from inside its own call */
     int releasing;         /* the channel whose batch was popped last; NO_CHANNEL: none */
     size_t releasing_cp;
@@ -69,13 +69,35 @@ struct weir_guard {
 
 /* ---- making ---- */
 
+static struct channel *channel_of(struct weir_guard *g, enum weir_channel channel)
+{
+    if (g->channels[channel] == NULL) {
+        struct channel *c = weir_mem_zalloc(sizeof *c);
+        weir_buf_init(&c->whole, g->options.max_held_bytes);
+        c->redact.keeps_runs = g->told_beside != NULL;
+        c->redact.keep = channel == WEIR_CHANNEL_CONTENT ? g->keep : NULL;
+        g->channels[channel] = c;
+    }
+    return g->channels[channel];
+}
+
+/* To read of it, said or not. */
+static const struct channel *peek(const struct weir_guard *g, enum weir_channel channel)
+{
+    static const struct channel SILENT = {0};
+    return g->channels[channel] != NULL ? g->channels[channel] : &SILENT;
+}
+
 static void drop_channels(struct weir_guard *g)
 {
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        weir_path_free(g->channels[i].path);
-        g->channels[i].path = NULL;
-        weir_buf_dispose(&g->channels[i].whole);
-        weir_redact_dispose(&g->channels[i].redact);
+        struct channel *c = g->channels[i];
+        if (c != NULL) {
+            weir_path_free(c->path);
+            c->path = NULL;
+            weir_buf_dispose(&c->whole);
+            weir_redact_dispose(&c->redact);
+        }
     }
 }
 
@@ -83,7 +105,8 @@ static void on_drop(struct weir_post *post)
 {
     struct weir_guard *g = WEIR_LIST_ENTRY(post, struct weir_guard, drop);
     weir_scan_cancel(g->scan);
-    weir_guard_told_dispose(&g->told_beside);
+    weir_guard_told_free(g->told_beside);
+    g->told_beside = NULL;
     drop_channels(g);
     g->options.on_progress(g->options.ctx); /* a chunker that was full holds nobody any more */
 }
@@ -101,10 +124,13 @@ static void open_told(struct weir_guard *g)
     struct weir_guard_options options = g->options;
     options.on_progress = on_path;
     options.ctx = g;
-    weir_guard_told_open(&g->told_beside, &options);
-    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        g->channels[i].redact.keeps_runs = g->told_beside.guard != NULL;
-    }
+    g->told_beside = weir_guard_told_new(&options);
+}
+
+/* The guard of those that only tell; NULL: there is none. */
+static const struct weir_guard *teller_of(const struct weir_guard *g)
+{
+    return g->told_beside != NULL ? g->told_beside->guard : NULL;
 }
 
 static bool only_tells(const struct weir_guard *g)
@@ -122,18 +148,15 @@ struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
     g->releasing = NO_CHANNEL;
     g->drop.fn = on_drop;
     if (options->policy != NULL && options->policy->map != NULL) {
-        g->values.unmask = weir_unmask_new(
+        g->values = weir_guard_values_new(
             &(struct weir_unmask_options){.mask = options->policy->map,
                                           .policy = options->policy->mask,
                                           .is_json = options->keeps_json,
                                           .keeps_tokens = options->keeps_tokens,
-                                          .keeps_places = g->told_beside.guard != NULL});
-    }
-    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        weir_buf_init(&g->channels[i].whole, options->max_held_bytes);
+                                          .keeps_places = g->told_beside != NULL});
     }
     if (options->keeps_json && weir_policy_on_output(options->policy)->fills) {
-        g->channels[WEIR_CHANNEL_CONTENT].redact.keep = &g->keep;
+        g->keep = weir_mem_zalloc(sizeof *g->keep);
     }
     return g;
 }
@@ -145,14 +168,20 @@ void weir_guard_free(struct weir_guard *g)
     }
     weir_loop_unpost(&g->drop);
     weir_scan_cancel(g->scan);
-    weir_guard_told_dispose(&g->told_beside);
+    weir_guard_told_free(g->told_beside);
     drop_channels(g);
+    for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
+        free(g->channels[i]);
+    }
     weir_buf_dispose(&g->out);
-    weir_keep_json_dispose(&g->keep);
+    if (g->keep != NULL) {
+        weir_keep_json_dispose(g->keep);
+        free(g->keep);
+    }
     free(g->told);
     free(g->told_list);
     free(g->spans);
-    weir_guard_values_dispose(&g->values);
+    weir_guard_values_free(g->values);
     free(g->sifted);
     free(g->sifted_list);
     free(g->stretches);
@@ -163,7 +192,7 @@ void weir_guard_free(struct weir_guard *g)
 
 static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel)
 {
-    struct channel *c = &g->channels[channel];
+    struct channel *c = channel_of(g, channel);
     if (c->path == NULL) {
         c->path = weir_path_new(&(struct weir_path_options){
             .task = g->options.task,
@@ -185,7 +214,7 @@ static struct weir_path *path_of(struct weir_guard *g, enum weir_channel channel
 static void release(struct weir_guard *g)
 {
     if (g->releasing != NO_CHANNEL) {
-        weir_path_release(g->channels[g->releasing].path, g->releasing_cp);
+        weir_path_release(g->channels[g->releasing]->path, g->releasing_cp);
         g->releasing = NO_CHANNEL;
     }
 }
@@ -200,14 +229,13 @@ static void note_whole(const struct weir_guard *g, enum weir_task_step_kind kind
                                                     .choice = g->options.choice,
                                                     .channel = channel,
                                                     .start_cp = start_cp,
-                                                    .end_cp = g->channels[channel].n_whole_cp});
+                                                    .end_cp = peek(g, channel)->n_whole_cp});
     }
 }
 
 static int push_text(struct weir_guard *g, enum weir_channel channel, uint64_t frame,
                      struct weir_slice text)
 {
-    struct channel *c = &g->channels[channel];
     if (text.n == 0) {
         return 0;
     }
@@ -218,6 +246,7 @@ static int push_text(struct weir_guard *g, enum weir_channel channel, uint64_t f
     if (!weir_utf8_is_valid(text)) {
         return WEIR_EBAD;
     }
+    struct channel *c = channel_of(g, channel);
     size_t start_cp = c->n_whole_cp;
     c->n_whole_cp += weir_utf8_count(text);
     note_whole(g, WEIR_TASK_STEP_RAW, channel, start_cp);
@@ -231,17 +260,22 @@ int weir_guard_push(struct weir_guard *g, enum weir_channel channel, uint64_t fr
         return 0;
     }
     WEIR_ASSERT(!g->has_ended || text.n == 0);
-    int rc = weir_guard_told_push(&g->told_beside, channel, frame, text);
+    int rc = weir_guard_told_push(g->told_beside, channel, frame, text);
     if (rc != 0) {
         return rc;
     }
-    if (g->values.unmask != NULL && text.n != 0) {
+    if (g->values != NULL && text.n != 0) {
         if (!weir_utf8_is_valid(text)) {
             return WEIR_EBAD;
         }
-        text = weir_unmask_take(g->values.unmask, channel, text);
+        text = weir_unmask_take(g->values->unmask, channel, text);
     }
     return push_text(g, channel, frame, text);
+}
+
+static void note_fault(struct weir_guard *g, const struct weir_fault *fault)
+{
+    g->fault = weir_fault_keep(g->options.task->arena, fault);
 }
 
 /* The beginnings of tokens that were none. */
@@ -249,16 +283,18 @@ static void push_rest(struct weir_guard *g)
 {
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
         enum weir_channel channel = (enum weir_channel)i;
-        struct weir_slice rest = weir_unmask_rest(g->values.unmask, channel);
+        struct weir_slice rest = weir_unmask_rest(g->values->unmask, channel);
         if (push_text(g, channel, 0, rest) != 0) {
-            g->fault = weir_source_limit_fault(g->options.task->arena, g->options.max_held_bytes);
+            struct weir_fault fault =
+                weir_source_limit_fault(g->options.task->arena, g->options.max_held_bytes);
+            note_fault(g, &fault);
         }
     }
 }
 
 size_t weir_guard_length_cp(const struct weir_guard *g, enum weir_channel channel)
 {
-    const struct channel *c = &g->channels[channel];
+    const struct channel *c = peek(g, channel);
     if (g->holds_all) {
         return c->n_whole_cp;
     }
@@ -267,8 +303,8 @@ size_t weir_guard_length_cp(const struct weir_guard *g, enum weir_channel channe
 
 struct weir_slice weir_guard_whole(const struct weir_guard *g, enum weir_channel channel)
 {
-    const struct weir_guard *teller = g->told_beside.guard;
-    return g->holds_all || teller == NULL ? weir_buf_slice(&g->channels[channel].whole)
+    const struct weir_guard *teller = teller_of(g);
+    return g->holds_all || teller == NULL ? weir_buf_slice(&peek(g, channel)->whole)
                                           : weir_guard_whole(teller, channel);
 }
 
@@ -280,7 +316,7 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
     const struct weir_fault *fault = weir_scan_fault(scan);
     g->is_scanning = false;
     if (fault != NULL) {
-        g->fault = *fault;
+        note_fault(g, fault);
     } else if (g->called != NULL) {
         weir_called_collect(g->called);
     }
@@ -293,16 +329,17 @@ static void on_scanned(void *ctx, struct weir_scan *scan)
 static bool add_wholes(struct weir_guard *g, const struct weir_guard_ending *ending)
 {
     const struct weir_plan *plan = g->options.plan;
-    struct weir_slice content = weir_buf_slice(&g->channels[WEIR_CHANNEL_CONTENT].whole);
+    struct weir_slice content = weir_buf_slice(&peek(g, WEIR_CHANNEL_CONTENT)->whole);
     bool has_any = false;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        struct weir_slice text = weir_buf_slice(&g->channels[i].whole);
+        const struct channel *c = peek(g, (enum weir_channel)i);
+        struct weir_slice text = weir_buf_slice(&c->whole);
         if (text.n != 0) {
             g->groups[i] = weir_scan_add_group(g->scan, WEIR_RESULTS_NONE);
             g->groups[i]->watched = (struct weir_task_step){.kind = WEIR_TASK_STEP_VERDICT,
                                                             .choice = g->options.choice,
                                                             .channel = (enum weir_channel)i,
-                                                            .end_cp = g->channels[i].n_whole_cp};
+                                                            .end_cp = c->n_whole_cp};
             weir_scan_add_text(g->groups[i], weir_plan_on(plan, (enum weir_channel)i), text);
             has_any = true;
         }
@@ -337,8 +374,7 @@ static bool add_calls(struct weir_guard *g, const struct weir_guard_ending *endi
     if (!has_calls(ending)) {
         return false;
     }
-    const struct weir_mask *mask =
-        g->values.unmask != NULL ? weir_unmask_mask(g->values.unmask) : NULL;
+    const struct weir_mask *mask = g->values != NULL ? weir_unmask_mask(g->values->unmask) : NULL;
     g->called = weir_called_new(
         &(struct weir_called_options){.arena = g->options.task->arena,
                                       .plan = weir_plan_on(g->options.plan, WEIR_CHANNEL_TOOLS),
@@ -355,16 +391,17 @@ void weir_guard_end(struct weir_guard *g, const struct weir_guard_ending *ending
     if (g->is_blocked || g->has_stop || g->has_ended) {
         return;
     }
-    weir_guard_told_end(&g->told_beside, ending);
-    if (g->values.unmask != NULL) {
+    weir_guard_told_end(g->told_beside, ending);
+    if (g->values != NULL) {
         push_rest(g);
-        weir_unmask_count_calls(g->values.unmask, ending->calls);
+        weir_unmask_count_calls(g->values->unmask, ending->calls);
     }
     release(g);
     g->has_ended = true;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        if (g->channels[i].path != NULL) {
-            weir_path_end(g->channels[i].path);
+        struct weir_path *path = peek(g, (enum weir_channel)i)->path;
+        if (path != NULL) {
+            weir_path_end(path);
         }
     }
     if (!g->holds_all && !has_calls(ending)) {
@@ -496,7 +533,7 @@ static void replace(struct weir_guard *g, struct weir_slice text, struct weir_gu
 {
     struct weir_redact_piece in = {text, piece->start_cp, piece->findings, piece->n_findings,
                                    piece->end_cp - piece->start_cp};
-    struct weir_redact *redact = &g->channels[piece->channel].redact;
+    struct weir_redact *redact = &channel_of(g, piece->channel)->redact;
     redact->on_stretch = add_stretch;
     redact->ctx = g;
     piece->what = WEIR_GUARD_TEXT;
@@ -521,7 +558,7 @@ static void replace(struct weir_guard *g, struct weir_slice text, struct weir_gu
 static size_t taken_back(const struct weir_guard *g, const struct weir_guard_piece *piece,
                          size_t start_cp)
 {
-    size_t until_cp = g->channels[piece->channel].redact.until_cp;
+    size_t until_cp = peek(g, piece->channel)->redact.until_cp;
     size_t from_cp = start_cp > until_cp ? start_cp : until_cp;
     return from_cp < piece->start_cp ? piece->start_cp - from_cp : 0;
 }
@@ -539,7 +576,7 @@ static void sift(struct weir_guard *g, struct weir_guard_piece *piece)
     for (size_t i = 0; i < piece->n_findings; i++) {
         struct weir_detection *d = &g->sifted[n];
         *d = *piece->findings[i];
-        if (weir_redact_can(d) && !weir_unmask_judge(g->values.unmask, piece->channel, d)) {
+        if (weir_redact_can(d) && !weir_unmask_judge(g->values->unmask, piece->channel, d)) {
             continue;
         }
         bool is_grown = d->start_cp < piece->findings[i]->start_cp;
@@ -556,7 +593,7 @@ static void tell(struct weir_guard *g, struct weir_slice text, struct weir_guard
 {
     piece->what = WEIR_GUARD_TEXT;
     piece->text = text;
-    if (g->values.unmask != NULL || only_tells(g)) {
+    if (g->values != NULL || only_tells(g)) {
         piece->taken_back_cp = 0;
         keep_told(g, piece);
         add_stretch(g, text, false);
@@ -577,7 +614,7 @@ static enum weir_policy_fate fate_of(const struct weir_guard *g,
 static void decide(struct weir_guard *g, struct weir_slice text, struct weir_guard_piece *piece)
 {
     g->n_stretches = 0;
-    if (g->values.unmask != NULL && piece->n_findings != 0) {
+    if (g->values != NULL && piece->n_findings != 0) {
         sift(g, piece);
     }
     switch (fate_of(g, piece)) {
@@ -602,12 +639,12 @@ static void decide(struct weir_guard *g, struct weir_slice text, struct weir_gua
 static int pop_channel(struct weir_guard *g, enum weir_channel channel,
                        struct weir_guard_piece *piece)
 {
-    struct weir_path *path = g->channels[channel].path;
+    struct weir_path *path = peek(g, channel)->path;
     struct weir_gather_batch batch;
     int rc = path != NULL ? weir_path_pop(path, &batch) : WEIR_EAGAIN;
     if (rc != 0) {
         if (rc != WEIR_EAGAIN) {
-            g->fault = *weir_path_fault(path);
+            note_fault(g, weir_path_fault(path));
         }
         return rc;
     }
@@ -632,7 +669,7 @@ static int pop_batch(struct weir_guard *g, struct weir_guard_piece *piece)
     int rc = WEIR_EAGAIN;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS && rc == WEIR_EAGAIN; i++) {
         rc = pop_channel(g, SPEAKING_ORDER[i], piece);
-        if (g->options.is_unary && is_waiting(&g->channels[SPEAKING_ORDER[i]])) {
+        if (g->options.is_unary && is_waiting(peek(g, SPEAKING_ORDER[i]))) {
             break;
         }
     }
@@ -642,7 +679,7 @@ static int pop_batch(struct weir_guard *g, struct weir_guard_piece *piece)
 static bool has_left(const struct weir_guard *g)
 {
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        if (is_waiting(&g->channels[i])) {
+        if (is_waiting(peek(g, (enum weir_channel)i))) {
             return false;
         }
     }
@@ -694,7 +731,7 @@ static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
 {
     while (g->next_whole < WEIR_CHANNEL_TEXTS) {
         enum weir_channel channel = SPEAKING_ORDER[g->next_whole++];
-        const struct channel *c = &g->channels[channel];
+        const struct channel *c = peek(g, channel);
         if (c->whole.n != 0) {
             *piece = (struct weir_guard_piece){.channel = channel,
                                                .end_cp = c->n_whole_cp,
@@ -713,8 +750,8 @@ static int pop_whole(struct weir_guard *g, struct weir_guard_piece *piece)
 /* JSON that was held back because it could go on. */
 static bool pop_kept(struct weir_guard *g, struct weir_guard_piece *piece)
 {
-    struct channel *c = &g->channels[WEIR_CHANNEL_CONTENT];
-    if (c->redact.keep == NULL || g->is_kept_told) {
+    struct channel *c = g->channels[WEIR_CHANNEL_CONTENT];
+    if (g->keep == NULL || c == NULL || g->is_kept_told) {
         return false;
     }
     g->is_kept_told = true;
@@ -736,8 +773,8 @@ static int pop_end(struct weir_guard *g, struct weir_guard_piece *piece)
     if (is_early || g->is_clear) {
         return WEIR_EAGAIN;
     }
-    if (g->fault.origin != WEIR_FAULT_NONE) {
-        return g->fault.err;
+    if (g->fault != NULL) {
+        return g->fault->err;
     }
     if (is_refused(g, piece)) {
         return 0;
@@ -794,31 +831,34 @@ static int pop(struct weir_guard *g, struct weir_guard_piece *piece)
 
 int weir_guard_pop(struct weir_guard *g, struct weir_guard_piece *piece)
 {
-    if (g->values.unmask == NULL) {
+    struct weir_guard_values *values = g->values;
+    if (values == NULL) {
         return pop(g, piece);
     }
-    int rc = g->values.has_last ? 0 : pop(g, piece);
-    if (rc == 0 && !g->values.has_last && piece->what == WEIR_GUARD_TEXT) {
-        weir_guard_values_put(&g->values, piece);
+    int rc = values->has_last ? 0 : pop(g, piece);
+    if (rc == 0 && !values->has_last && piece->what == WEIR_GUARD_TEXT) {
+        weir_guard_values_put(values, piece);
         return 0;
     }
-    if (rc == 0 && !g->values.has_last) {
-        weir_guard_values_end(&g->values, piece);
+    if (rc == 0 && !values->has_last) {
+        weir_guard_values_end(values, piece);
     }
     if (rc == 0) {
-        weir_guard_values_next(&g->values, g, piece);
+        weir_guard_values_next(values, g, piece);
     }
     return rc;
 }
 
 const struct weir_fault *weir_guard_fault(const struct weir_guard *g)
 {
-    return &g->fault;
+    static const struct weir_fault NONE = {0};
+    return g->fault != NULL ? g->fault : &NONE;
 }
 
 bool weir_guard_is_done(const struct weir_guard *g)
 {
-    return (g->is_blocked || g->is_clear) && !g->values.has_last;
+    bool has_more = g->values != NULL && g->values->has_last;
+    return (g->is_blocked || g->is_clear) && !has_more;
 }
 
 /* ---- what is only told ---- */
@@ -826,9 +866,9 @@ bool weir_guard_is_done(const struct weir_guard *g)
 /* Spans are those of the text that has left. */
 static void move_told(struct weir_guard *g)
 {
-    struct weir_guard_told *t = &g->told_beside;
+    struct weir_guard_told *t = g->told_beside;
     enum weir_channel channel = t->piece.channel;
-    struct weir_redact *redact = &g->channels[channel].redact;
+    struct weir_redact *redact = &channel_of(g, channel)->redact;
     for (size_t i = 0; i < t->piece.n_findings; i++) {
         struct weir_detection *d = &t->findings[i];
         if (!d->has_span) {
@@ -836,13 +876,13 @@ static void move_told(struct weir_guard *g)
         }
         d->start_cp = weir_redact_map(redact, d->start_cp, false);
         d->end_cp = weir_redact_map(redact, d->end_cp, true);
-        if (g->values.unmask != NULL) {
-            d->start_cp = weir_unmask_map(g->values.unmask, channel, d->start_cp);
-            d->end_cp = weir_unmask_map(g->values.unmask, channel, d->end_cp);
+        if (g->values != NULL) {
+            d->start_cp = weir_unmask_map(g->values->unmask, channel, d->start_cp);
+            d->end_cp = weir_unmask_map(g->values->unmask, channel, d->end_cp);
         }
     }
-    if (g->values.unmask != NULL) {
-        weir_unmask_forget_places(g->values.unmask, channel,
+    if (g->values != NULL) {
+        weir_unmask_forget_places(g->values->unmask, channel,
                                   weir_redact_map(redact, t->piece.start_cp, false));
     }
     weir_redact_forget(redact, t->piece.start_cp);
@@ -850,16 +890,16 @@ static void move_told(struct weir_guard *g)
 
 int weir_guard_pop_told(struct weir_guard *g, struct weir_guard_piece *piece)
 {
-    struct weir_guard_told *t = &g->told_beside;
+    struct weir_guard_told *t = g->told_beside;
     int rc = g->is_blocked || g->has_stop ? WEIR_EAGAIN : weir_guard_told_next(t);
     if (rc != 0) {
         if (rc != WEIR_EAGAIN) {
-            g->fault = *weir_guard_fault(t->guard);
+            note_fault(g, weir_guard_fault(t->guard));
         }
         return rc;
     }
     bool is_text = t->piece.channel < WEIR_CHANNEL_TEXTS;
-    if (!g->is_clear && (!is_text || g->channels[t->piece.channel].left_cp < t->piece.end_cp)) {
+    if (!g->is_clear && (!is_text || peek(g, t->piece.channel)->left_cp < t->piece.end_cp)) {
         return WEIR_EAGAIN;
     }
     if (is_text) {
@@ -876,20 +916,20 @@ int weir_guard_pop_told(struct weir_guard *g, struct weir_guard_piece *piece)
 
 bool weir_guard_is_told(const struct weir_guard *g)
 {
-    const struct weir_guard_told *t = &g->told_beside;
-    return g->is_blocked || t->guard == NULL || (g->is_clear && t->is_over && !t->has_piece);
+    const struct weir_guard_told *t = g->told_beside;
+    return g->is_blocked || t == NULL || (g->is_clear && t->is_over && !t->has_piece);
 }
 
 size_t weir_guard_told_bytes(const struct weir_guard *g)
 {
-    return g->told_beside.n_bytes;
+    return g->told_beside != NULL ? g->told_beside->n_bytes : 0;
 }
 
 /* ---- the promise ---- */
 
 bool weir_guard_has_judged(struct weir_guard *g, const struct weir_guard_piece *piece)
 {
-    struct channel *c = &g->channels[piece->channel];
+    struct channel *c = channel_of(g, piece->channel);
     bool follows = piece->start_cp == c->left_cp;
     c->left_cp = piece->end_cp;
     if (piece->start_cp == piece->end_cp) {
@@ -899,7 +939,7 @@ bool weir_guard_has_judged(struct weir_guard *g, const struct weir_guard_piece *
         return follows && c->path != NULL && weir_path_has_judged(c->path, piece->end_cp);
     }
     const struct weir_scan_group *group = g->groups[piece->channel];
-    bool is_answered = group != NULL && !g->is_scanning && g->fault.origin == WEIR_FAULT_NONE;
+    bool is_answered = group != NULL && !g->is_scanning && g->fault == NULL;
     return follows && g->has_ended && is_answered && piece->end_cp <= c->n_whole_cp;
 }
 
@@ -910,7 +950,7 @@ bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls, struct we
     if (calls->n == 0 && unknown.n == 0) {
         return true;
     }
-    if (g->called == NULL || g->is_scanning || g->fault.origin != WEIR_FAULT_NONE) {
+    if (g->called == NULL || g->is_scanning || g->fault != NULL) {
         return false;
     }
     if (!weir_called_has_judged(g->called, calls, unknown) ||
@@ -918,19 +958,19 @@ bool weir_guard_let_go(struct weir_guard *g, struct weir_tools *calls, struct we
         return false;
     }
     *left = weir_called_unknown(g->called);
-    if (g->values.unmask != NULL) {
-        weir_unmask_calls(g->values.unmask, calls);
+    if (g->values != NULL) {
+        weir_unmask_calls(g->values->unmask, calls);
     }
     return true;
 }
 
 enum weir_path_wait weir_guard_waits(const struct weir_guard *g)
 {
-    const struct weir_guard *teller = g->told_beside.guard;
+    const struct weir_guard *teller = teller_of(g);
     enum weir_path_wait most = g->is_scanning ? WEIR_PATH_ON_DETECTOR : WEIR_PATH_IDLE;
     most = most == WEIR_PATH_IDLE && teller != NULL ? weir_guard_waits(teller) : most;
     for (size_t i = 0; i < WEIR_CHANNEL_TEXTS; i++) {
-        const struct channel *c = &g->channels[i];
+        const struct channel *c = peek(g, (enum weir_channel)i);
         enum weir_path_wait one = c->path != NULL ? weir_path_waits(c->path) : WEIR_PATH_IDLE;
         most = one > most ? one : most;
     }

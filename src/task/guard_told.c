@@ -1,13 +1,17 @@
 #include "task/guard_told.h"
 
 #include "base/err.h"
+#include "base/mem.h"
 
-void weir_guard_told_open(struct weir_guard_told *t, const struct weir_guard_options *options)
+#include <stdlib.h>
+
+struct weir_guard_told *weir_guard_told_new(const struct weir_guard_options *options)
 {
     struct weir_guard_options o = *options;
     if (options->plan->telling == NULL) {
-        return;
+        return NULL;
     }
+    struct weir_guard_told *t = weir_mem_zalloc(sizeof *t);
     weir_policy_teller_init(&t->policy, options->policy);
     o.plan = options->plan->telling;
     o.policy = &t->policy.policy;
@@ -15,22 +19,22 @@ void weir_guard_told_open(struct weir_guard_told *t, const struct weir_guard_opt
     o.exposes_nothing = true;
     t->kept.account = options->task->arena->account;
     t->guard = weir_guard_new(&o);
+    return t;
 }
 
-void weir_guard_told_dispose(struct weir_guard_told *t)
+void weir_guard_told_free(struct weir_guard_told *t)
 {
-    weir_guard_free(t->guard);
-    weir_arena_dispose(&t->kept);
-    t->guard = NULL;
-    t->has_piece = false;
-    t->is_over = true;
-    t->n_bytes = 0;
+    if (t != NULL) {
+        weir_guard_free(t->guard);
+        weir_arena_dispose(&t->kept);
+        free(t);
+    }
 }
 
 int weir_guard_told_push(struct weir_guard_told *t, enum weir_channel channel, uint64_t frame,
                          struct weir_slice text)
 {
-    if (t->guard == NULL) {
+    if (t == NULL) {
         return 0;
     }
     t->n_bytes += text.n;
@@ -39,7 +43,7 @@ int weir_guard_told_push(struct weir_guard_told *t, enum weir_channel channel, u
 
 void weir_guard_told_end(struct weir_guard_told *t, const struct weir_guard_ending *ending)
 {
-    if (t->guard != NULL) {
+    if (t != NULL) {
         weir_guard_end(t->guard, ending);
     }
 }
@@ -80,7 +84,10 @@ static void keep(struct weir_guard_told *t, const struct weir_guard_piece *piece
 int weir_guard_told_next(struct weir_guard_told *t)
 {
     struct weir_guard_piece piece;
-    int rc = t->guard != NULL && !t->is_over ? 0 : WEIR_EAGAIN;
+    int rc = 0;
+    if (t == NULL) {
+        return WEIR_EAGAIN;
+    }
     while (rc == 0 && !t->has_piece && !t->is_over) {
         rc = weir_guard_pop(t->guard, &piece);
         if (rc == 0) {

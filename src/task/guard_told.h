@@ -15,7 +15,7 @@
  * has: paths, detectors of the whole, tool calls. What it lets go is dropped; its findings wait
  * here until the text they are of has left. Nothing is done where none only tells.
  */
-struct weir_guard_told { /* all-zero is the beginning of a choice */
+struct weir_guard_told {
     struct weir_guard *guard;
     struct weir_policy_teller policy;
     struct weir_guard_piece piece; /* with findings, to be told */
@@ -27,9 +27,10 @@ struct weir_guard_told { /* all-zero is the beginning of a choice */
     bool is_over; /* it has said its last */
 };
 
-/* As `options` are of the guard itself, for the plan's `telling`. */
-void weir_guard_told_open(struct weir_guard_told *t, const struct weir_guard_options *options);
-void weir_guard_told_dispose(struct weir_guard_told *t);
+/* As `options` are of the guard itself, for the plan's `telling`. NULL: none only tells; the others
+ * take that for one that never has anything to say. */
+struct weir_guard_told *weir_guard_told_new(const struct weir_guard_options *options);
+void weir_guard_told_free(struct weir_guard_told *t);
 
 int weir_guard_told_push(struct weir_guard_told *t, enum weir_channel channel, uint64_t frame,
                          struct weir_slice text);

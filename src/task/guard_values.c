@@ -5,14 +5,24 @@
 
 #include <stdlib.h>
 
-void weir_guard_values_dispose(struct weir_guard_values *v)
+struct weir_guard_values *weir_guard_values_new(const struct weir_unmask_options *options)
 {
+    struct weir_guard_values *v = weir_mem_zalloc(sizeof *v);
+    v->unmask = weir_unmask_new(options);
+    return v;
+}
+
+void weir_guard_values_free(struct weir_guard_values *v)
+{
+    if (v == NULL) {
+        return;
+    }
     weir_unmask_free(v->unmask);
     weir_buf_dispose(&v->out);
     free(v->moved);
     free(v->moved_list);
     free(v->stretches);
-    *v = (struct weir_guard_values){0};
+    free(v);
 }
 
 /* ---- stretches ---- */

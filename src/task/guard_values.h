@@ -6,9 +6,9 @@
 
 /*
  * What a guard does besides on routes that mask (task/unmask.h): pieces get their values on the way
- * out. Nothing is done where there is no unmask.
+ * out.
  */
-struct weir_guard_values { /* all-zero is the beginning of a choice, but for `unmask` */
+struct weir_guard_values {
     struct weir_unmask *unmask;
     struct weir_buf out;          /* of the piece popped last: with values … */
     struct weir_detection *moved; /* … and where its findings are in that */
@@ -23,7 +23,8 @@ struct weir_guard_values { /* all-zero is the beginning of a choice, but for `un
     size_t n_flushed; /* channels that were asked for that */
 };
 
-void weir_guard_values_dispose(struct weir_guard_values *v);
+struct weir_guard_values *weir_guard_values_new(const struct weir_unmask_options *options);
+void weir_guard_values_free(struct weir_guard_values *v);
 
 /* A piece of text that leaves. */
 void weir_guard_values_put(struct weir_guard_values *v, struct weir_guard_piece *piece);

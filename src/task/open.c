@@ -10,6 +10,13 @@ void weir_open_init(struct weir_open *o, struct weir_arena *arena)
     *o = (struct weir_open){.arena = arena};
 }
 
+struct weir_open *weir_open_new(struct weir_arena *arena)
+{
+    struct weir_open *o = weir_arena_alloc(arena, sizeof *o);
+    weir_open_init(o, arena);
+    return o;
+}
+
 /* What it saw, as far as it answers. */
 static struct weir_slice own_text(const struct weir_open_chunk *chunk)
 {

@@ -48,6 +48,7 @@ struct weir_open_chunk {
 
 /* All-zero but for the arena. */
 void weir_open_init(struct weir_open *o, struct weir_arena *arena);
+struct weir_open *weir_open_new(struct weir_arena *arena); /* itself in the arena */
 
 /*
  * Writes the findings to report for the chunk, with offsets of the whole text, and returns how

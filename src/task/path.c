@@ -100,20 +100,44 @@ static void open_cutters(struct weir_path_segment *seg)
     }
 }
 
+static bool has_lane(const struct weir_path *path, const struct weir_plan_use *use)
+{
+    return !weir_path_is_whole(use) && !(use->is_late && path->late != NULL);
+}
+
+/* For as many lanes, and cutters at most, as the plan asks for: a stream has this in memory for as
+ * long as it lasts. */
+static void make_room(struct weir_path_segment *seg)
+{
+    const struct weir_plan *plan = seg->path->plan;
+    size_t n_lanes = 0;
+    size_t n_cutters = 0;
+    const struct weir_chunker *last = NULL;
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct weir_task_detector *d = plan->uses[i].d;
+        if (has_lane(seg->path, &plan->uses[i])) {
+            n_lanes++;
+            n_cutters += !d->reads_along && d->chunker != last;
+            last = d->reads_along ? last : d->chunker;
+        }
+    }
+    seg->lanes = weir_mem_array(n_lanes, sizeof *seg->lanes);
+    seg->cutters = weir_mem_array(n_cutters, sizeof *seg->cutters);
+}
+
 static void add_lanes(struct weir_path_segment *seg, struct weir_slice *ids, bool *are_readers)
 {
     struct weir_path *path = seg->path;
     size_t n = 0;
     for (size_t i = 0; i < path->plan->n; i++) {
         const struct weir_plan_use *use = &path->plan->uses[i];
-        if (weir_path_is_whole(use) || (use->is_late && path->late != NULL)) {
+        if (!has_lane(path, use)) {
             continue;
         }
         struct weir_path_lane *lane = &seg->lanes[n];
         *lane = (struct weir_path_lane){
             .segment = seg, .use = use, .index = n, .judged_cp = seg->start_cp};
         weir_list_init(&lane->slots);
-        weir_open_init(&lane->open, &path->faults);
         if (!use->d->reads_along) {
             lane->cutter = cutter_for(seg, use->d->chunker);
             lane->cutter->n_lanes++;
@@ -132,8 +156,7 @@ static struct weir_path_segment *new_segment(struct weir_path *path)
     seg->path = path;
     seg->start_cp = path->log.end_cp;
     weir_list_init(&seg->rows);
-    seg->lanes = weir_mem_array(max, sizeof *seg->lanes);
-    seg->cutters = weir_mem_array(max, sizeof *seg->cutters);
+    make_room(seg);
     struct weir_slice *ids = weir_mem_array(max, sizeof *ids);
     bool *are_readers = weir_mem_array(max, sizeof *are_readers);
     bool *are_late = weir_mem_array(max, sizeof *are_late);
@@ -259,7 +282,7 @@ void weir_path_free(struct weir_path *path)
     weir_path__drop_leaving(path);
     weir_path__late_free(path);
     weir_textlog_dispose(&path->log);
-    weir_arena_dispose(&path->faults);
+    weir_arena_dispose(&path->rare);
     free(path);
 }
 
@@ -432,7 +455,7 @@ const struct weir_textlog *weir_path_log(const struct weir_path *path)
 
 const struct weir_fault *weir_path_fault(const struct weir_path *path)
 {
-    return path->fault.origin != WEIR_FAULT_NONE ? &path->fault : NULL;
+    return path->fault;
 }
 
 size_t weir_path_length_cp(const struct weir_path *path)

@@ -36,9 +36,9 @@ struct weir_path {
     void (*on_progress)(void *ctx);
     void *ctx;
     struct weir_textlog log;
-    struct weir_list segments; /* oldest first; only the last one may be open */
-    struct weir_fault fault;
-    struct weir_arena faults; /* what faults and open findings point to */
+    struct weir_list segments;      /* oldest first; only the last one may be open */
+    const struct weir_fault *fault; /* NULL: none */
+    struct weir_arena rare;         /* faults, open findings and what they point to */
     bool is_told;
     bool tells_open;
     size_t left_bytes;             /* that detectors may still look at in this turn … */
@@ -61,11 +61,11 @@ struct weir_path_cutter {
     struct weir_path_text *last; /* remote: the last chunk's, which the next may overlap; or NULL */
     size_t last_seen_cp;         /* where that begins */
     struct weir_buf before; /* windows: the end of the text that the chunks so far answered for */
-    struct weir_fault
-        fault;      /* why it has ended, if it failed; lanes fail with it after their last chunk */
-    bool has_ended; /* no more chunks: done or failed */
-    bool is_held_back; /* it may have more chunks ready than were taken */
-    bool is_full;      /* it takes no more for now, and the task counts it */
+    const struct weir_fault *fault; /* NULL, or why it has ended: lanes fail with it after their
+                                       last chunk */
+    bool has_ended;                 /* no more chunks: done or failed */
+    bool is_held_back;              /* it may have more chunks ready than were taken */
+    bool is_full;                   /* it takes no more for now, and the task counts it */
     unsigned n_lanes;
 };
 
@@ -107,9 +107,9 @@ struct weir_path_lane {
     size_t n_slots;
     struct weir_path_slot *waiting; /* the first of them without a call; NULL: none */
     unsigned n_running;
-    struct weir_open open;
-    bool has_ended; /* and the aggregator knows */
-    struct weir_fault fault;
+    struct weir_open *open;         /* NULL as long as nothing was found */
+    bool has_ended;                 /* and the aggregator knows */
+    const struct weir_fault *fault; /* NULL: none */
 };
 
 /* One chunk on its way through one detector. */

@@ -88,18 +88,21 @@ static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
 {
     struct weir_gather_verdict v = {.start_cp = slot->start_cp, .end_cp = slot->end_cp};
     const struct weir_detect_call *call = slot->call;
-    struct weir_open *open = &slot->lane->open;
+    struct weir_path_lane *lane = slot->lane;
     struct weir_open_chunk chunk = {.text = slot->content,
                                     .start_cp = slot->shift_cp,
                                     .from_cp = slot->from_cp,
                                     .answers_cp = slot->answers_cp,
                                     .list = call->n_lists != 0 ? call->lists : &NOTHING};
     *moved = NULL;
-    if (chunk.list->n == 0 && weir_open_is_quiet(open)) {
+    if (chunk.list->n == 0 && (lane->open == NULL || weir_open_is_quiet(lane->open))) {
         return v;
     }
+    if (lane->open == NULL) {
+        lane->open = weir_open_new(&lane->segment->path->rare);
+    }
     *moved = weir_mem_array(chunk.list->n + 1, sizeof **moved);
-    v.n_findings = weir_open_take(open, &chunk, *moved);
+    v.n_findings = weir_open_take(lane->open, &chunk, *moved);
     v.findings = *moved;
     return v;
 }
@@ -107,8 +110,8 @@ static struct weir_gather_verdict verdict_of(const struct weir_path_slot *slot,
 void weir_path__fail_lane(struct weir_path_lane *lane, const struct weir_fault *fault, size_t at_cp)
 {
     struct weir_path_segment *seg = lane->segment;
-    if (lane->fault.origin == WEIR_FAULT_NONE) {
-        lane->fault = weir_fault_dup(&seg->path->faults, fault);
+    if (lane->fault == NULL) {
+        lane->fault = weir_fault_keep(&seg->path->rare, fault);
         weir_gather_fail(seg->gather, lane->index, at_cp, fault->err != 0 ? fault->err : WEIR_EIO);
     }
 }
@@ -117,9 +120,9 @@ void weir_path__fail_lane(struct weir_path_lane *lane, const struct weir_fault *
 static void end_lane(struct weir_path_lane *lane)
 {
     const struct weir_path_cutter *c = lane->cutter;
-    if (c->fault.origin != WEIR_FAULT_NONE) {
+    if (c->fault != NULL) {
         const struct weir_path_segment *seg = lane->segment;
-        weir_path__fail_lane(lane, &c->fault, seg->path->is_told ? seg->n_told : c->last_end_cp);
+        weir_path__fail_lane(lane, c->fault, seg->path->is_told ? seg->n_told : c->last_end_cp);
     } else {
         weir_gather_end(lane->segment->gather, lane->index);
     }
@@ -243,8 +246,7 @@ static struct weir_path_slot *slot_after(const struct weir_path_slot *slot)
 static void start_slots(struct weir_path_lane *lane)
 {
     unsigned max = lane->segment->path->task->env->max_detector_calls;
-    bool has_failed = lane->fault.origin != WEIR_FAULT_NONE;
-    while (lane->waiting != NULL && lane->n_running < max && !has_failed) {
+    while (lane->waiting != NULL && lane->n_running < max && lane->fault == NULL) {
         struct weir_path_slot *slot = lane->waiting;
         lane->waiting = slot_after(slot);
         start_slot(slot);
@@ -295,7 +297,7 @@ static const char *fault_of(const struct weir_path_cutter *c, const struct weir_
 static void fail_cutter(struct weir_path_cutter *c, const struct weir_fault *fault)
 {
     c->has_ended = true;
-    c->fault = weir_fault_dup(&c->segment->path->faults, fault);
+    c->fault = weir_fault_keep(&c->segment->path->rare, fault);
 }
 
 static void blame_cutter(struct weir_path_cutter *c, const char *why)
@@ -447,7 +449,7 @@ void weir_path__pull(struct weir_path_cutter *c)
     if (rc == WEIR_ECLOSED) {
         c->has_ended = true;
     } else if (rc != 0 && rc != WEIR_EAGAIN) {
-        fail_cutter(c, &c->stream->fault);
+        fail_cutter(c, c->stream->fault);
     }
     if (is_told && c->has_ended) {
         weir_path__count_rows(c->segment);
@@ -471,26 +473,34 @@ bool weir_path__pull_more(struct weir_path_segment *seg)
     return has_pulled;
 }
 
+static struct weir_fault chunker_fault(const struct weir_path_lane *lane,
+                                       const struct weir_gather_failure *failure)
+{
+    return (struct weir_fault){.origin = WEIR_FAULT_CHUNKER,
+                               .id = lane->cutter != NULL ? lane->cutter->chunker->id
+                                                          : lane->use->d->id,
+                               .err = failure->err,
+                               .why = weir_slice_cstr(weir_gather_fault_text(failure->fault))};
+}
+
 void weir_path__blame(struct weir_path_segment *seg)
 {
     const struct weir_gather_failure *failure = weir_gather_failure(seg->gather);
     struct weir_path *path = seg->path;
-    const struct weir_path_lane *lane = &seg->lanes[failure->detector];
+    struct weir_fault fault;
     if (failure->detector == seg->n_lanes && weir_path_fault(path->late->path) != NULL) {
-        path->fault = *weir_path_fault(path->late->path);
+        path->fault = weir_path_fault(path->late->path);
         return;
     }
     if (failure->fault == WEIR_GATHER_DETECTOR) {
-        path->fault = lane->fault;
+        path->fault = seg->lanes[failure->detector].fault;
         return;
     }
     if (failure->fault == WEIR_GATHER_LIMIT) {
-        path->fault = weir_source_limit_fault(&path->faults, path->max_held_bytes);
-        return;
+        fault = weir_source_limit_fault(&path->rare, path->max_held_bytes);
+    } else {
+        WEIR_ASSERT(failure->detector < seg->n_lanes);
+        fault = chunker_fault(&seg->lanes[failure->detector], failure);
     }
-    path->fault = (struct weir_fault){
-        .origin = WEIR_FAULT_CHUNKER,
-        .id = lane->cutter != NULL ? lane->cutter->chunker->id : lane->use->d->id,
-        .err = failure->err,
-        .why = weir_slice_cstr(weir_gather_fault_text(failure->fault))};
+    path->fault = weir_fault_keep(&path->rare, &fault);
 }

@@ -181,7 +181,7 @@ static void pull(struct weir_scan_piece *p)
     if (rc == WEIR_ECLOSED) {
         finish_piece(p);
     } else {
-        weir_scan__fail(scan, &p->stream->fault);
+        weir_scan__fail(scan, p->stream->fault);
     }
 }
 

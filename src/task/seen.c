@@ -57,6 +57,20 @@ static bool is_alike(const struct weir_seen_kind *k, const struct weir_seen_wher
            weir_slice_eq(k->detection, detection);
 }
 
+static struct weir_seen_kind *add_kind(struct weir_seen *seen)
+{
+    if (seen->n_kinds == seen->cap_kinds) {
+        size_t cap = seen->cap_kinds != 0 ? 2 * seen->cap_kinds : 2;
+        struct weir_seen_kind *larger = weir_arena_array(seen->arena, cap, sizeof *larger);
+        if (seen->n_kinds != 0) {
+            memcpy(larger, seen->kinds, seen->n_kinds * sizeof *larger);
+        }
+        seen->kinds = larger;
+        seen->cap_kinds = cap;
+    }
+    return &seen->kinds[seen->n_kinds++];
+}
+
 /* The last kind takes all that there is no room for: a request that finds hundreds of different
  * things must not make as many series. */
 static struct weir_seen_kind *kind_of(struct weir_seen *seen, const struct weir_seen_where *where,
@@ -71,7 +85,7 @@ static struct weir_seen_kind *kind_of(struct weir_seen *seen, const struct weir_
         return &seen->kinds[WEIR_SEEN_MAX_KINDS - 1];
     }
     bool is_last = seen->n_kinds == WEIR_SEEN_MAX_KINDS - 1;
-    struct weir_seen_kind *k = &seen->kinds[seen->n_kinds++];
+    struct weir_seen_kind *k = add_kind(seen);
     *k = (struct weir_seen_kind){.side = where->side,
                                  .action = where->action,
                                  .channel = where->channel,

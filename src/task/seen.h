@@ -44,8 +44,9 @@ struct weir_seen {
     struct weir_slice route;
     bool has_outcome[WEIR_POLICY_SIDES];
     enum weir_policy_outcome outcome[WEIR_POLICY_SIDES];
-    struct weir_seen_kind kinds[WEIR_SEEN_MAX_KINDS];
+    struct weir_seen_kind *kinds; /* most requests have none */
     size_t n_kinds;
+    size_t cap_kinds;
     bool has_usage;
     uint64_t input_tokens;
     uint64_t output_tokens;

@@ -18,6 +18,7 @@ struct fake_chunker {
 
 struct fake_chunks {
     struct weir_chunk_stream base;
+    struct weir_fault fault;
     struct weir_list link;
     struct talk *talk;
     weir_chunk_ready_fn on_ready;
@@ -192,8 +193,9 @@ static inline void fake_tell_range(struct fake_chunks *s, size_t start, size_t e
 static inline void fake_fail(struct fake_chunks *s)
 {
     s->talk->has_fault = true;
-    s->base.fault = (struct weir_fault){
+    s->fault = (struct weir_fault){
         .origin = WEIR_FAULT_CHUNKER, .id = s->base.chunker->id, .err = WEIR_EPEER};
+    s->base.fault = &s->fault;
     s->outcome = WEIR_EPEER;
 }
 

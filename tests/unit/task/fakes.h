@@ -41,6 +41,7 @@ struct stage_range {
 
 struct stage_chunks {
     struct weir_chunk_stream base;
+    struct weir_fault fault;
     struct stage_chunks *next; /* of those open */
     struct stage *stage;
     weir_chunk_ready_fn on_ready;

@@ -54,8 +54,9 @@ static inline void script_end_chunks(struct stage *st, struct weir_slice id, int
     struct stage_chunks *s = script_chunks(st, id);
     s->outcome = outcome;
     if (outcome != WEIR_ECLOSED) {
-        s->base.fault = (struct weir_fault){
+        s->fault = (struct weir_fault){
             .origin = WEIR_FAULT_CHUNKER, .id = s->base.chunker->id, .err = outcome};
+        s->base.fault = &s->fault;
     }
     s->on_ready(s->ctx, &s->base);
 }
