@@ -1,9 +1,9 @@
 #include "app/args.h"
 #include "app/audit.h"
 #include "app/check.h"
-#include "app/detect.h"
 #include "app/serve.h"
 #include "detect/xsd.h"
+#include "offline/detect.h"
 
 #include <stdio.h>
 #include <string.h>
