@@ -141,7 +141,7 @@ static void on_chunks(void *ctx, struct weir_chunk_stream *s)
     if (rc == WEIR_ECLOSED) {
         finish(p, "done");
     } else if (rc != WEIR_EAGAIN) {
-        print_fault(p, &s->fault);
+        print_fault(p, s->fault);
     } else if ((has_new || !p->is_pingpong) && !p->has_ended) {
         send_texts(p);
     }
