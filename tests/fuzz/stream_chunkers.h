@@ -228,7 +228,8 @@ static inline bool fake_tell(struct talk *t, size_t which, enum tell how)
     struct fake_chunks *s = NULL;
     for (struct weir_list *at = t->chunks.next; at != &t->chunks; at = at->next) {
         struct fake_chunks *one = WEIR_LIST_ENTRY(at, struct fake_chunks, link);
-        bool can_speak = one->n_cp > one->given_cp || one->has_ended;
+        bool has_room = one->n_told < MAX_TOLD || one->at_told == one->n_told;
+        bool can_speak = has_room && (one->n_cp > one->given_cp || one->has_ended);
         if (!one->base.chunker->is_immediate && one->outcome == WEIR_EAGAIN && can_speak) {
             s = s == NULL || which-- != 0 ? one : s;
         }
