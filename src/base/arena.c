@@ -88,6 +88,13 @@ static char *alloc_in_new_block(struct weir_arena *a, size_t need)
     return p;
 }
 
+void weir_arena_expect(struct weir_arena *a, size_t n)
+{
+    WEIR_ASSERT(a->blocks == NULL && n % ALIGNMENT == 0);
+    a->cursor = add_block(a, n)->data;
+    a->limit = a->cursor + n;
+}
+
 void *weir_arena_alloc(struct weir_arena *a, size_t n)
 {
     WEIR_ASSERT(n <= SIZE_MAX / 2);

@@ -43,6 +43,10 @@ void *weir_arena_alloc(struct weir_arena *a, size_t n);
 void *weir_arena_zalloc(struct weir_arena *a, size_t n);
 void *weir_arena_array(struct weir_arena *a, size_t count, size_t size); /* zeroed */
 
+/* Makes the first block of an empty arena so large: for one that lives shortly and is known to need
+ * about that much, where blocks that grow would be several. */
+void weir_arena_expect(struct weir_arena *a, size_t n);
+
 /* A copy inside the arena; a NUL follows it that is not counted. */
 struct weir_slice weir_arena_dup(struct weir_arena *a, struct weir_slice s);
 

@@ -20,6 +20,10 @@
 
 #include <stdlib.h>
 
+/* What a call whose answer is gathered needs, its own fields and those of the answer; it is over
+ * soon. One whose answer is streamed may last for minutes, and takes what it needs. */
+enum { WHOLE_ARENA_BYTES = 1024 - 16 };
+
 enum {
     BACKOFF_MS = 50, /* before the first retry; doubles */
     MAX_DOUBLINGS = 10,
@@ -458,6 +462,9 @@ struct weir_call *weir_call_start(struct weir_client *client,
     call->deadline_ms = weir_call__deadline(call);
     call->can_replay = request->has_stream_body;
     call->arena.account = weir_call_account(request->context);
+    if (request->answer == WEIR_CALL_WHOLE) {
+        weir_arena_expect(&call->arena, WHOLE_ARENA_BYTES);
+    }
     call->body.account = call->arena.account;
     call->kept.account = call->arena.account;
     weir_list_append(&client->calls, &call->link);

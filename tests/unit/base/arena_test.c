@@ -151,6 +151,19 @@ static void test_middling_piece_wastes_nothing(void **state)
     }
 }
 
+/* What was expected fits into one block. */
+static void test_expected(void **state)
+{
+    (void)state;
+    struct weir_arena a = {0};
+    weir_arena_expect(&a, 2048);
+    size_t before = a.total_bytes;
+    weir_arena_alloc(&a, 1000);
+    weir_arena_alloc(&a, 500);
+    assert_int_equal(a.total_bytes, before);
+    weir_arena_dispose(&a);
+}
+
 /* Many small ones cost little more than they hold. */
 static void test_growth_is_bounded(void **state)
 {
@@ -271,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_first_block_is_small),
         cmocka_unit_test(test_large_piece_wastes_nothing),
         cmocka_unit_test(test_middling_piece_wastes_nothing),
+        cmocka_unit_test(test_expected),
         cmocka_unit_test(test_growth_is_bounded),
         cmocka_unit_test(test_dup_and_printf),
         cmocka_unit_test(test_take_buf),
