@@ -58,7 +58,7 @@ static bool is_error_object(const struct weir_json *j)
 
 bool weir_openai_answer_is_error(const struct weir_sse_event *event)
 {
-    if (weir_slice_eq_cstr(event->name, "error")) {
+    if (weir_slice_eq(event->name, WEIR_SLICE("error"))) {
         return true;
     }
     if (!mentions_error(event->data)) {

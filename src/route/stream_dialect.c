@@ -247,9 +247,15 @@ bool weir_stream_find_number(struct weir_slice event, struct weir_slice key,
 
 bool weir_stream_is_number(struct weir_slice digits, uint64_t number)
 {
-    uint64_t value;
-    return weir_slice_u64(digits, &value) == 0 && value == number &&
-           (digits.n == 1 || digits.p[0] != '0');
+    size_t n = digits.n; /* compared from the last one on */
+    while (n != 0 && digits.p[n - 1] == (char)('0' + number % 10)) {
+        n--;
+        number /= 10;
+        if (number == 0) {
+            return n == 0;
+        }
+    }
+    return false;
 }
 
 /* Is it plainly there, once, with that number? */

@@ -187,9 +187,10 @@ void weir_responses_write_delta(const struct weir_responses_place *p,
     } else {
         weir_json_write_quoted(out, d->text);
     }
-    if (p->kind == WEIR_RESPONSES_TEXT) {
-        put(out, ",\"logprobs\":[");
-        weir_buf_append(out, d->logprobs);
+    if (p->kind == WEIR_RESPONSES_TEXT && d->logprobs.n == 0) {
+        put(out, ",\"logprobs\":[]");
+    } else if (p->kind == WEIR_RESPONSES_TEXT) {
+        put_json(out, ",\"logprobs\":[", d->logprobs);
         put(out, "]");
     }
     put_found(out, d->detections, d->warnings);

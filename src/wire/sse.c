@@ -149,9 +149,21 @@ static void read_field(struct weir_sse_reader *r, struct weir_slice name, struct
     }
 }
 
+/* Nearly all lines are one of two. */
+static size_t find_colon(struct weir_slice line)
+{
+    if (weir_slice_starts_with(line, WEIR_SLICE("data:"))) {
+        return sizeof "data" - 1;
+    }
+    if (weir_slice_starts_with(line, WEIR_SLICE("event:"))) {
+        return sizeof "event" - 1;
+    }
+    return weir_slice_find(line, ':');
+}
+
 static void read_line(struct weir_sse_reader *r, struct weir_slice line)
 {
-    size_t colon = weir_slice_find(line, ':');
+    size_t colon = find_colon(line);
     if (colon == 0) {
         return;
     }
