@@ -135,11 +135,12 @@ static const struct weir_guard *teller_of(const struct weir_guard *g)
 
 static bool only_tells(const struct weir_guard *g)
 {
-    return g->options.policy != NULL && g->options.policy->only_tells;
+    return g->options.policy->only_tells;
 }
 
 struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
 {
+    WEIR_ASSERT(options->policy != NULL);
     struct weir_guard *g = weir_mem_zalloc(sizeof *g);
     g->options = *options;
     open_told(g);
@@ -147,7 +148,7 @@ struct weir_guard *weir_guard_new(const struct weir_guard_options *options)
     g->holds_all = weir_path_has_whole(g->options.plan);
     g->releasing = NO_CHANNEL;
     g->drop.fn = on_drop;
-    if (options->policy != NULL && options->policy->map != NULL) {
+    if (options->policy->map != NULL) {
         g->values = weir_guard_values_new(
             &(struct weir_unmask_options){.mask = options->policy->map,
                                           .policy = options->policy->mask,
