@@ -1,11 +1,8 @@
 #include "talk/credential.h"
 
 #include <stddef.h>
-#include <string.h>
 
-#define FIRST_LETTERS "sgxAhnrpdyS" /* of the prefixes below */
-
-enum { LEAST_BODY = 20, KEY_ID_BODY = 16, LEAST_JWT_PART = 8, MOST_JWT = 128 };
+enum { LEAST_BODY = 20, LEAST_HEX = 32, KEY_ID_BODY = 16, LEAST_JWT_PART = 8, MOST_JWT = 128 };
 
 static bool is_digit(char c)
 {
@@ -47,6 +44,26 @@ static bool is_drawn(struct weir_slice body)
     return body.n >= LEAST_BODY && has_digit && has_upper && has_lower;
 }
 
+/* Or all of it, or all behind its last - or _, is a long number of base 16. */
+static bool ends_in_hex(struct weir_slice body)
+{
+    size_t n = 0;
+    bool has_digit = false;
+    bool has_letter = false;
+    while (n < body.n) {
+        char c = body.p[body.n - 1 - n];
+        bool is_letter = (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (!is_letter && !is_digit(c)) {
+            break;
+        }
+        has_digit = has_digit || is_digit(c);
+        has_letter = has_letter || is_letter;
+        n++;
+    }
+    bool is_part = n == body.n || body.p[body.n - 1 - n] == '-' || body.p[body.n - 1 - n] == '_';
+    return n >= LEAST_HEX && is_part && has_digit && has_letter;
+}
+
 /* AKIA and sixteen capitals and digits. */
 static bool is_key_id(struct weir_slice body)
 {
@@ -67,8 +84,9 @@ static bool begins_credential(struct weir_slice s)
         "dckr_pat_", "shpat_",      "ATATT3",   "ya29.",    "SG.",   "pypi-"};
     for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++) {
         struct weir_slice prefix = weir_slice_cstr(drawn[i]);
-        if (weir_slice_starts_with(s, prefix)) {
-            return is_drawn(body_of(weir_slice_sub(s, prefix.n, s.n)));
+        if (drawn[i][0] == s.p[0] && weir_slice_starts_with(s, prefix)) {
+            struct weir_slice body = body_of(weir_slice_sub(s, prefix.n, s.n));
+            return is_drawn(body) || ends_in_hex(body);
         }
     }
     bool is_key = weir_slice_starts_with(s, WEIR_SLICE("AKIA")) ||
@@ -90,14 +108,12 @@ static bool is_jwt(struct weir_slice s)
            weir_slice_starts_with(claims, WEIR_SLICE("eyJ"));
 }
 
-/* Ids stand in every event of a stream, so most are told by single letters. */
 bool weir_credential_in_id(struct weir_slice id)
 {
     static const bool ends_part[256] = {['.'] = true, [':'] = true, ['='] = true, ['@'] = true};
     bool is_first = true;
     for (size_t i = 0; i < id.n; i++) {
-        if (is_first && strchr(FIRST_LETTERS, id.p[i]) != NULL &&
-            begins_credential(weir_slice_sub(id, i, id.n))) {
+        if (is_first && begins_credential(weir_slice_sub(id, i, id.n))) {
             return true;
         }
         is_first = ends_part[(unsigned char)id.p[i]];

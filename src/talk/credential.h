@@ -11,6 +11,10 @@
  * (`ghp_`, `sk-`, `AKIA`), at the beginning or behind one of . : = @, and short signed tokens
  * (JWT). Ids that servers draw do not look like that; a server may put its state in a tool call's
  * id, as base64, so what stands behind a letter of base64 is nothing.
+ *
+ * These are fewer than the shapes that the detector `secrets` knows (data/secrets.shapes): some of
+ * those (`fc-`, `key-`, `re_`) are how servers begin their own ids, and an id that is taken for a
+ * credential costs a caller the answer.
  */
 bool weir_credential_in_id(struct weir_slice id);
 

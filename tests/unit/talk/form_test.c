@@ -3,6 +3,8 @@
 
 #include "unit/cmocka_all.h"
 
+#include <stdio.h>
+
 static void expect_filters(const char *object, const char *want, size_t n_odd)
 {
     static const char *const names[] = {"results", "offsets", NULL};
@@ -146,6 +148,38 @@ static void test_credentials(void **state)
     }
 }
 
+/* Each of them, at the beginning and behind a sign that ends a part of an id; never inside of one.
+ */
+static void test_every_kind_of_credential(void **state)
+{
+    (void)state;
+    static const char *const prefixes[] = {
+        "sk-",       "sk_live_",    "sk_test_", "rk_live_", "ghp_",  "gho_",  "ghu_",  "ghs_",
+        "ghr_",      "github_pat_", "glpat-",   "xoxb-",    "xoxp-", "xoxa-", "xoxs-", "xapp-",
+        "AIza",      "hf_",         "npm_",     "nvapi-",   "gsk_",  "xai-",  "r8_",   "pplx-",
+        "dckr_pat_", "shpat_",      "ATATT3",   "ya29.",    "SG.",   "pypi-"};
+    static const char *const before[] = {"", "id.", "id:", "id=", "id@"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        char text[128];
+        for (size_t k = 0; k < sizeof before / sizeof before[0]; k++) {
+            snprintf(text, sizeof text, "%s%saB3dE5fG7hI9jK1lM3nO5pQ7", before[k], prefixes[i]);
+            if (weir_form_is_said_id(weir_slice_cstr(text), sizeof text)) {
+                fail_msg("%s is none", text);
+            }
+        }
+        snprintf(text, sizeof text, "%s0123456789abcdef0123456789abcdef", prefixes[i]);
+        assert_false(weir_form_is_said_id(weir_slice_cstr(text), sizeof text));
+        snprintf(text, sizeof text, "%sor-v1-0123456789abcdef0123456789abcdef", prefixes[i]);
+        assert_false(weir_form_is_said_id(weir_slice_cstr(text), sizeof text));
+        snprintf(text, sizeof text, "%sof0123456789abcdef0123456789abcde", prefixes[i]);
+        assert_true(weir_form_is_said_id(weir_slice_cstr(text), sizeof text));
+        snprintf(text, sizeof text, "id-%saB3dE5fG7hI9jK1lM3nO5pQ7", prefixes[i]);
+        assert_true(weir_form_is_said_id(weir_slice_cstr(text), sizeof text));
+        snprintf(text, sizeof text, "%sa_name_of_something_long", prefixes[i]);
+        assert_true(weir_form_is_said_id(weir_slice_cstr(text), sizeof text));
+    }
+}
+
 /* The place of an id or a name may hold one, in any member that nobody looks at. */
 static void test_credentials_in_usage(void **state)
 {
@@ -170,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_every_kind_of_credential),
         cmocka_unit_test(test_credentials_in_usage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
