@@ -182,6 +182,20 @@ static void a_streamed_body_is_written_again_on_another_connection(void **state)
     asker_dispose(&warm);
 }
 
+enum { KEPT_BYTES = 64 * 1024 }; /* as much as a call keeps to send it again */
+
+/* A call whose body comes in pieces, on a connection that was used before: it is told FULL. */
+static void fill(struct asker *p, struct stage *s, struct peer *peer)
+{
+    static const char all[KEPT_BYTES];
+    struct weir_call_request r = stage_request(s);
+    r.body = WEIR_SLICE("");
+    r.has_stream_body = true;
+    asker_ask(p, s, &r);
+    h2_await_request(s, peer);
+    assert_int_equal(asker_write(p, weir_slice_make(all, sizeof all)), WEIR_FLOW_FULL);
+}
+
 /* What was answered FULL on a connection that is lost is told of room by the next one. */
 static void room_is_told_by_another_connection(void **state)
 {
@@ -192,14 +206,8 @@ static void room_is_told_by_another_connection(void **state)
     h2_await_request(s, old);
     h2_say_answer(old, 1, "[]");
     stage_run(s, warm.n_done == 1);
-    struct weir_call_request r = stage_request(s);
-    r.body = WEIR_SLICE("");
-    r.has_stream_body = true;
     struct asker p = {0};
-    asker_ask(&p, s, &r);
-    h2_await_request(s, old);
-    static const char all[64 * 1024]; /* as much as a call keeps to send it again */
-    assert_int_equal(asker_write(&p, weir_slice_make(all, sizeof all)), WEIR_FLOW_FULL);
+    fill(&p, s, old);
     peer_close(old);
     struct peer *new = h2_greet(s, 1, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1 << 20);
     h2_say_u32(new, H2_WINDOW, 0, 1 << 20);
@@ -222,14 +230,8 @@ static void room_is_told_to_nobody_who_does_not_wait(void **state)
     h2_say_answer(old, 1, "[]");
     h2_say_u32(old, H2_WINDOW, 0, 1 << 20);
     stage_run(s, warm.n_done == 1);
-    struct weir_call_request r = stage_request(s);
-    r.body = WEIR_SLICE("");
-    r.has_stream_body = true;
     struct asker p = {0};
-    asker_ask(&p, s, &r);
-    h2_await_request(s, old);
-    static const char all[64 * 1024]; /* as much as a call keeps to send it again */
-    assert_int_equal(asker_write(&p, weir_slice_make(all, sizeof all)), WEIR_FLOW_FULL);
+    fill(&p, s, old);
     stage_run(s, p.n_room == 1);
     peer_close(old);
     struct peer *new = h2_greet(s, 1, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0);
@@ -237,7 +239,7 @@ static void room_is_told_to_nobody_who_does_not_wait(void **state)
     h2_say_u32(new, H2_WINDOW, 0, 1 << 20);
     h2_say_u32(new, H2_WINDOW, id, 1 << 20);
     size_t n = 0;
-    while (n < sizeof all) {
+    while (n < KEPT_BYTES) {
         struct h2_frame f = {0};
         h2_await(s, new, H2_DATA, &f);
         n += f.n;
