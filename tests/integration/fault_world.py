@@ -386,6 +386,11 @@ class Stage:
         text = self.w.health.get("/metrics").text
         return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M).group(1))
 
+    def rests(self):
+        """Is a detector left alone, since it failed several times in a row?"""
+        text = self.w.health.get("/metrics").text
+        return re.search(r"^weir_detector_breaker_state{[^}]*} 1$", text, re.M) is not None
+
     def is_at_rest(self):
         """Only what the server opened for itself is open. A connection that came a moment ago is not
         kept for a minute, as one to a service otherwise is."""
